@@ -69,7 +69,8 @@ func clientAddress(r *http.Request) string {
 func (s *Server) admit(c *gin.Context) {
 	rule := s.ruleOf(c)
 	who, err := s.identify(c.Request, rule)
-	c.Request = c.Request.WithContext(scheduler.WithActor(context.WithValue(c.Request.Context(), callerKey{}, who), who.actor()))
+	c.Request = c.Request.WithContext(scheduler.WithActor(context.WithValue(c.Request.Context(), callerKey{}, who),
+		who.actor()))
 	if err == nil {
 		err = rule.check(who.Principal)
 	}
@@ -141,19 +142,25 @@ func isProxied(r *http.Request) bool {
 }
 
 var (
-	errNoUsers = failed(http.StatusForbidden, "no_users", "this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
-		"On its machine, type: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
-	errAccessUnknown = notBegun("access_unknown", "who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
-	errTokenMissing  = failed(http.StatusUnauthorized, "token_missing", "this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
-		"or an API token, as Authorization: Bearer TOKEN")
-	errSeveralTokens = badRequest("several_tokens", "the request brings several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
-	errNoOrigin      = failed(http.StatusForbidden, "origin_not_allowed", "a change that is asked for with a session's cookie needs the header Origin, which browsers send; "+
-		"programs send a token as Authorization: Bearer TOKEN")
+	errNoUsers = failed(http.StatusForbidden, "no_users",
+		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
+			"On its machine, type: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
+	errAccessUnknown = notBegun("access_unknown",
+		"who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
+	errTokenMissing = failed(http.StatusUnauthorized, "token_missing",
+		"this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
+			"or an API token, as Authorization: Bearer TOKEN")
+	errSeveralTokens = badRequest("several_tokens",
+		"the request brings several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
+	errNoOrigin = failed(http.StatusForbidden, "origin_not_allowed",
+		"a change that is asked for with a session's cookie needs the header Origin, which browsers send; "+
+			"programs send a token as Authorization: Bearer TOKEN")
 )
 
 // authenticate finds out who has the token that a request brings, and says later whether it has lapsed since. One that came as a cookie
 // goes on as Authorization, so that the leader need not know how it came.
-func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool, err error) {
+func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool,
+	err error) {
 	if state == auth.Empty {
 		return nobody, nil, errNoUsers
 	}
@@ -221,7 +228,8 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 	case err != nil:
 		return "", false, err
 	case token == "" && other:
-		return "", false, &auth.Refused{Code: auth.BadToken, Why: "that is no token of this server: send Authorization: Bearer TOKEN"}
+		return "", false, &auth.Refused{Code: auth.BadToken,
+			Why: "that is no token of this server: send Authorization: Bearer TOKEN"}
 	case token == "":
 		return "", false, errTokenMissing
 	}

@@ -11,13 +11,15 @@ import (
 
 func TestCheckListen(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"127.0.0.1:8899", "localhost:0", "[::1]:8899", "127.1.2.3:65535", ":8899", "0.0.0.0:8899", "[::]:8899", "example.org:80"} {
+	for _, good := range []string{"127.0.0.1:8899", "localhost:0", "[::1]:8899", "127.1.2.3:65535", ":8899",
+		"0.0.0.0:8899", "[::]:8899", "example.org:80"} {
 		if err := api.CheckListen(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
 	for bad, why := range map[string]string{
-		"127.0.0.1": "host:port", "": "host:port", "127.0.0.1:http": "no port", "127.0.0.1:65536": "no port", "localhost:-1": "no port", "127.0.0.1:": "no port",
+		"127.0.0.1": "host:port", "": "host:port", "127.0.0.1:http": "no port", "127.0.0.1:65536": "no port",
+		"localhost:-1": "no port", "127.0.0.1:": "no port",
 	} {
 		if err := api.CheckListen(bad); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", bad, err)
@@ -46,7 +48,8 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 		{"Origin: http://127.0.0.1:1", "origin_not_allowed"}, {"Origin: ftp://" + at, "origin_not_allowed"}, {"Origin: http://" + at + ".evil.example", "origin_not_allowed"},
 		{"Origin: http://u@" + at, "origin_not_allowed"}, {"Origin: " + at, "origin_not_allowed"},
 	} {
-		for _, route := range []string{"GET /api/app/list", "GET /", "GET /metrics", "POST /api/task/t/forget", "GET /none", "PATCH /api/app"} {
+		for _, route := range []string{"GET /api/app/list", "GET /", "GET /metrics", "POST /api/task/t/forget",
+			"GET /none", "PATCH /api/app"} {
 			method, path, _ := strings.Cut(route, " ")
 			before := b.changed()
 			answer, text := call(t, server, method, path, "", c.header)
@@ -56,7 +59,8 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 				}
 				continue
 			}
-			if e := readError(t, answer, text); answer.StatusCode != http.StatusForbidden || e.Error.Code != c.code || b.changed() != before {
+			if e := readError(t, answer, text); answer.StatusCode != http.StatusForbidden || e.Error.Code != c.code ||
+				b.changed() != before {
 				t.Errorf("%s, %s: %d %s", c.header, route, answer.StatusCode, text)
 			}
 		}
@@ -75,24 +79,35 @@ func TestAProxyIsNotThisMachine(t *testing.T) {
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	for _, header := range []string{
-		"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https", "X-Real-IP: ::1", "Forwarded: for=127.0.0.1", "Via: 1.1 proxy",
-		"X-Forwarded-Server: p", "X-Forwarded-Port: 443", "X-Forwarded-Prefix: /jobs", "X-Forwarded-User: me", "X-Forwarded: for=x", "Forwarded-For: 127.0.0.1",
-		"X-Client-IP: 127.0.0.1", "True-Client-IP: 127.0.0.1", "Client-IP: 127.0.0.1", "X-Cluster-Client-IP: 127.0.0.1", "X-Remote-Addr: 127.0.0.1", "X-Originating-IP: 127.0.0.1",
-		"CF-Connecting-IP: 127.0.0.1", "CF-Ray: 1", "CF-Visitor: {}", "CDN-Loop: cloudflare", "X-Original-Host: localhost", "X-Original-URL: /", "X-Original-Forwarded-For: 127.0.0.1",
-		"X-Rewrite-URL: /", "X-Scheme: https", "Front-End-Https: on", "Proxy-Connection: keep-alive", "WL-Proxy-Client-IP: 127.0.0.1",
-		"Fastly-Client-IP: 127.0.0.1", "Akamai-Origin-Hop: 1", "Fly-Client-IP: 127.0.0.1", "X-Azure-ClientIP: 127.0.0.1", "X-Appengine-User-Ip: 127.0.0.1", "X-Cloud-Trace-Context: 1/1",
-		"X-Amzn-Trace-Id: Root=1", "CloudFront-Viewer-Address: 127.0.0.1:1", "X-Envoy-External-Address: 127.0.0.1", "X-Varnish: 1", "X-ARR-LOG-ID: 1",
-		"DO-Connecting-IP: 127.0.0.1", "X-Vercel-Forwarded-For: 127.0.0.1", "X-NF-Client-Connection-IP: 127.0.0.1", "Incap-Client-IP: 127.0.0.1", "Tailscale-User-Login: me",
+		"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: localhost", "X-Forwarded-Proto: https", "X-Real-IP: ::1",
+		"Forwarded: for=127.0.0.1", "Via: 1.1 proxy",
+		"X-Forwarded-Server: p", "X-Forwarded-Port: 443", "X-Forwarded-Prefix: /jobs", "X-Forwarded-User: me",
+		"X-Forwarded: for=x", "Forwarded-For: 127.0.0.1",
+		"X-Client-IP: 127.0.0.1", "True-Client-IP: 127.0.0.1", "Client-IP: 127.0.0.1",
+		"X-Cluster-Client-IP: 127.0.0.1", "X-Remote-Addr: 127.0.0.1", "X-Originating-IP: 127.0.0.1",
+		"CF-Connecting-IP: 127.0.0.1", "CF-Ray: 1", "CF-Visitor: {}", "CDN-Loop: cloudflare",
+		"X-Original-Host: localhost", "X-Original-URL: /", "X-Original-Forwarded-For: 127.0.0.1",
+		"X-Rewrite-URL: /", "X-Scheme: https", "Front-End-Https: on", "Proxy-Connection: keep-alive",
+		"WL-Proxy-Client-IP: 127.0.0.1",
+		"Fastly-Client-IP: 127.0.0.1", "Akamai-Origin-Hop: 1", "Fly-Client-IP: 127.0.0.1",
+		"X-Azure-ClientIP: 127.0.0.1", "X-Appengine-User-Ip: 127.0.0.1", "X-Cloud-Trace-Context: 1/1",
+		"X-Amzn-Trace-Id: Root=1", "CloudFront-Viewer-Address: 127.0.0.1:1", "X-Envoy-External-Address: 127.0.0.1",
+		"X-Varnish: 1", "X-ARR-LOG-ID: 1",
+		"DO-Connecting-IP: 127.0.0.1", "X-Vercel-Forwarded-For: 127.0.0.1", "X-NF-Client-Connection-IP: 127.0.0.1",
+		"Incap-Client-IP: 127.0.0.1", "Tailscale-User-Login: me",
 	} {
-		for _, route := range []string{"GET /api/app/list", "POST /api/users", "POST /api/task/t/forget", "GET /metrics"} {
+		for _, route := range []string{"GET /api/app/list", "POST /api/users", "POST /api/task/t/forget",
+			"GET /metrics"} {
 			method, path, _ := strings.Cut(route, " ")
 			before := b.changed()
 			answer, text := call(t, server, method, path, "", "Host: localhost", header)
-			if e := readError(t, answer, text); answer.StatusCode != http.StatusForbidden || e.Error.Code != "no_users" || b.changed() != before {
+			if e := readError(t, answer, text); answer.StatusCode != http.StatusForbidden ||
+				e.Error.Code != "no_users" || b.changed() != before {
 				t.Errorf("%s, %s: %d %s", header, route, answer.StatusCode, text)
 			}
 		}
-		if answer, text := call(t, server, "GET", "/readyz", "", "Host: localhost", header); answer.StatusCode != http.StatusOK {
+		if answer, text := call(t, server, "GET", "/readyz", "", "Host: localhost",
+			header); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s, GET /readyz: %d %s", header, answer.StatusCode, text)
 		}
 	}
@@ -135,10 +150,12 @@ func TestLinksLeadToOpenPages(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("right")})
 	for path, status := range map[string]int{"/": 200, "/healthz": 200, "/api/app/list": 403, "/none": 403} {
-		if answer, text := call(t, server, "GET", path, "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"); answer.StatusCode != status {
+		if answer, text := call(t, server, "GET", path, "", "Sec-Fetch-Site: cross-site",
+			"Sec-Fetch-Mode: navigate"); answer.StatusCode != status {
 			t.Errorf("link to %s: %d %s", path, answer.StatusCode, text)
 		}
-		if answer, text := call(t, server, "GET", path, "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"); answer.StatusCode != 403 {
+		if answer, text := call(t, server, "GET", path, "", "Sec-Fetch-Site: cross-site",
+			"Sec-Fetch-Mode: no-cors"); answer.StatusCode != 403 {
 			t.Errorf("%s in a page: %d %s", path, answer.StatusCode, text)
 		}
 	}
@@ -178,8 +195,11 @@ func TestStrangersAreToldNothing(t *testing.T) {
 	b := newFakeScheduler()
 	b.follows("10.0.0.5:8899", false)
 	b.health.Detail = "no session with h1:2181"
-	server := start(t, api.Options{Scheduler: b, Access: oneToken("right"), Version: "v9.9", Advertise: "10.0.0.6:8899", Warning: func() string { return "disk of h2 is full" }})
-	for _, path := range []string{"/", "/healthz", "/readyz", "/healthz/", "/api/login", "/none", "/api%2Fusers", "/api/users/", "/api//users", "/./api/users", "/API/users", "/api/users%00", "/artifacts/..%2f..%2fetc%2fpasswd"} {
+	server := start(t, api.Options{Scheduler: b, Access: oneToken("right"), Version: "v9.9",
+		Advertise: "10.0.0.6:8899", Warning: func() string { return "disk of h2 is full" }})
+	for _, path := range []string{"/", "/healthz", "/readyz", "/healthz/", "/api/login", "/none", "/api%2Fusers",
+		"/api/users/", "/api//users", "/./api/users", "/API/users", "/api/users%00",
+		"/artifacts/..%2f..%2fetc%2fpasswd"} {
 		for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS", "TRACE"} {
 			if strings.HasPrefix(path, "/artifacts") {
 				continue // the leader's answer, and here there is none
@@ -190,13 +210,15 @@ func TestStrangersAreToldNothing(t *testing.T) {
 					t.Errorf("%s %s: %s", method, path, text)
 				}
 			}
-			if isOpen := path == "/" || strings.HasPrefix(path, "/healthz") || path == "/readyz" || path == "/api/login"; !isOpen && answer.StatusCode != 401 {
+			if isOpen := path == "/" || strings.HasPrefix(path, "/healthz") || path == "/readyz" ||
+				path == "/api/login"; !isOpen && answer.StatusCode != 401 {
 				t.Errorf("%s %s: %d %s", method, path, answer.StatusCode, text)
 			}
 		}
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
-		if _, text := call(t, server, "GET", path, "", "Authorization: Bearer right"); !strings.Contains(text, "10.0.0.5:8899") || !strings.Contains(text, "v9.9") || !strings.Contains(text, "h2") {
+		if _, text := call(t, server, "GET", path, "", "Authorization: Bearer right"); !strings.Contains(text,
+			"10.0.0.5:8899") || !strings.Contains(text, "v9.9") || !strings.Contains(text, "h2") {
 			t.Errorf("%s for an admin: %s", path, text)
 		}
 	}
@@ -212,7 +234,8 @@ func FuzzAdmit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, authorization, old, newer, cookie, origin, path string) {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(`{"appName":"x"}`))
 		r.URL.Path = path
-		for name, value := range map[string]string{"Authorization": authorization, "accessToken": old, "Access-Token": newer, "Cookie": cookie, "Origin": origin} {
+		for name, value := range map[string]string{"Authorization": authorization, "accessToken": old,
+			"Access-Token": newer, "Cookie": cookie, "Origin": origin} {
 			r.Header.Set(name, value)
 		}
 		w := httptest.NewRecorder()

@@ -120,7 +120,8 @@ func asFailure(r *http.Request, err error) *failure {
 		if !ok {
 			return nil
 		}
-		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations, retryAfter: refused.RetryAfter}
+		f := &failure{status: kind.status, code: kind.code, message: refused.Message, fields: refused.Violations,
+			retryAfter: refused.RetryAfter}
 		if refused.Code != "" && refused.Kind != problem.OutcomeUnknown {
 			f.code = refused.Code
 		}
@@ -129,7 +130,8 @@ func asFailure(r *http.Request, err error) *failure {
 		if isRead(r.Method) {
 			return unavailable("timeout", "the scheduler did not answer in time: try again")
 		}
-		return unavailable("outcome_unknown", "the scheduler did not answer in time, and the change may have been done: look before you send it again")
+		return unavailable("outcome_unknown",
+			"the scheduler did not answer in time, and the change may have been done: look before you send it again")
 	}
 	return nil
 }
@@ -143,7 +145,8 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	f := asFailure(r, err)
 	if f == nil {
 		id := uuid.NewString()
-		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", loggedPath(r), "error", err)
+		log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", loggedPath(r), "error",
+			err)
 		f = internal(id)
 	}
 	if refused, ok := r.Context().Value(refusalKey{}).(**failure); ok {
@@ -166,7 +169,8 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 }
 
 func internal(id string) *failure {
-	return failed(http.StatusInternalServerError, "internal", "a fault of this server; its log tells more under the id %s", id)
+	return failed(http.StatusInternalServerError, "internal",
+		"a fault of this server; its log tells more under the id %s", id)
 }
 
 type errorBody struct {

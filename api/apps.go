@@ -18,7 +18,8 @@ func (s *Server) newApps() documents[app.Config, views.AppView] {
 		server: s, kind: "app", schema: app.Schema,
 		check: func(c app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
-				Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile, PodTemplate: s.opts.PodTemplate, NoContainers: s.opts.PodTemplate == nil,
+				Reserved: s.reserved("appName"), AllowFile: s.opts.AllowFile, PodTemplate: s.opts.PodTemplate,
+				NoContainers: s.opts.PodTemplate == nil,
 			}), c.ExposureNotes()
 		},
 		all: explain.Reader.Apps, one: explain.Reader.App,

@@ -47,7 +47,8 @@ func (s *Server) audit(c *gin.Context) (any, error) {
 	}
 	rows, err := s.auditRows(c, q)
 	return auditAnswer(q, rows, err, func(r event.Audit) auditRow {
-		return auditRow{r.ID, r.Time, r.Name, r.Kind, r.From, r.Action, r.Target, r.TargetName, r.App, fieldsOrNull(r.Before), fieldsOrNull(r.After)}
+		return auditRow{r.ID, r.Time, r.Name, r.Kind, r.From, r.Action, r.Target, r.TargetName, r.App,
+			fieldsOrNull(r.Before), fieldsOrNull(r.After)}
 	})
 }
 
@@ -97,7 +98,8 @@ func (s *Server) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, erro
 		defer cancel()
 		stored, err := s.opts.History.Audits(ctx, q)
 		if err != nil {
-			c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("these are only the rows that are not stored yet: "+unreadable(err).Error()))
+			c.Header("Warning", "199 elasticjob "+
+				strconv.QuoteToASCII("these are only the rows that are not stored yet: "+unreadable(err).Error()))
 		}
 		rows = append(rows, stored...)
 	}

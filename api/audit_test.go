@@ -14,8 +14,10 @@ import (
 )
 
 func auditAt(n int) event.Audit {
-	return event.Audit{ID: fmt.Sprintf("id-%02d", n), Time: noon.Add(time.Duration(n/3) * time.Second), Actor: event.Actor{Name: []string{"alice", "bob"}[n%2], Kind: "user", From: "10.0.0.7"},
-		Action: "job.update", Target: "job", TargetName: "my_job", App: "my_app", Before: `{"cron":""}`, After: `{"cron":"0 0 3 * * ?"}`}
+	return event.Audit{ID: fmt.Sprintf("id-%02d", n), Time: noon.Add(time.Duration(n/3) * time.Second),
+		Actor:  event.Actor{Name: []string{"alice", "bob"}[n%2], Kind: "user", From: "10.0.0.7"},
+		Action: "job.update", Target: "job", TargetName: "my_job", App: "my_app", Before: `{"cron":""}`,
+		After: `{"cron":"0 0 3 * * ?"}`}
 }
 
 type auditAnswer struct {
@@ -27,18 +29,22 @@ type auditAnswer struct {
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
-	cut := event.Audit{ID: "id-99", Time: noon.Add(-time.Hour), Action: "app.delete", Target: "app", TargetName: "a", Before: `{"cut`}
+	cut := event.Audit{ID: "id-99", Time: noon.Add(-time.Hour), Action: "app.delete", Target: "app", TargetName: "a",
+		Before: `{"cut`}
 	b.audits = []event.Audit{cut, auditAt(0)}
 	server := start(t, api.Options{Scheduler: b})
 	want := `{"rows":[{"id":"id-00","time":"2026-05-01T12:00:00Z","who":"alice","kind":"user","from":"10.0.0.7","action":"job.update","target":"job","targetName":"my_job","app":"my_app",` +
 		`"before":{"cron":""},"after":{"cron":"0 0 3 * * ?"}},` +
 		`{"id":"id-99","time":"2026-05-01T11:00:00Z","who":"","kind":"","from":"","action":"app.delete","target":"app","targetName":"a","app":"","before":"{\"cut","after":null}]}`
-	if answer, got := call(t, server, "GET", "/api/audit", ""); answer.StatusCode != http.StatusOK || got != want+"\n" {
+	if answer, got := call(t, server, "GET", "/api/audit", ""); answer.StatusCode != http.StatusOK ||
+		got != want+"\n" {
 		t.Errorf("got %d %s, want %s", answer.StatusCode, got, want)
 	}
 	for query, n := range map[string]int{
-		"who=alice": 1, "who=bob": 0, "action=app.delete": 1, "target=app": 1, "target=my_job": 1, "target=a": 1, "app=my_app": 1, "app=": 2,
-		"startTime=2026-05-01 12:00:00": 1, "endTime=2026-05-01T11:59:00Z": 1, "startTime=2026-05-02T00:00:00Z": 0, "limit=1": 1,
+		"who=alice": 1, "who=bob": 0, "action=app.delete": 1, "target=app": 1, "target=my_job": 1, "target=a": 1,
+		"app=my_app": 1, "app=": 2,
+		"startTime=2026-05-01 12:00:00": 1, "endTime=2026-05-01T11:59:00Z": 1, "startTime=2026-05-02T00:00:00Z": 0,
+		"limit=1": 1,
 	} {
 		name, value, _ := strings.Cut(query, "=")
 		_, got := call(t, server, "GET", "/api/audit?"+url.Values{name: {value}}.Encode(), "")
@@ -91,7 +97,8 @@ func TestAuditPages(t *testing.T) {
 	h.fails = errDown
 	answer, text := call(t, server, "GET", "/api/audit?limit=1000", "")
 	var a auditAnswer
-	if err := json.Unmarshal([]byte(text), &a); err != nil || len(a.Rows) != len(b.audits) || !strings.Contains(answer.Header.Get("Warning"), "connection refused") {
+	if err := json.Unmarshal([]byte(text), &a); err != nil || len(a.Rows) != len(b.audits) ||
+		!strings.Contains(answer.Header.Get("Warning"), "connection refused") {
 		t.Errorf("%s, %v, %v", text, err, answer.Header)
 	}
 }
@@ -100,12 +107,16 @@ func TestBadQuestionsAboutAudit(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	for query, field := range map[string]string{
-		"limit=0": "limit", "limit=1001": "limit", "limit=x": "limit", "cursor=x": "cursor", "cursor=!!": "cursor", "cursor=OTk5OTk5OTk5OTk5OTk5OTk5IHg": "cursor",
-		"startTime=noon": "startTime", "startTime=2026-05-02T00:00:00Z&endTime=2026-05-01T00:00:00Z": "endTime", "who=%ff": "who", "nosuch=1": "nosuch",
+		"limit=0": "limit", "limit=1001": "limit", "limit=x": "limit", "cursor=x": "cursor", "cursor=!!": "cursor",
+		"cursor=OTk5OTk5OTk5OTk5OTk5OTk5IHg": "cursor",
+		"startTime=noon":                     "startTime",
+		"startTime=2026-05-02T00:00:00Z&endTime=2026-05-01T00:00:00Z": "endTime", "who=%ff": "who",
+		"nosuch=1":                            "nosuch",
 		"target=" + strings.Repeat("x", 1001): "target",
 	} {
 		answer, text := call(t, server, "GET", "/api/audit?"+query, "")
-		if e := readError(t, answer, text); answer.StatusCode != http.StatusBadRequest || len(e.Error.Fields) != 1 || e.Error.Fields[0].Field != field {
+		if e := readError(t, answer, text); answer.StatusCode != http.StatusBadRequest || len(e.Error.Fields) != 1 ||
+			e.Error.Fields[0].Field != field {
 			t.Errorf("%s: %d %s", query, answer.StatusCode, text)
 		}
 	}

@@ -27,7 +27,8 @@ type Access interface {
 	RemoveUser(ctx context.Context, actor event.Actor, name string) error
 
 	Tokens() ([]auth.APIToken, error)
-	AddToken(ctx context.Context, actor event.Actor, name string, grant auth.Grant, expires time.Time) (token string, made auth.APIToken, err error)
+	AddToken(ctx context.Context, actor event.Actor, name string, grant auth.Grant, expires time.Time) (token string,
+		made auth.APIToken, err error)
 	RemoveToken(ctx context.Context, actor event.Actor, name string) error
 }
 

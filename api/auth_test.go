@@ -54,7 +54,8 @@ func (m *sharedInMemory) ReadShared(context.Context, string) (registry.Entry, er
 	return registry.Entry{Path: "access", Value: m.value, Version: m.version}, nil
 }
 
-func (m *sharedInMemory) WriteShared(_ context.Context, name string, value []byte, condition registry.Condition) (int64, error) {
+func (m *sharedInMemory) WriteShared(_ context.Context, name string, value []byte,
+	condition registry.Condition) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fails != nil {
@@ -109,7 +110,8 @@ func token(t *testing.T, d *auth.Access, name string, role auth.Role, apps ...st
 // user makes a user, whose password is "password of " and the name.
 func user(t *testing.T, d *auth.Access, name string, role auth.Role, apps ...string) {
 	t.Helper()
-	if _, err := d.AddUser(t.Context(), callerOfTests, name, "password of "+name, auth.Grant{Role: role, Apps: apps}); err != nil {
+	if _, err := d.AddUser(t.Context(), callerOfTests, name, "password of "+name,
+		auth.Grant{Role: role, Apps: apps}); err != nil {
 		t.Fatal(err)
 	}
 }

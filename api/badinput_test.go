@@ -155,7 +155,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s: %s", name, answer.StatusCode, e.Error.Code, c.status, c.code, text)
 		}
 		for _, want := range c.want {
-			if plain := strings.ReplaceAll(text, `\"`, `"`); !strings.Contains(text, want) && !strings.Contains(plain, want) {
+			if plain := strings.ReplaceAll(text, `\"`, `"`); !strings.Contains(text, want) &&
+				!strings.Contains(plain, want) {
 				t.Errorf("%s: no %q in %s", name, want, text)
 			}
 		}
@@ -172,7 +173,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 func TestAllViolationsAtOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
-	answer, text := call(t, server, "POST", "/api/job/register", `{"jobName":"-","appName":7,"cron":"x","cpuCount":-1,"memoryMb":3,"shardingTotalCount":1.5}`)
+	answer, text := call(t, server, "POST", "/api/job/register",
+		`{"jobName":"-","appName":7,"cron":"x","cpuCount":-1,"memoryMb":3,"shardingTotalCount":1.5}`)
 	var fields []string
 	for _, f := range readError(t, answer, text).Error.Fields {
 		fields = append(fields, f.Field)
@@ -189,7 +191,8 @@ func TestChunkedBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
-	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/app", io.MultiReader(bytes.NewReader(make([]byte, 2<<20))))
+	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/api/app",
+		io.MultiReader(bytes.NewReader(make([]byte, 2<<20))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +202,8 @@ func TestChunkedBodyIsBounded(t *testing.T) {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, _ := io.ReadAll(answer.Body)
-	if answer.StatusCode != http.StatusRequestEntityTooLarge || readError(t, answer, string(text)).Error.Code != "body_too_large" {
+	if answer.StatusCode != http.StatusRequestEntityTooLarge ||
+		readError(t, answer, string(text)).Error.Code != "body_too_large" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
@@ -236,7 +240,8 @@ func TestSchedulerErrors(t *testing.T) {
 		}
 		if c.status == 500 {
 			id := e.Error.Message[strings.LastIndex(e.Error.Message, " ")+1:]
-			if strings.Contains(text, "secret") || !strings.Contains(logged.String(), "secret internals") || !strings.Contains(logged.String(), id) {
+			if strings.Contains(text, "secret") || !strings.Contains(logged.String(), "secret internals") ||
+				!strings.Contains(logged.String(), id) {
 				t.Errorf("answer %s\nlog %s", text, logged.String())
 			}
 		}
@@ -266,7 +271,8 @@ func TestPanicIsAnswered(t *testing.T) {
 	server := start(t, api.Options{Scheduler: b, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	answer, text := call(t, server, "GET", "/api/job/my_job/explain", "")
 	readError(t, answer, text)
-	if answer.StatusCode != 500 || strings.Contains(text, "secret") || !strings.Contains(logged.String(), "secret internals") {
+	if answer.StatusCode != 500 || strings.Contains(text, "secret") ||
+		!strings.Contains(logged.String(), "secret internals") {
 		t.Errorf("%d %s\n%s", answer.StatusCode, text, logged.String())
 	}
 	if answer, _ := call(t, server, "GET", "/healthz", ""); answer.StatusCode != 200 {

@@ -45,7 +45,8 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 			case strings.HasPrefix(name, "login"):
 				path = "/api/login"
 			}
-			if _, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: "+address+"\r\n"+c.head+"\r\n\r\n"+c.body); err != nil {
+			if _, err := io.WriteString(conn,
+				"POST "+path+" HTTP/1.1\r\nHost: "+address+"\r\n"+c.head+"\r\n\r\n"+c.body); err != nil {
 				t.Fatalf("it was not let send all: %v", err)
 			}
 			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -53,7 +54,8 @@ func TestTooLargeABodyIsAnswered(t *testing.T) {
 				t.Fatalf("it got no answer: %v", err)
 			}
 			text, err := io.ReadAll(answer.Body)
-			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(text, []byte(`"body_too_large","message":"this request changed nothing: `)) {
+			if err != nil || answer.StatusCode != http.StatusRequestEntityTooLarge ||
+				!bytes.Contains(text, []byte(`"body_too_large","message":"this request changed nothing: `)) {
 				t.Errorf("%d %s, %v", answer.StatusCode, text, err)
 			}
 		})

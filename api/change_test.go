@@ -72,7 +72,8 @@ func TestAFrozenLeaderIsLeftForTheNext(t *testing.T) {
 				t.Errorf("read: %d %s", a.StatusCode, a.text)
 			}
 			a := <-write
-			if e := readError(t, a.Response, a.text); a.StatusCode != 503 || e.Error.Code != "outcome_unknown" || next.changed() != 0 {
+			if e := readError(t, a.Response, a.text); a.StatusCode != 503 || e.Error.Code != "outcome_unknown" ||
+				next.changed() != 0 {
 				t.Errorf("write: %d %s, %d changes at the next", a.StatusCode, a.text, next.changed())
 			}
 		})
@@ -147,11 +148,13 @@ func TestNobodyWaitsForALeaderForEver(t *testing.T) {
 	address, _ := frozen(t)
 	here := follower(t, address, api.Options{ForwardTimeout: time.Second})
 	for request, want := range map[string]string{
-		"GET /api/app/list": "timeout", "GET /api/task/t1/logs?follow=true": "timeout", "POST /api/app": "outcome_unknown",
+		"GET /api/app/list": "timeout", "GET /api/task/t1/logs?follow=true": "timeout",
+		"POST /api/app": "outcome_unknown",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		answer, text := ask(t, method, here+path, "")
-		if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != want || !strings.Contains(text, address) {
+		if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != want ||
+			!strings.Contains(text, address) {
 			t.Errorf("%s: %d %s", request, answer.StatusCode, text)
 		}
 	}
@@ -173,7 +176,8 @@ func TestFollowedOutputBreaksOff(t *testing.T) {
 			f.set(stdout, "one\n")
 			leader, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowEvery: time.Millisecond})
 			between.follows(addressOf(leader), false)
-			here, stopHere, endedHere := serve(t, api.Options{Scheduler: between, Logs: &files{}, Advertise: "follower:1"})
+			here, stopHere, endedHere := serve(t,
+				api.Options{Scheduler: between, Logs: &files{}, Advertise: "follower:1"})
 			out, _ := follow(t, here+"/api/task/t1/logs?follow=true")
 			line(t, out, "one\n")
 			if strings.HasSuffix(name, "*") {
@@ -201,7 +205,8 @@ func TestTokensThatDiffer(t *testing.T) {
 	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("one")})
 	here := follower(t, addressOf(leader), api.Options{Access: oneToken("two")})
 	answer, text := ask(t, "GET", here+"/api/app/list", "", "Authorization: Bearer two")
-	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "token_differs" || !strings.Contains(text, addressOf(leader)) ||
+	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "token_differs" ||
+		!strings.Contains(text, addressOf(leader)) ||
 		answer.Header.Get("WWW-Authenticate") != "" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}

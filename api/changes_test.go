@@ -16,10 +16,14 @@ import (
 func TestChangesOfAJob(t *testing.T) {
 	t.Parallel()
 	row := func(id, action, target, name, app string) event.Audit {
-		return event.Audit{ID: id, Time: noon, Actor: event.Actor{Name: "alice", Kind: "user", From: "10.0.0.7"}, Action: action, Target: target, TargetName: name, App: app, After: `{"cron":"` + id + `"}`}
+		return event.Audit{ID: id, Time: noon, Actor: event.Actor{Name: "alice", Kind: "user", From: "10.0.0.7"},
+			Action: action, Target: target, TargetName: name, App: app, After: `{"cron":"` + id + `"}`}
 	}
-	kept := []event.Audit{row("5", "job.update", "job", "mine_job", "mine-1"), row("4", "job.trigger", "job", "mine_job", "mine-1"), row("9", "app.update", "app", "mine_job", "mine-1"), row("8", "job.update", "job", "their_job", "theirs")}
-	stored := []event.Audit{row("3", "job.update", "job", "mine_job", "theirs"), row("2", "job.register", "job", "mine_job", "mine-2"), row("1", "job.delete", "job", "gone", "mine-1")}
+	kept := []event.Audit{row("5", "job.update", "job", "mine_job", "mine-1"),
+		row("4", "job.trigger", "job", "mine_job", "mine-1"), row("9", "app.update", "app", "mine_job", "mine-1"),
+		row("8", "job.update", "job", "their_job", "theirs")}
+	stored := []event.Audit{row("3", "job.update", "job", "mine_job", "theirs"),
+		row("2", "job.register", "job", "mine_job", "mine-2"), row("1", "job.delete", "job", "gone", "mine-1")}
 	h := &fakeHistory{audits: stored}
 	kept[0].Before = `{"appName":"theirs"}`
 	b, ask := appsOfTwo(t, h)
@@ -29,22 +33,26 @@ func TestChangesOfAJob(t *testing.T) {
 	all.audits = kept
 	server := start(t, api.Options{Scheduler: all, History: h})
 	const five = `{"id":"5","time":"2026-05-01T12:00:00Z","who":"alice","kind":"user","action":"job.update","before":{"appName":"theirs"},"after":{"cron":"5"}}`
-	if _, text := call(t, server, "GET", "/api/job/mine_job/changes?limit=1", ""); !strings.HasPrefix(text, `{"rows":[`+five+`],"next":"`) {
+	if _, text := call(t, server, "GET", "/api/job/mine_job/changes?limit=1", ""); !strings.HasPrefix(text,
+		`{"rows":[`+five+`],"next":"`) {
 		t.Error(text)
 	}
-	for path, want := range map[string]string{"mine_job/changes": "5432", "mine_job/changes?action=job.update": "53", "gone/changes": "1", "mine_job/changes?limit=2": "54"} {
+	for path, want := range map[string]string{"mine_job/changes": "5432", "mine_job/changes?action=job.update": "53",
+		"gone/changes": "1", "mine_job/changes?limit=2": "54"} {
 		_, text := call(t, server, "GET", "/api/job/"+path, "")
 		if got := idsIn(text); got != want || strings.Contains(text, "10.0.0.7") {
 			t.Errorf("%s: %s, want %s: %s", path, got, want, text)
 		}
 	}
-	if status, text := ask("GET", "/api/job/mine_job/changes", "", auth.Viewer); status != http.StatusOK || idsIn(text) != "542" || strings.Contains(text, "theirs") {
+	if status, text := ask("GET", "/api/job/mine_job/changes", "", auth.Viewer); status != http.StatusOK ||
+		idsIn(text) != "542" || strings.Contains(text, "theirs") {
 		t.Errorf("for some: %d %s", status, text)
 	}
 	if status, text := ask("GET", "/api/job/gone/changes", "", auth.Admin); status != http.StatusNotFound {
 		t.Errorf("nobody knows whose it was: %d %s", status, text)
 	}
-	for path, status := range map[string]int{"never/changes": 404, "mine_job/changes?limit=0": 400, "mine_job/changes?who=alice": 400, "mine_job/changes?cursor=x": 400} {
+	for path, status := range map[string]int{"never/changes": 404, "mine_job/changes?limit=0": 400,
+		"mine_job/changes?who=alice": 400, "mine_job/changes?cursor=x": 400} {
 		if answer, text := call(t, server, "GET", "/api/job/"+path, ""); answer.StatusCode != status {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
@@ -62,7 +70,8 @@ func idsIn(text string) (ids string) {
 // TestAgain: a run is repeated, an env of its own by admins; of what only the history has the answer says what to do.
 func TestAgain(t *testing.T) {
 	t.Parallel()
-	b, ask := appsOfTwo(t, &fakeHistory{executions: []search.Execution{{ID: "stored-mine", Job: "mine_job", State: "FINISHED", Fire: at(noon.Add(-time.Hour))}}})
+	b, ask := appsOfTwo(t, &fakeHistory{executions: []search.Execution{{ID: "stored-mine", Job: "mine_job",
+		State: "FINISHED", Fire: at(noon.Add(-time.Hour))}}})
 	for _, c := range []struct {
 		id     string
 		ownEnv bool
@@ -78,12 +87,14 @@ func TestAgain(t *testing.T) {
 		{"none", false, auth.Operator, 404, `"code":"execution_not_found"`},
 	} {
 		b.ownEnv = c.ownEnv
-		if status, text := ask("POST", "/api/execution/"+c.id+"/again", "", c.role); status != c.status || !strings.Contains(text, c.want) {
+		if status, text := ask("POST", "/api/execution/"+c.id+"/again", "", c.role); status != c.status ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%+v: %d %s", c, status, text)
 		}
 	}
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
-	if answer, text := call(t, server, "POST", "/api/execution/exec-1/again", "", "Idempotency-Key: "+strings.Repeat("x", 201)); readError(t, answer, text).Error.Code != "bad_idempotency_key" {
+	if answer, text := call(t, server, "POST", "/api/execution/exec-1/again", "",
+		"Idempotency-Key: "+strings.Repeat("x", 201)); readError(t, answer, text).Error.Code != "bad_idempotency_key" {
 		t.Error(text)
 	}
 }

@@ -15,7 +15,8 @@ const leastCompressed = 1 << 10
 // new token, are none. What a page of another site might have a browser ask again and again, to learn by lengths what an answer says,
 // is refused before it is answered (origin.go).
 func newCompressor() func(http.Handler) http.HandlerFunc {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.EnableZstd(false),
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.EnableZstd(false),
 		gzhttp.ContentTypes([]string{"application/json", "text/plain"}))
 	if err != nil {
 		panic(fmt.Errorf("make what compresses answers: %w", err)) // its options are all constants

@@ -35,8 +35,10 @@ func manyJobs(n int) *fakeScheduler {
 	b := newFakeScheduler()
 	for i := range n {
 		c := jobs.Default()
-		c.JobName, c.AppName, c.Cron, c.JobParameter = fmt.Sprintf("billing-%05d", i), fmt.Sprintf("app-%d", i%50), fmt.Sprintf("0 %d 3 * * ?", i%60), fmt.Sprint("customer=", i*7919)
-		c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB, c.Description = jobs.Transient, 1+i%5, 0.1, 64, "makes the bills of one customer"
+		c.JobName, c.AppName, c.Cron, c.JobParameter = fmt.Sprintf("billing-%05d", i), fmt.Sprintf("app-%d", i%50),
+			fmt.Sprintf("0 %d 3 * * ?", i%60), fmt.Sprint("customer=", i*7919)
+		c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB, c.Description = jobs.Transient, 1+i%5, 0.1,
+			64, "makes the bills of one customer"
 		b.jobs[c.JobName] = views.JobView{Config: c}
 	}
 	return b
@@ -80,7 +82,8 @@ func TestAnswersAreCompressed(t *testing.T) {
 			continue
 		}
 		_, plain := call(t, server, c.method, c.path, c.body, "Accept-Encoding: identity")
-		if got := unzipped(t, text); got != plain || len(text) > len(plain)/3 || !strings.Contains(answer.Header.Get("Vary"), "Accept-Encoding") {
+		if got := unzipped(t, text); got != plain || len(text) > len(plain)/3 ||
+			!strings.Contains(answer.Header.Get("Vary"), "Accept-Encoding") {
 			t.Errorf("%s: %d bytes of %d, %v", c.path, len(text), len(plain), answer.Header)
 		}
 	}
@@ -97,7 +100,8 @@ func TestAFollowerPassesOnWhatTheLeaderCompressed(t *testing.T) {
 	if answer.Header.Get("Content-Encoding") != "gzip" || unzipped(t, text) != plain {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
-	if answer, text := call(t, follower, "GET", "/api/job/jobs", "", "Accept-Encoding: identity"); answer.Header.Get("Content-Encoding") != "" || text != plain {
+	if answer, text := call(t, follower, "GET", "/api/job/jobs", "",
+		"Accept-Encoding: identity"); answer.Header.Get("Content-Encoding") != "" || text != plain {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
 }
@@ -110,7 +114,8 @@ func BenchmarkAnswers(b *testing.B) {
 			size := 0
 			for b.Loop() {
 				r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/api/job/jobs", nil)
-				r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+				r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey,
+					&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 				r.Header.Set("Accept-Encoding", accept)
 				w := httptest.NewRecorder()
 				server.ServeHTTP(w, r)

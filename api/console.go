@@ -55,6 +55,8 @@ func (s *Server) page(c *gin.Context) {
 func (s *Server) static(c *gin.Context) {
 	c.Header("Content-Security-Policy", filePolicy)
 	if s.opts.Console == nil || !s.opts.Console.Static(c.Writer, c.Request) {
-		fail(c.Writer, c.Request, s.log, notFound("static_not_found", "there is no file %s here: a page of another version of the server may have asked for it; load that page again", quoted(c.Request.URL.Path)))
+		fail(c.Writer, c.Request, s.log,
+			notFound("static_not_found",
+				"there is no file %s here: a page of another version of the server may have asked for it; load that page again", quoted(c.Request.URL.Path)))
 	}
 }

@@ -38,13 +38,16 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 	b := newFakeScheduler()
 	for name, access := range map[string]api.Access{"no users": noUsers{}, "users": oneToken("right")} {
 		server := start(t, api.Options{Scheduler: b, Access: access, Console: pages{}, Version: "1.2.3"})
-		for _, path := range []string{"/", "/jobs", "/jobs/my_job/", "/execution/a%2Fb", "/apiary", "/users?page=2", "/index.html", "/healthzz", "/a%20b"} {
-			answer, text := call(t, server, "GET", path, "", asBrowser, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate")
+		for _, path := range []string{"/", "/jobs", "/jobs/my_job/", "/execution/a%2Fb", "/apiary", "/users?page=2",
+			"/index.html", "/healthzz", "/a%20b"} {
+			answer, text := call(t, server, "GET", path, "", asBrowser, "Sec-Fetch-Site: cross-site",
+				"Sec-Fetch-Mode: navigate")
 			if answer.StatusCode != 200 || !strings.HasPrefix(text, "the page of /") {
 				t.Errorf("%s: %s: %d %s", name, path, answer.StatusCode, text)
 			}
 			policy := answer.Header.Get("Content-Security-Policy")
-			if !strings.Contains(policy, "script-src 'self';") || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+			if !strings.Contains(policy, "script-src 'self';") || !strings.Contains(policy, "default-src 'none'") ||
+				strings.Contains(policy, "unsafe") {
 				t.Errorf("%s: %s", path, policy)
 			}
 			if answer, _ := call(t, server, "HEAD", path, "", asBrowser); answer.StatusCode != 200 {
@@ -52,7 +55,8 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 			}
 		}
 		for _, path := range []string{
-			"/healthz", "/readyz", "/metrics", "/metrics/x", "/api", "/api/app/list", "/api%2Fapp/list", "/api/none", "/artifacts/none", "/static", "/static/", "/static/wrong/js/main.js", "/healthz/x",
+			"/healthz", "/readyz", "/metrics", "/metrics/x", "/api", "/api/app/list", "/api%2Fapp/list", "/api/none",
+			"/artifacts/none", "/static", "/static/", "/static/wrong/js/main.js", "/healthz/x",
 		} {
 			if _, text := call(t, server, "GET", path, "", asBrowser); strings.HasPrefix(text, "the page of") {
 				t.Errorf("%s: %s is a page", name, path)
@@ -62,7 +66,8 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 			t.Errorf("%s: a page was posted to", name)
 		}
 		for _, path := range []string{"/jobs", "/none"} {
-			if answer, text := call(t, server, "GET", path, "", "Accept: */*", "Authorization: Bearer right"); readError(t, answer, text).Error.Code != "no_route" {
+			if answer, text := call(t, server, "GET", path, "", "Accept: */*",
+				"Authorization: Bearer right"); readError(t, answer, text).Error.Code != "no_route" {
 				t.Errorf("%s: %s: %d %s", name, path, answer.StatusCode, text)
 			}
 		}
@@ -75,15 +80,18 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, wants) {
 			t.Errorf("%s: %s", name, policy)
 		}
-		if answer, text := call(t, server, "GET", "/static/wrong/js/main.js", ""); answer.StatusCode != 404 || readError(t, answer, text).Error.Code != "static_not_found" ||
+		if answer, text := call(t, server, "GET", "/static/wrong/js/main.js", ""); answer.StatusCode != 404 ||
+			readError(t, answer, text).Error.Code != "static_not_found" ||
 			answer.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v %s", name, answer.StatusCode, answer.Header, text)
 		}
-		if answer, text := call(t, server, "GET", "/", ""); !strings.Contains(text, "Its console is for a browser, at "+server.URL+"\n") || strings.Count(text, "\ncurl ") != 4 ||
+		if answer, text := call(t, server, "GET", "/", ""); !strings.Contains(text,
+			"Its console is for a browser, at "+server.URL+"\n") || strings.Count(text, "\ncurl ") != 4 ||
 			!strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") {
 			t.Errorf("%s: %s", name, text)
 		}
-		if answer, text := call(t, server, "GET", "/jobs", "", asBrowser, "Host: rebound.example"); (answer.StatusCode == 200) != (name == "users") {
+		if answer, text := call(t, server, "GET", "/jobs", "", asBrowser,
+			"Host: rebound.example"); (answer.StatusCode == 200) != (name == "users") {
 			t.Errorf("%s: a page under a name that is not ours: %d %s", name, answer.StatusCode, text)
 		}
 	}
@@ -93,7 +101,8 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 func TestFollowersServeTheConsole(t *testing.T) {
 	t.Parallel()
 	here := follower(t, "", api.Options{Console: pages{}})
-	for path, want := range map[string]string{"/jobs": "the page of /jobs", "/static/right/x.js": "the file of /static/right/x.js"} {
+	for path, want := range map[string]string{"/jobs": "the page of /jobs",
+		"/static/right/x.js": "the file of /static/right/x.js"} {
 		if answer, text := ask(t, "GET", here+path, "", asBrowser); answer.StatusCode != 200 || text != want {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}

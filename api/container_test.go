@@ -41,7 +41,8 @@ func TestAppsInImages(t *testing.T) {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
-	if answer, text := call(t, server, "POST", "/api/app/check", appInImage); answer.StatusCode != 422 || !strings.Contains(text, "no package to be checked") {
+	if answer, text := call(t, server, "POST", "/api/app/check", appInImage); answer.StatusCode != 422 ||
+		!strings.Contains(text, "no package to be checked") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	ask("POST", "/api/app?check=true", appInImage)
@@ -66,17 +67,20 @@ func TestAppsInImagesAreRefused(t *testing.T) {
 	pods, none := newFakeScheduler(), newFakeScheduler()
 	withPods := start(t, api.Options{Scheduler: pods, PodTemplate: noNodeName})
 	without := start(t, api.Options{Scheduler: none})
-	answer, text := call(t, withPods, "POST", "/api/app", `{"appName":"my_app","image":"A","imagePullSecrets":[1],"podTemplate":{"spec":{"nodeName":"n"}},"bootstrapScript":"bin/start.sh"}`)
+	answer, text := call(t, withPods, "POST", "/api/app",
+		`{"appName":"my_app","image":"A","imagePullSecrets":[1],"podTemplate":{"spec":{"nodeName":"n"}},"bootstrapScript":"bin/start.sh"}`)
 	e := readError(t, answer, text)
 	var found []string
 	for _, v := range e.Error.Fields {
 		found = append(found, v.Field)
 	}
-	if got := strings.Join(found, " "); answer.StatusCode != 422 || got != "imagePullSecrets[0] image podTemplate.spec.nodeName" {
+	if got := strings.Join(found, " "); answer.StatusCode != 422 ||
+		got != "imagePullSecrets[0] image podTemplate.spec.nodeName" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	answer, text = call(t, without, "POST", "/api/app", appInImage)
-	if e := readError(t, answer, text); answer.StatusCode != 422 || len(e.Error.Fields) != 5 || !strings.Contains(text, "works on Kubernetes only") {
+	if e := readError(t, answer, text); answer.StatusCode != 422 || len(e.Error.Fields) != 5 ||
+		!strings.Contains(text, "works on Kubernetes only") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	if pods.changed()+none.changed() != 0 {
@@ -102,7 +106,8 @@ func TestTheAppsSchemaHasWhatTheServerTakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		needsURL := strings.Contains(strings.Join(schema.Required, " "), "appURL")
-		if _, has := schema.Properties["podTemplate"]; has != pods || needsURL == pods || (len(schema.AnyOf) == 2) != pods {
+		if _, has := schema.Properties["podTemplate"]; has != pods || needsURL == pods ||
+			(len(schema.AnyOf) == 2) != pods {
 			t.Errorf("with pods %t: %s", pods, text)
 		}
 	}

@@ -35,8 +35,9 @@ const (
 
 // What is asked of a cron.
 var (
-	theCron   = textParameter("cron", "The cron, of six or seven fields.").such("0 0 3 ? * MON-FRI").needed()
-	theZone   = textParameter("timeZone", "The time zone that it is in; the server's, if it is left out.").such("Europe/Berlin")
+	theCron = textParameter("cron", "The cron, of six or seven fields.").such("0 0 3 ? * MON-FRI").needed()
+	theZone = textParameter("timeZone",
+		"The time zone that it is in; the server's, if it is left out.").such("Europe/Berlin")
 	fireCount = numberParameter("count", "How many of its next fires are told.", usualFires, 1, mostFires)
 	language  = choiceParameter("language", "The language of words and notes.", "en", "zh")
 )
@@ -91,7 +92,8 @@ func (s *Server) cronOf(c jobs.Config, notes []string, count int, in cron.Langua
 	}
 	v.Notes = append(v.Notes, notes...)
 	for _, f := range schedule.Preview(s.opts.Now(), count) {
-		v.NextFires = append(v.NextFires, fireView{Time: f.At.UTC(), Local: f.At.Format(time.RFC3339), Note: f.Note(in)})
+		v.NextFires = append(v.NextFires,
+			fireView{Time: f.At.UTC(), Local: f.At.Format(time.RFC3339), Note: f.Note(in)})
 	}
 	return v, nil
 }

@@ -46,7 +46,8 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"GET", "/api/app/list", "", "[" + appStored + "]", nil},
 		{"GET", "/api/app/list/", "", "[" + appStored + "]", nil},
 		{"PUT", "/api/app", `{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":7}`,
-			with(swap(appStored, `true,"eventTraceSamplingCount":0`, `false,"eventTraceSamplingCount":7`), `"disabled":false`), []string{asJSON}},
+			with(swap(appStored, `true,"eventTraceSamplingCount":0`, `false,"eventTraceSamplingCount":7`),
+				`"disabled":false`), []string{asJSON}},
 		{"PUT", "/api/app", `{"appName":"my_app","appCacheEnable":null,"eventTraceSamplingCount":null}`, with(appStored, `"disabled":false`), []string{asJSON}},
 		{"GET", "/api/app/my_app/disable", "", "false", nil},
 		{"POST", "/api/app/my_app/disable", "", with(appStored, `"disabled":true`), nil},
@@ -60,7 +61,9 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"GET", "/api/job/jobs", "", "[" + jobStored + "]", nil},
 		{"GET", "/api/job/jobs/my_job", "", jobStored, nil},
 		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":"p"}`,
-			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`), `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`],"noteReasons":[{"code":"text"}]`), []string{asJSON}},
+			with(swap(jobStored, `"jobParameter":""`, `"jobParameter":"p"`),
+				`"disabled":false,"state":"ENABLED","notes":[`+sevenRead+
+					`],"noteReasons":[{"code":"text"}]`), []string{asJSON}},
 		{"PUT", "/api/job/update", `{"jobName":"my_job","jobParameter":null,"monitorExecution":true}`,
 			with(jobStored, `"disabled":false,"state":"ENABLED","notes":["monitorExecution is ignored: executions are always watched",`+sevenRead+`],"noteReasons":[{"code":"text"},{"code":"text"}]`), []string{asJSON}},
 		{"POST", "/api/job/trigger", `my_job`, `{"executionId":"exec-my_job"}`, []string{asJSON}},
@@ -108,7 +111,8 @@ func TestDocumentedCurlLines(t *testing.T) {
 	} {
 		answer, got := call(t, server, step.method, step.path, step.body, step.headers...)
 		if answer.StatusCode != http.StatusOK || got != step.want+"\n" {
-			t.Fatalf("%s %s %s\n got %d %s\nwant 200 %s", step.method, step.path, step.body, answer.StatusCode, got, step.want)
+			t.Fatalf("%s %s %s\n got %d %s\nwant 200 %s", step.method, step.path, step.body, answer.StatusCode, got,
+				step.want)
 		}
 		if kind := answer.Header.Get("Content-Type"); kind != "application/json; charset=utf-8" {
 			t.Errorf("%s %s: content type %q", step.method, step.path, kind)
@@ -152,7 +156,8 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	shown := ask("GET", "/api/job/jobs/my_job", "")
 	ask("PUT", "/api/job/update", swap(shown, `"a":"b"`, `"a":"c"`))
 	ask("POST", "/api/job/my_job/disable", "")
-	want := document.Texts{"webhook.url": {Value: "https://h/x?key=hunter2"}, "webhook.secret": {Value: "hunter2"}, "a": {Value: "c"}}
+	want := document.Texts{"webhook.url": {Value: "https://h/x?key=hunter2"}, "webhook.secret": {Value: "hunter2"},
+		"a": {Value: "c"}}
 	if diff := cmp.Diff(want, b.jobs["my_job"].Props); diff != "" {
 		t.Error(diff)
 	}
@@ -164,12 +169,15 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 		`{"jobName":"my_job","appName":"other_app"}`:     `"field":"env.TOKEN"`,
 	} {
 		answer, text := call(t, server, "PUT", "/api/job/update", body)
-		if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, field) || strings.Count(text, `"field"`) != 1 || strings.Contains(text, "hunter2") {
+		if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, field) ||
+			strings.Count(text, `"field"`) != 1 || strings.Contains(text, "hunter2") {
 			t.Errorf("%s: %d %s", body, answer.StatusCode, text)
 		}
 	}
 	shown = swap(shown, "my_job", "other")
-	if answer, text := call(t, server, "POST", "/api/job/register", shown); answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, "give the secret itself") {
+	if answer, text := call(t, server, "POST", "/api/job/register",
+		shown); answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text,
+		"give the secret itself") {
 		t.Errorf("another job with hidden secrets: %d %s", answer.StatusCode, text)
 	}
 	ask("DELETE", "/api/job/my_job/deregister", "")
@@ -181,7 +189,8 @@ func TestReservedNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"check", "list"}, api.ReservedAppNames()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"check", "deregister", "events", "jobs", "register", "statistics", "tasks", "trigger", "update"}, api.ReservedJobNames()); diff != "" {
+	if diff := cmp.Diff([]string{"check", "deregister", "events", "jobs", "register", "statistics", "tasks", "trigger",
+		"update"}, api.ReservedJobNames()); diff != "" {
 		t.Error(diff)
 	}
 	b := newFakeScheduler()
@@ -191,13 +200,16 @@ func TestReservedNames(t *testing.T) {
 	try := func(path, field, document string, names []string) {
 		for _, name := range names {
 			answer, text := call(t, server, "POST", path, document+`"`+name+`"}`)
-			if answer.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, `"field":"`+field+`","value":"`+name+`"`) {
+			if answer.StatusCode != http.StatusUnprocessableEntity ||
+				!strings.Contains(text, `"field":"`+field+`","value":"`+name+`"`) {
 				t.Errorf("%s %s: %d %s", field, name, answer.StatusCode, text)
 			}
 		}
 	}
-	try("/api/app", "appName", strings.TrimSuffix(swap(appDocument, `"appName":"my_app",`, ""), "}")+`,"appName":`, api.ReservedAppNames())
-	try("/api/job/register", "jobName", strings.TrimSuffix(swap(jobDocument, `"jobName":"my_job",`, ""), "}")+`,"jobName":`, api.ReservedJobNames())
+	try("/api/app", "appName", strings.TrimSuffix(swap(appDocument, `"appName":"my_app",`, ""), "}")+`,"appName":`,
+		api.ReservedAppNames())
+	try("/api/job/register", "jobName", strings.TrimSuffix(swap(jobDocument, `"jobName":"my_job",`, ""),
+		"}")+`,"jobName":`, api.ReservedJobNames())
 	if b.changed() != before {
 		t.Error("something was changed")
 	}
@@ -209,7 +221,8 @@ func TestPathVariablesAreDecoded(t *testing.T) {
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
-	if answer, text := call(t, server, "GET", "/api/app/my%5Fapp", ""); answer.StatusCode != http.StatusOK || text != appStored+"\n" {
+	if answer, text := call(t, server, "GET", "/api/app/my%5Fapp", ""); answer.StatusCode != http.StatusOK ||
+		text != appStored+"\n" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	for _, id := range []string{"a%2Fb", "a+b", "a%2Bb", "%C3%A4%25"} {
@@ -227,7 +240,8 @@ func TestHeadWorksWhereGetDoes(t *testing.T) {
 	f := &files{}
 	f.set("/sandbox/tasks/1/stdout", "hello")
 	server := start(t, api.Options{Scheduler: b, Logs: f})
-	for _, path := range []string{"/", "/api/app/list", "/api/job/jobs", "/healthz", "/metrics", "/api/task/t1/logs?follow=true"} {
+	for _, path := range []string{"/", "/api/app/list", "/api/job/jobs", "/healthz", "/metrics",
+		"/api/task/t1/logs?follow=true"} {
 		answer, text := call(t, server, "HEAD", path, "")
 		if answer.StatusCode != http.StatusOK || text != "" {
 			t.Errorf("HEAD %s: %d %q", path, answer.StatusCode, text)
@@ -240,7 +254,8 @@ func TestFrontPage(t *testing.T) {
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Version: "1.2.3"})
 	answer, text := call(t, server, "GET", "/", "")
 	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/plain") || strings.Count(text, "\ncurl ") != 4 ||
-		!strings.Contains(text, "1.2.3") || !strings.Contains(text, "curl "+server.URL+"/api/app/list") || !strings.Contains(text, "curl "+server.URL+"/api/executions") {
+		!strings.Contains(text, "1.2.3") || !strings.Contains(text, "curl "+server.URL+"/api/app/list") ||
+		!strings.Contains(text, "curl "+server.URL+"/api/executions") {
 		t.Error(text)
 	}
 }
@@ -248,10 +263,12 @@ func TestFrontPage(t *testing.T) {
 func TestArtifactsAreServedAsIs(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Artifact: oneArtifact(t, "there")})
-	if answer, text := call(t, server, "GET", "/artifacts/there", ""); text != "binary of there" || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+	if answer, text := call(t, server, "GET", "/artifacts/there", ""); text != "binary of there" ||
+		!strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
 		t.Error(text, answer.Header)
 	}
-	if answer, text := call(t, server, "GET", "/artifacts/there", "", "Range: bytes=7-8"); answer.StatusCode != http.StatusPartialContent || text != "of" {
+	if answer, text := call(t, server, "GET", "/artifacts/there", "",
+		"Range: bytes=7-8"); answer.StatusCode != http.StatusPartialContent || text != "of" {
 		t.Error(answer.StatusCode, text)
 	}
 }

@@ -48,7 +48,8 @@ func (d description) gives(value any, headers ...openapi.Header) description {
 // givesSchema is for answers that are schemas themselves.
 func (d description) givesSchema() description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "The schema.",
-		Content: []openapi.Content{{Media: jsonMedia, Schema: openapi.Schema{"type": "object", "description": "A JSON Schema (2020-12)."}}}}
+		Content: []openapi.Content{{Media: jsonMedia,
+			Schema: openapi.Schema{"type": "object", "description": "A JSON Schema (2020-12)."}}}}
 	return d
 }
 
@@ -61,14 +62,16 @@ func (d description) streams(media, about string, example any, headers ...openap
 
 // orGives is another media type of the same answer.
 func (d description) orGives(media string) description {
-	d.answer.Content = append(d.answer.Content, openapi.Content{Media: media, Schema: openapi.Schema{"type": "string"}})
+	d.answer.Content = append(d.answer.Content,
+		openapi.Content{Media: media, Schema: openapi.Schema{"type": "string"}})
 	return d
 }
 
 // redirects is for answers that send a browser elsewhere.
 func (d description) redirects(status int) description {
 	d.answer = openapi.Answer{Status: status, About: "Go there.",
-		Headers: []openapi.Header{{Name: "Location", About: "Where to go.", Always: true, Schema: openapi.Schema{"type": "string"}}, cookieHeader}}
+		Headers: []openapi.Header{{Name: "Location", About: "Where to go.", Always: true,
+			Schema: openapi.Schema{"type": "string"}}, cookieHeader}}
 	return d
 }
 
@@ -82,7 +85,8 @@ var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 
 // operation is the route as its row has it.
 func (r route) operation() openapi.Operation {
-	o := openapi.Operation{Method: r.method, Path: r.path, Tag: r.tag, Summary: r.does.summary, Who: r.rule.String(), Open: r.scope == open,
+	o := openapi.Operation{Method: r.method, Path: r.path, Tag: r.tag, Summary: r.does.summary, Who: r.rule.String(),
+		Open: r.scope == open,
 		Body: r.does.body, Answers: []openapi.Answer{r.does.answer}, Errors: r.errors()}
 	for _, found := range pathVariable.FindAllStringSubmatch(r.path, -1) {
 		o.Parameters = append(o.Parameters, pathParameter(found[1]))
@@ -95,7 +99,8 @@ func (r route) operation() openapi.Operation {
 }
 
 func pathParameter(name string) openapi.Parameter {
-	p := openapi.Parameter{Name: name, In: "path", Required: true, About: pathVariables[name].about, Schema: openapi.Schema{"type": "string"}}
+	p := openapi.Parameter{Name: name, In: "path", Required: true, About: pathVariables[name].about,
+		Schema: openapi.Schema{"type": "string"}}
 	p.Example = pathVariables[name].example
 	return p
 }

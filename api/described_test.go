@@ -35,10 +35,12 @@ func TestTheDescriptionHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Version: "1.2.3"})
 	answer, text := call(t, server, "GET", "/api/openapi.json", "")
-	if answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") == "" || answer.Header.Get("Content-Type") != "application/json" {
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") == "" ||
+		answer.Header.Get("Content-Type") != "application/json" {
 		t.Fatalf("%d %v", answer.StatusCode, answer.Header)
 	}
-	if again, _ := call(t, server, "GET", "/api/openapi.json", "", "If-None-Match: "+answer.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+	if again, _ := call(t, server, "GET", "/api/openapi.json", "",
+		"If-None-Match: "+answer.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Errorf("asked for again: %d", again.StatusCode)
 	}
 	var d struct {
@@ -131,7 +133,8 @@ func TestParametersAreReadAsDescribed(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatal(err)
 	}
-	values := strings.NewReplacer("{appName}", "my_app", "{jobName}", "my_job", "{taskId}", "t1", "{executionId}", "exec-1", "{agentId}", "S0")
+	values := strings.NewReplacer("{appName}", "my_app", "{jobName}", "my_job", "{taskId}", "t1", "{executionId}",
+		"exec-1", "{agentId}", "S0")
 	for path, methods := range d.Paths {
 		for method, o := range methods {
 			if strings.Contains(path, "{period}") || method == "delete" {
@@ -143,16 +146,23 @@ func TestParametersAreReadAsDescribed(t *testing.T) {
 					continue
 				}
 				names = append(names, p.Name)
-				wrong := map[bool]string{true: "no-such-word"}[p.Schema.Enum != nil || p.Schema.Type == "boolean" || p.Schema.Type == "integer"]
+				wrong := map[bool]string{true: "no-such-word"}[p.Schema.Enum != nil || p.Schema.Type == "boolean" ||
+					p.Schema.Type == "integer"]
 				if p.Schema.Maximum != nil {
 					wrong = "99999999999"
 				}
 				if wrong == "" {
 					continue
 				}
-				answer, text := call(t, server, strings.ToUpper(method), values.Replace(path)+"?"+p.Name+"="+wrong, "{}")
+				answer, text := call(t, server, strings.ToUpper(method), values.Replace(path)+"?"+p.Name+"="+wrong,
+					"{}")
 				e := readError(t, answer, text)
-				if answer.StatusCode != http.StatusBadRequest || !slices.ContainsFunc(e.Error.Fields, func(f document.Violation) bool { return f.Field == p.Name && !strings.Contains(f.Message, "unknown") }) {
+				if answer.StatusCode != http.StatusBadRequest ||
+					!slices.ContainsFunc(e.Error.Fields,
+						func(f document.Violation) bool {
+							return f.Field == p.Name &&
+								!strings.Contains(f.Message, "unknown")
+						}) {
 					t.Errorf("%s %s?%s=%s: %d %s", method, path, p.Name, wrong, answer.StatusCode, text)
 				}
 			}
@@ -160,7 +170,8 @@ func TestParametersAreReadAsDescribed(t *testing.T) {
 				continue
 			}
 			answer, text := call(t, server, strings.ToUpper(method), values.Replace(path)+"?no_such=1", "{}")
-			if want := "this route takes " + strings.Join(names, ", "); answer.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
+			if want := "this route takes " + strings.Join(names, ", "); answer.StatusCode != http.StatusBadRequest ||
+				!strings.Contains(text, want) {
 				t.Errorf("%s %s: %d %s, and described are %v", method, path, answer.StatusCode, text, names)
 			}
 		}
@@ -172,14 +183,16 @@ func TestTheDescriptionsPage(t *testing.T) {
 	t.Parallel()
 	shown := start(t, api.Options{Scheduler: newFakeScheduler(), Console: pages{}, Access: oneToken("right")})
 	answer, text := call(t, shown, "GET", "/api/docs", "")
-	if answer.StatusCode != http.StatusOK || text != "the docs of /api/docs" || !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for") {
+	if answer.StatusCode != http.StatusOK || text != "the docs of /api/docs" ||
+		!strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for") {
 		t.Errorf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
 	if answer, text := call(t, shown, "GET", "/api/openapi.json", ""); answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a stranger gets the description: %d %.80s", answer.StatusCode, text)
 	}
 	bare := start(t, api.Options{Scheduler: newFakeScheduler()})
-	if answer, text := call(t, bare, "GET", "/api/docs", ""); answer.StatusCode != http.StatusNotFound || readError(t, answer, text).Error.Code != "no_console" {
+	if answer, text := call(t, bare, "GET", "/api/docs", ""); answer.StatusCode != http.StatusNotFound ||
+		readError(t, answer, text).Error.Code != "no_console" {
 		t.Errorf("without a console: %d %s", answer.StatusCode, text)
 	}
 }
@@ -216,7 +229,8 @@ func TestExamplesAreAsDescribed(t *testing.T) {
 					query += fmt.Sprintf("&%s=%s", p.Name, url.QueryEscape(fmt.Sprint(p.Example)))
 				}
 			}
-			r, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), server.URL+path+"?"+strings.TrimPrefix(query, "&"), http.NoBody)
+			r, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method),
+				server.URL+path+"?"+strings.TrimPrefix(query, "&"), http.NoBody)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -225,7 +239,8 @@ func TestExamplesAreAsDescribed(t *testing.T) {
 				r.Header.Set("Content-Type", "application/json")
 			}
 			seen++
-			said := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
+			said := &http.Response{StatusCode: http.StatusOK,
+				Header: http.Header{"Content-Type": {"application/json"}}, Request: r}
 			if err := describedAPI().Check(r, body, said, answer); err != nil {
 				t.Error(err)
 			}

@@ -30,24 +30,25 @@ A trailing slash in a path makes no difference, and HEAD works where GET does. B
 A token is needed from the first user on; until then this machine needs none, on a loopback address. Who has a role for some apps gets what is of those.`
 
 func apiInfo(version string) openapi.Info {
-	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: refused{}, Tags: apiTags, Errors: map[int]string{
-		http.StatusBadRequest:            "The request can't be read, such as bad_query or bad_json.",
-		http.StatusUnauthorized:          "It is not known who asks: log in.",
-		http.StatusForbidden:             "Who asks may not do this, or it comes from where nothing is taken from.",
-		http.StatusNotFound:              "What is named is not there.",
-		http.StatusConflict:              "What is named is in a state that does not allow this.",
-		http.StatusGone:                  "It is no longer kept.",
-		http.StatusRequestEntityTooLarge: "The body is too large.",
-		http.StatusUnsupportedMediaType:  "The body is not of a type that is read.",
-		http.StatusUnprocessableEntity:   "The document breaks rules: fields lists all of them.",
-		http.StatusTooManyRequests:       "It was asked for too often.",
-		http.StatusInternalServerError:   "A fault of the server; its log has more under the id in the message.",
-		http.StatusServiceUnavailable:    "Not now: try again. With outcome_unknown the change may have been done: look first.",
-	}, Security: map[string]map[string]any{
-		"bearer":      {"type": "http", "scheme": "bearer", "description": "A login's token or an API token."},
-		"accessToken": {"type": "apiKey", "in": "header", "name": "accessToken", "description": "The same token, as the original's clients send it; Access-Token is taken, too."},
-		"session":     {"type": "apiKey", "in": "cookie", "name": "elasticjob", "description": "A browser's login; its name is __Host-elasticjob with TLS. Changes need an Origin beside it."},
-	}}
+	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: refused{}, Tags: apiTags,
+		Errors: map[int]string{
+			http.StatusBadRequest:            "The request can't be read, such as bad_query or bad_json.",
+			http.StatusUnauthorized:          "It is not known who asks: log in.",
+			http.StatusForbidden:             "Who asks may not do this, or it comes from where nothing is taken from.",
+			http.StatusNotFound:              "What is named is not there.",
+			http.StatusConflict:              "What is named is in a state that does not allow this.",
+			http.StatusGone:                  "It is no longer kept.",
+			http.StatusRequestEntityTooLarge: "The body is too large.",
+			http.StatusUnsupportedMediaType:  "The body is not of a type that is read.",
+			http.StatusUnprocessableEntity:   "The document breaks rules: fields lists all of them.",
+			http.StatusTooManyRequests:       "It was asked for too often.",
+			http.StatusInternalServerError:   "A fault of the server; its log has more under the id in the message.",
+			http.StatusServiceUnavailable:    "Not now: try again. With outcome_unknown the change may have been done: look first.",
+		}, Security: map[string]map[string]any{
+			"bearer":      {"type": "http", "scheme": "bearer", "description": "A login's token or an API token."},
+			"accessToken": {"type": "apiKey", "in": "header", "name": "accessToken", "description": "The same token, as the original's clients send it; Access-Token is taken, too."},
+			"session":     {"type": "apiKey", "in": "cookie", "name": "elasticjob", "description": "A browser's login; its name is __Host-elasticjob with TLS. Changes need an Origin beside it."},
+		}}
 }
 
 var apiTags = []openapi.Tag{
@@ -82,12 +83,16 @@ var pathVariables = map[string]struct{ about, example string }{
 // Headers of requests and answers.
 var (
 	textSchema        = openapi.Schema{"type": "string"}
-	idempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header", Schema: openapi.Schema{"type": "string", "maxLength": maxKey},
-		About: "With one the request may be sent again: it gives the first one's execution.", Example: "2026-05-01-billing"}
-	cookieHeader  = openapi.Header{Name: "Set-Cookie", About: "The browser's session.", Schema: textSchema}
-	linkHeader    = openapi.Header{Name: "Link", About: `Where the rows behind these are: </api/…>; rel="next". Not there at the end.`, Schema: textSchema}
-	warningHeader = openapi.Header{Name: "Warning", About: "What is missing of the answer, and why.", Schema: textSchema}
-	logHeaders    = []openapi.Header{
+	idempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header",
+		Schema:  openapi.Schema{"type": "string", "maxLength": maxKey},
+		About:   "With one the request may be sent again: it gives the first one's execution.",
+		Example: "2026-05-01-billing"}
+	cookieHeader = openapi.Header{Name: "Set-Cookie", About: "The browser's session.", Schema: textSchema}
+	linkHeader   = openapi.Header{Name: "Link",
+		About: `Where the rows behind these are: </api/…>; rel="next". Not there at the end.`, Schema: textSchema}
+	warningHeader = openapi.Header{Name: "Warning", About: "What is missing of the answer, and why.",
+		Schema: textSchema}
+	logHeaders = []openapi.Header{
 		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
 		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
 		{
@@ -110,9 +115,11 @@ const (
 type fields = map[string]any
 
 var (
-	exampleApp       = fields{"appName": "my_app", "appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "cpuCount": 0.1, "memoryMB": 64}
+	exampleApp = fields{"appName": "my_app", "appURL": "http://127.0.0.1:8080/my-job.tar.gz",
+		"bootstrapScript": "bin/start.sh", "cpuCount": 0.1, "memoryMB": 64}
 	exampleAppChange = fields{"appName": "my_app", "appCacheEnable": false, "memoryMB": nil}
-	exampleJob       = fields{"jobName": "my_job", "appName": "my_app", "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
+	exampleJob       = fields{"jobName": "my_job", "appName": "my_app", "jobExecutionType": jobs.Transient,
+		"cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
 		"shardingItemParameters": "0=north,1=east,2=south", "cpuCount": 0.1, "memoryMB": 64}
 	exampleJobChange = fields{"jobName": "my_job", "jobParameter": "2026-05-01"}
 	exampleTrigger   = fields{"jobParameter": "2026-05-01", "env": fields{"LEVEL": "debug"}}
@@ -123,28 +130,46 @@ func describedTypes() openapi.Types {
 	ofApp, ofJob := app.Hints(), jobs.Hints()
 	text := openapi.Schema{"description": "A text, or an object that hides it or says where it is.", "anyOf": []any{
 		openapi.Schema{"type": "string"},
-		openapi.Schema{"type": "object", "properties": fields{"value": textSchema, "secret": openapi.Schema{"type": "boolean"}, "fromFile": textSchema, "fromEnv": textSchema}}}}
+		openapi.Schema{"type": "object",
+			"properties": fields{"value": textSchema, "secret": openapi.Schema{"type": "boolean"},
+				"fromFile": textSchema, "fromEnv": textSchema}}}}
 	return openapi.Types{
 		Names: map[reflect.Type]string{
-			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument", reflect.TypeFor[jobs.Overrides](): "RunSettings",
-			reflect.TypeFor[publishedApp](): "PublishedApp", reflect.TypeFor[refused](): "Error", reflect.TypeFor[errorBody](): "ErrorFacts",
-			reflect.TypeFor[view.Page](): "JobPage", reflect.TypeFor[view.Row](): "JobRow", reflect.TypeFor[view.Run](): "RecentRun", reflect.TypeFor[view.LastRun](): "LastRun",
-			reflect.TypeFor[search.Answer[search.Run]](): "RunEvents", reflect.TypeFor[search.Answer[search.Trace]](): "TraceEvents",
-			reflect.TypeFor[search.Answer[auditRow]](): "AuditRows", reflect.TypeFor[search.Answer[changeRow]](): "ChangeRows",
-			reflect.TypeFor[search.Run](): "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
-			reflect.TypeFor[executions.State](): "RunState", reflect.TypeFor[executions.Source](): "RunSource", reflect.TypeFor[cluster.State](): "TaskState",
-			reflect.TypeFor[auth.Kind](): "CallerKind", reflect.TypeFor[search.Time](): "TimeOrNull", reflect.TypeFor[search.Cell](): "GridCell",
-			reflect.TypeFor[search.Running](): "RunningSample", reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
-			reflect.TypeFor[ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted", reflect.TypeFor[found](): "FoundLines", reflect.TypeFor[match](): "FoundLine",
+			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument",
+			reflect.TypeFor[jobs.Overrides](): "RunSettings",
+			reflect.TypeFor[publishedApp]():   "PublishedApp", reflect.TypeFor[refused](): "Error",
+			reflect.TypeFor[errorBody](): "ErrorFacts",
+			reflect.TypeFor[view.Page](): "JobPage", reflect.TypeFor[view.Row](): "JobRow",
+			reflect.TypeFor[view.Run](): "RecentRun", reflect.TypeFor[view.LastRun](): "LastRun",
+			reflect.TypeFor[search.Answer[search.Run]]():   "RunEvents",
+			reflect.TypeFor[search.Answer[search.Trace]](): "TraceEvents",
+			reflect.TypeFor[search.Answer[auditRow]]():     "AuditRows",
+			reflect.TypeFor[search.Answer[changeRow]]():    "ChangeRows",
+			reflect.TypeFor[search.Run]():                  "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
+			reflect.TypeFor[executions.State](): "RunState", reflect.TypeFor[executions.Source](): "RunSource",
+			reflect.TypeFor[cluster.State](): "TaskState",
+			reflect.TypeFor[auth.Kind]():     "CallerKind", reflect.TypeFor[search.Time](): "TimeOrNull",
+			reflect.TypeFor[search.Cell]():       "GridCell",
+			reflect.TypeFor[search.Running]():    "RunningSample",
+			reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
+			reflect.TypeFor[ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted",
+			reflect.TypeFor[found](): "FoundLines", reflect.TypeFor[match](): "FoundLine",
 		},
 		Enums: map[reflect.Type][]string{
-			reflect.TypeFor[executions.State]():  {string(executions.Finished), string(executions.Waiting), string(executions.Launching), string(executions.Running), string(executions.Failed), string(executions.Killed), string(executions.Lost), string(executions.TimedOut)},
-			reflect.TypeFor[config.JobState]():   {string(config.JobEnabled), string(config.JobPaused), string(config.JobShuttingDown), string(config.JobDisabled)},
-			reflect.TypeFor[executions.Source](): {string(executions.NormalTrigger), string(executions.Triggered), string(executions.Misfired), string(executions.FailoverSource), string(executions.DaemonSource)},
-			reflect.TypeFor[cluster.State]():     {string(cluster.Running), string(cluster.Staging), string(cluster.Starting), string(cluster.Killing), string(cluster.Unreachable)},
-			reflect.TypeFor[search.Interval]():   {string(search.Day), string(search.Hour), string(search.Minute)},
-			reflect.TypeFor[auth.Kind]():         {string(auth.User), string(auth.Token), string(auth.TokenFile), string(auth.OIDC), string(auth.Machine)},
-			reflect.TypeFor[auth.Role]():         {auth.Admin.String(), auth.Operator.String(), auth.Viewer.String(), auth.Metrics.String()},
+			reflect.TypeFor[executions.State](): {string(executions.Finished), string(executions.Waiting),
+				string(executions.Launching), string(executions.Running), string(executions.Failed),
+				string(executions.Killed), string(executions.Lost), string(executions.TimedOut)},
+			reflect.TypeFor[config.JobState](): {string(config.JobEnabled), string(config.JobPaused),
+				string(config.JobShuttingDown), string(config.JobDisabled)},
+			reflect.TypeFor[executions.Source](): {string(executions.NormalTrigger), string(executions.Triggered),
+				string(executions.Misfired), string(executions.FailoverSource), string(executions.DaemonSource)},
+			reflect.TypeFor[cluster.State](): {string(cluster.Running), string(cluster.Staging),
+				string(cluster.Starting), string(cluster.Killing), string(cluster.Unreachable)},
+			reflect.TypeFor[search.Interval](): {string(search.Day), string(search.Hour), string(search.Minute)},
+			reflect.TypeFor[auth.Kind](): {string(auth.User), string(auth.Token), string(auth.TokenFile),
+				string(auth.OIDC), string(auth.Machine)},
+			reflect.TypeFor[auth.Role](): {auth.Admin.String(), auth.Operator.String(), auth.Viewer.String(),
+				auth.Metrics.String()},
 		},
 		Schemas: map[reflect.Type]openapi.Schema{
 			reflect.TypeFor[time.Time]():       {"type": "string", "format": "date-time"},
@@ -199,21 +224,34 @@ var exampleWait = reason.OneAtATime(exampleExecution, "running")
 // exampleWords are what examples have in fields of these names.
 var exampleWords = map[string]any{
 	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": exampleExecution,
-	"taskId": exampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": exampleAgent, "slaveId": exampleAgent, "hostname": "node1", "ip": "10.0.0.7",
+	"taskId": exampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": exampleAgent, "slaveId": exampleAgent,
+	"hostname": "node1", "ip": "10.0.0.7",
 	"appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "appSHA256": "",
-	"image": "", "imagePullPolicy": "", "imagePullSecrets": document.List(""), "podTemplate": document.Object(""), "memoryMB": 64, "cpuCount": 0.1,
-	"appCacheEnable": true, "eventTraceSamplingCount": 0, "jobExecutionType": jobs.Transient, "cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
-	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "", "timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
-	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0, "packageSHA256": "", "note": "", "lifeNote": "",
-	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil, "messageCode": "", "messageArgs": nil,
+	"image": "", "imagePullPolicy": "", "imagePullSecrets": document.List(""), "podTemplate": document.Object(""),
+	"memoryMB": 64, "cpuCount": 0.1,
+	"appCacheEnable": true, "eventTraceSamplingCount": 0, "jobExecutionType": jobs.Transient,
+	"cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
+	"shardingItemParameters": "0=north,1=east,2=south", "jobParameter": "2026-05-01", "description": "",
+	"timeZone": "Europe/Berlin", "words": "at 03:00, from Monday to Friday",
+	"item": 0, "shardingItem": 0, "shardingItems": []int{0}, "failureCause": "", "reason": "", "exitStatus": 0,
+	"packageSHA256": "", "note": "", "lifeNote": "",
+	"reasonCode": "", "reasonArgs": nil, "failureCode": "", "failureArgs": nil, "causeCode": "", "causeArgs": nil,
+	"messageCode": "", "messageArgs": nil,
 	"noteCode": "", "noteArgs": nil,
 	"noteReasons": []views.NoteView{{Code: string(reason.PlainText)}},
 	"waitingFor":  exampleWait.String(), "waitingForCode": exampleWait.Code(), "waitingForArgs": exampleWait.Args(),
-	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899", "name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
-	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update", "target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",
-	"code": "invalid", "message": "this request changed nothing: memoryMb: unknown field", "field": "memoryMb", "value": "64",
-	"path": "bin/start.sh", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb822cd15d6c15b0f00a0", "format": "tar.gz", "interpreter": "/bin/sh",
-	"line": "2026-05-01 12:00:01 ERROR no input", "times": "2", "type": "READY", "executionType": "READY", "range": "hour", "stepSeconds": 60, "status": "ok",
-	"master": "5b1c…", "frameworkId": "elasticjob-…", "frameworkName": "ElasticJob-Cloud", "severity": "warning", "of": "EXECUTIONS", "source": string(executions.NormalTrigger),
-	"fraction": 0.4, "next": "MTc3NzYz…", "total": 1, "detail": "", "warning": "", "earlier": nil, "skipped": 0, "failed": 0,
+	"local": "2026-05-01T14:00:00+02:00", "version": "1.0.0", "leader": "10.0.0.5:8899", "address": "10.0.0.5:8899",
+	"name": "alice", "username": "alice", "password": "correct horse", "current": "battery staple",
+	"apps": []string{"billing-*"}, "by": "alice", "who": "alice", "from": "10.0.0.7", "action": "job.update",
+	"target": "job", "targetName": "my_job", "kind": "user", "accessToken": "ejl_…", "token": "ejt_…",
+	"code": "invalid", "message": "this request changed nothing: memoryMb: unknown field", "field": "memoryMb",
+	"value": "64",
+	"path":  "bin/start.sh", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0bb822cd15d6c15b0f00a0",
+	"format": "tar.gz", "interpreter": "/bin/sh",
+	"line": "2026-05-01 12:00:01 ERROR no input", "times": "2", "type": "READY", "executionType": "READY",
+	"range": "hour", "stepSeconds": 60, "status": "ok",
+	"master": "5b1c…", "frameworkId": "elasticjob-…", "frameworkName": "ElasticJob-Cloud", "severity": "warning",
+	"of": "EXECUTIONS", "source": string(executions.NormalTrigger),
+	"fraction": 0.4, "next": "MTc3NzYz…", "total": 1, "detail": "", "warning": "", "earlier": nil, "skipped": 0,
+	"failed": 0,
 }

@@ -36,7 +36,8 @@ func (s *Server) events(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no") // proxies that hold answers back would hold events back
-	out := &patientWriter{ResponseWriter: c.Writer, line: http.NewResponseController(c.Writer), stall: s.opts.WriteStall}
+	out := &patientWriter{ResponseWriter: c.Writer, line: http.NewResponseController(c.Writer),
+		stall: s.opts.WriteStall}
 	_ = out.line.SetReadDeadline(time.Time{}) // the request was read; the answer lasts
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {

@@ -34,7 +34,8 @@ func packExample() ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	archive := tar.NewWriter(zipped)
-	err := archive.WriteHeader(&tar.Header{Name: exampleCommand, Mode: 0o755, Size: int64(len(exampleScript)), ModTime: time.Unix(0, 0)})
+	err := archive.WriteHeader(&tar.Header{Name: exampleCommand, Mode: 0o755, Size: int64(len(exampleScript)),
+		ModTime: time.Unix(0, 0)})
 	if err == nil {
 		_, err = archive.Write(exampleScript)
 	}

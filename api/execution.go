@@ -83,7 +83,8 @@ func whyNone(ctx context.Context, h History, id string, otherwise error) error {
 	if len(life) == 0 {
 		return otherwise
 	}
-	return notFound("execution_not_found", "there is no execution %s: its fire was %s: %s", quoted(id), strings.ToLower(life[0].Kind), life[0].Message)
+	return notFound("execution_not_found", "there is no execution %s: its fire was %s: %s", quoted(id),
+		strings.ToLower(life[0].Kind), life[0].Message)
 }
 
 // ended reports whether an execution in this state is over.
@@ -105,7 +106,8 @@ func (s *Server) waiting(id string, all []views.WaitingView, life []search.Momen
 			continue
 		}
 		at[w.Reason] = len(now)
-		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason, MessageCode: w.ReasonCode, MessageArgs: w.ReasonArgs}
+		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason, MessageCode: w.ReasonCode,
+			MessageArgs: w.ReasonArgs}
 		m.Time.Time = s.opts.Now().UTC().Truncate(time.Millisecond)
 		if len(life) > 0 {
 			m.After(life[len(life)-1].Time.Time)
@@ -122,13 +124,16 @@ func (s *Server) waiting(id string, all []views.WaitingView, life []search.Momen
 
 // storedExecution is an execution as the scheduler would show it.
 func storedExecution(e search.Execution) views.ExecutionView {
-	v := views.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time, Source: executions.Source(e.Source), State: executions.State(e.State),
+	v := views.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
+		Source: executions.Source(e.Source), State: executions.State(e.State),
 		Why: storedWhy(e), Shards: []views.ShardView{}}
 	for _, r := range e.Shards {
-		shard := views.ShardView{Item: r.ShardingItem, State: executions.State(orZero(r.State)), Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
+		shard := views.ShardView{Item: r.ShardingItem, State: executions.State(orZero(r.State)),
+			Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
 			StartTime: orNil(r.StartTime), CompleteTime: orNil(r.CompleteTime), ExitStatus: r.ExitStatus}
 		if !r.Success {
-			shard.FailureCause, shard.FailureCode, shard.FailureArgs = orZero(r.FailureCause), r.FailureCode, r.FailureArgs
+			shard.FailureCause, shard.FailureCode, shard.FailureArgs = orZero(r.FailureCause), r.FailureCode,
+				r.FailureArgs
 		}
 		v.Shards = append(v.Shards, shard)
 	}

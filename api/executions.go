@@ -27,7 +27,8 @@ const (
 
 // executionStates are the states that a whole run may be in.
 var executionStates = []string{
-	string(executions.Waiting), string(executions.Running), string(executions.Finished), string(executions.Failed), string(executions.Killed),
+	string(executions.Waiting), string(executions.Running), string(executions.Finished), string(executions.Failed),
+	string(executions.Killed),
 }
 
 // What lists of executions take.
@@ -35,8 +36,9 @@ var (
 	runsOfJob   = textParameter("job", "Those of one job.").such("my_job")
 	runsInState = wordsParameter("state", "Those in one of these states.", executionStates)
 	runsSince   = momentParameter("since", "Those that were fired then or later.")
-	runsBefore  = beforeParameter("before", "Those that were fired before that time; or what the header Link of an answer has there, to read on.")
-	runsLimit   = numberParameter("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
+	runsBefore  = beforeParameter("before",
+		"Those that were fired before that time; or what the header Link of an answer has there, to read on.")
+	runsLimit = numberParameter("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
 	// executionsTake is of both lists.
 	executionsTake = []declared{runsInState, runsSince, runsBefore, runsLimit}
 )
@@ -127,7 +129,9 @@ func (s *Server) allExecutions(
 			return nil, unreadable(failed)
 		}
 		if failed != nil {
-			c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("these are only the executions that the scheduler remembers: "+unreadable(failed).Error()))
+			c.Header("Warning", "199 elasticjob "+
+				strconv.QuoteToASCII("these are only the executions that the scheduler remembers: "+
+					unreadable(failed).Error()))
 		}
 	}
 	if unknown && len(stored) == 0 {
@@ -154,8 +158,11 @@ func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execut
 		if known[e.ID] || !ended(executions.State(e.State)) {
 			continue
 		}
-		row := executionRow{DurationMillis: e.DurationMillis, ExecutionSummary: views.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
-			Source: executions.Source(e.Source), State: executions.State(e.State), Why: storedWhy(e), LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End), Shards: map[executions.State]int{}}}
+		row := executionRow{DurationMillis: e.DurationMillis,
+			ExecutionSummary: views.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
+				Source: executions.Source(e.Source), State: executions.State(e.State), Why: storedWhy(e),
+				LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End),
+				Shards: map[executions.State]int{}}}
 		for state, n := range e.States {
 			row.Shards[executions.State(state)] = n
 		}
@@ -183,5 +190,6 @@ func nextExecutions(from *url.URL, last executionRow) string {
 func nextPage(from *url.URL, parameter, value string) string {
 	values := from.Query()
 	values.Set(parameter, value)
-	return "<" + (&url.URL{Path: from.Path, RawPath: from.RawPath, RawQuery: values.Encode()}).String() + `>; rel="next"`
+	return "<" + (&url.URL{Path: from.Path, RawPath: from.RawPath, RawQuery: values.Encode()}).String() +
+		`>; rel="next"`
 }

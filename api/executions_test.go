@@ -58,7 +58,8 @@ func TestListsOfExecutions(t *testing.T) {
 			t.Errorf("%s: %d %s %s", path, answer.StatusCode, text, diff)
 		}
 	}
-	if answer, text := call(t, server, "GET", "/api/job/none/executions", ""); readError(t, answer, text).Error.Code != "job_not_found" {
+	if answer, text := call(t, server, "GET", "/api/job/none/executions", ""); readError(t, answer,
+		text).Error.Code != "job_not_found" {
 		t.Error(text)
 	}
 }

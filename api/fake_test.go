@@ -55,7 +55,8 @@ type fakeScheduler struct {
 }
 
 func newFakeScheduler() *fakeScheduler {
-	return &fakeScheduler{apps: map[string]views.AppView{}, jobs: map[string]views.JobView{}, keys: map[string]string{},
+	return &fakeScheduler{apps: map[string]views.AppView{}, jobs: map[string]views.JobView{},
+		keys:   map[string]string{},
 		places: map[string]views.LogPlace{}, health: scheduler.Health{Leading: true, Subscribed: true}}
 }
 
@@ -136,7 +137,8 @@ func all[V any](b *fakeScheduler, in map[string]V) (list []V) {
 
 // alter changes an app or job that is there.
 func alter[V any](
-	b *fakeScheduler, scope explain.Scope, may func(explain.Reader, string) error, in map[string]V, what, name string, do func(v *V) error,
+	b *fakeScheduler, scope explain.Scope, may func(explain.Reader, string) error, in map[string]V, what, name string,
+	do func(v *V) error,
 ) (V, error) {
 	return order(b, scope, may, name, func() (V, error) {
 		v, err := find(in, what, name)
@@ -160,7 +162,8 @@ func (b *fakeScheduler) App(name string) (views.AppView, error) {
 func (b *fakeScheduler) RegisterApp(_ context.Context, scope explain.Scope, c app.Config) (views.AppView, error) {
 	return order(b, scope, explain.Reader.MayPublish, c.AppName, func() (views.AppView, error) {
 		if _, ok := b.apps[c.AppName]; ok {
-			return views.AppView{}, refuse(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it", c.AppName)
+			return views.AppView{}, refuse(problem.Conflict, "app_exists",
+				"app '%s' already existed. PUT /api/app changes it", c.AppName)
 		}
 		b.apps[c.AppName] = views.AppView{Config: c}
 		return b.apps[c.AppName], nil
@@ -223,7 +226,8 @@ func (b *fakeScheduler) RegisterJob(_ context.Context, scope explain.Scope, c jo
 		case owner.Disabled:
 			return views.JobView{}, refuse(problem.Conflict, "app_disabled", "app %q is disabled", c.AppName)
 		case exists:
-			return views.JobView{}, refuse(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
+			return views.JobView{}, refuse(problem.Conflict, "job_exists",
+				"Job '%s' already existed. PUT /api/job/update changes it", c.JobName)
 		}
 		b.jobs[c.JobName] = views.JobView{Config: c, State: config.JobEnabled}
 		return b.jobs[c.JobName], nil
@@ -254,9 +258,11 @@ func (b *fakeScheduler) CheckJob(ch config.Change) (views.JobCheck, error) {
 			return views.JobCheck{}, err
 		}
 		if _, exists := b.jobs[ch.Config.JobName]; exists {
-			return views.JobCheck{}, refuse(problem.Conflict, "job_exists", "Job '%s' already existed. PUT /api/job/update changes it", ch.Config.JobName)
+			return views.JobCheck{}, refuse(problem.Conflict, "job_exists",
+				"Job '%s' already existed. PUT /api/job/update changes it", ch.Config.JobName)
 		}
-		return views.JobCheck{Job: views.JobView{Config: ch.Config}, Placement: views.PlacementView{Shards: []views.PlacedShardView{}, Why: why}}, nil
+		return views.JobCheck{Job: views.JobView{Config: ch.Config},
+			Placement: views.PlacementView{Shards: []views.PlacedShardView{}, Why: why}}, nil
 	}
 	panic("no job is checked by it")
 }
@@ -335,5 +341,6 @@ func (b *fakeScheduler) add(appName, jobName string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.apps[appName] = views.AppView{Config: app.Config{AppName: appName}}
-	b.jobs[jobName] = views.JobView{Config: jobs.Config{JobName: jobName, AppName: appName, JobExecutionType: jobs.Transient}, State: config.JobEnabled}
+	b.jobs[jobName] = views.JobView{Config: jobs.Config{JobName: jobName, AppName: appName,
+		JobExecutionType: jobs.Transient}, State: config.JobEnabled}
 }

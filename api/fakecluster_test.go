@@ -16,7 +16,8 @@ func (b *fakeScheduler) AgentNames() []views.AgentName {
 
 // Cluster shows the agents that it was asked for.
 func (b *fakeScheduler) Cluster(ids []string) views.ClusterView {
-	v := views.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []views.AgentView{}, Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}}
+	v := views.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []views.AgentView{},
+		Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}}
 	for _, id := range ids {
 		v.Agents = append(v.Agents, views.AgentView{ID: id, Hostname: "h", State: new("REGISTERED"), Since: &noon})
 	}
@@ -27,7 +28,8 @@ func (b *fakeScheduler) Agent(id string) (views.AgentDetail, error) {
 	if id != "S0" {
 		return views.AgentDetail{}, refuse(problem.NotFound, "agent_not_found", "there is no agent %q", id)
 	}
-	return views.AgentDetail{AgentView: views.AgentView{ID: id}, Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}, Running: []views.AgentTaskView{}}, nil
+	return views.AgentDetail{AgentView: views.AgentView{ID: id}, Executors: []views.ExecutorView{},
+		StartFailures: []views.StartFailureView{}, Running: []views.AgentTaskView{}}, nil
 }
 
 func (b *fakeScheduler) Schedules() []config.ScheduleView {
@@ -39,7 +41,8 @@ func (b *fakeScheduler) Schedules() []config.ScheduleView {
 
 // Activity has one minute.
 func (b *fakeScheduler) Activity(time.Time) []search.Activity {
-	return []search.Activity{{Time: noon.Add(-time.Minute), Results: true, Sampled: true, Loaded: true, Finished: 7, Running: 3}}
+	return []search.Activity{{Time: noon.Add(-time.Minute), Results: true, Sampled: true, Loaded: true, Finished: 7,
+		Running: 3}}
 }
 
 // Activity has what is told, whatever is asked for.

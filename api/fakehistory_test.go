@@ -38,15 +38,20 @@ func at(t time.Time) search.Time { return search.Time{Time: t} }
 
 func (h *fakeHistory) Runs(_ context.Context, q search.Question) (search.Answer[search.Run], error) {
 	one, execution, attempt, state, exit, agent, took, cause := 1, "exec-0", 2, "FAILED", 3, "S0", int64(1500), "boom"
-	return search.Answer[search.Run]{Total: &one, Rows: []search.Run{{ID: "u", Hostname: "h", IP: "10.0.0.1", TaskID: "my_job@-@0@-@READY@-@S0@-@u", JobName: "my_job",
-		Source: "NORMAL_TRIGGER", StartTime: at(noon), CompleteTime: at(noon.Add(1500 * time.Millisecond)), FailureCause: &cause,
-		ExecutionID: &execution, Attempt: &attempt, State: &state, ExitStatus: &exit, Agent: &agent, FireTime: at(noon), DurationMillis: &took}}, Next: "next"}, h.ask(q)
+	return search.Answer[search.Run]{Total: &one,
+		Rows: []search.Run{{ID: "u", Hostname: "h", IP: "10.0.0.1", TaskID: "my_job@-@0@-@READY@-@S0@-@u",
+			JobName: "my_job",
+			Source:  "NORMAL_TRIGGER", StartTime: at(noon), CompleteTime: at(noon.Add(1500 * time.Millisecond)),
+			FailureCause: &cause,
+			ExecutionID:  &execution, Attempt: &attempt, State: &state, ExitStatus: &exit, Agent: &agent,
+			FireTime: at(noon), DurationMillis: &took}}, Next: "next"}, h.ask(q)
 }
 
 func (h *fakeHistory) Traces(_ context.Context, q search.Question) (search.Answer[search.Trace], error) {
 	n := search.MostCounted
-	return search.Answer[search.Trace]{Total: &n, TotalIsAtLeast: true, Rows: []search.Trace{{ID: "u", JobName: "my_job", TaskID: "t", SlaveID: "S0", Source: "CLOUD_EXECUTOR",
-		ExecutionType: "READY", ShardingItems: "[0]", State: "TASK_RUNNING", CreationTime: at(noon)}}}, h.ask(q)
+	return search.Answer[search.Trace]{Total: &n, TotalIsAtLeast: true,
+		Rows: []search.Trace{{ID: "u", JobName: "my_job", TaskID: "t", SlaveID: "S0", Source: "CLOUD_EXECUTOR",
+			ExecutionType: "READY", ShardingItems: "[0]", State: "TASK_RUNNING", CreationTime: at(noon)}}}, h.ask(q)
 }
 
 func (h *fakeHistory) Executions(_ context.Context, q search.Executions) ([]search.Execution, error) {
@@ -88,7 +93,8 @@ func (h *fakeHistory) JobStatistics(_ context.Context, job string, since time.Ti
 	return h.statistics, h.ask([]any{job, since})
 }
 
-func (h *fakeHistory) TaskResults(_ context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error) {
+func (h *fakeHistory) TaskResults(_ context.Context, interval search.Interval, from,
+	until time.Time) ([]search.TaskResults, error) {
 	return append([]search.TaskResults{}, h.results...), h.ask([]any{interval, from, until})
 }
 
@@ -101,5 +107,6 @@ func (h *fakeHistory) JobsRunning(_ context.Context, from time.Time) ([]search.R
 }
 
 func (h *fakeHistory) JobsRegistered(context.Context) ([]search.Registered, error) {
-	return []search.Registered{{ID: 1, RegisteredCount: 5, StatisticsTime: at(noon), CreationTime: at(noon)}}, h.ask(nil)
+	return []search.Registered{{ID: 1, RegisteredCount: 5, StatisticsTime: at(noon), CreationTime: at(noon)}},
+		h.ask(nil)
 }

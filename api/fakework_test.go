@@ -28,7 +28,8 @@ func (b *fakeScheduler) TriggerWith(
 			return "", refuse(problem.Conflict, "job_disabled", "job %q is disabled", job)
 		}
 		if bad := own.Check(v.Config); len(bad) > 0 {
-			return "", &problem.Error{Kind: problem.Invalid, Code: "invalid", Message: "this request changed nothing: " + bad.Error(), Violations: bad}
+			return "", &problem.Error{Kind: problem.Invalid, Code: "invalid",
+				Message: "this request changed nothing: " + bad.Error(), Violations: bad}
 		}
 		b.own = append(b.own, own)
 		if key == "" {
@@ -70,18 +71,22 @@ func (b fakeCore) Explain(job string) (views.Explanation, error) {
 
 func (b *fakeScheduler) Execution(id string) (views.ExecutionView, error) {
 	if job := b.live[id]; job != "" {
-		return views.ExecutionView{ExecutionID: id, JobName: job, Source: executions.Triggered, State: executions.Waiting}, nil
+		return views.ExecutionView{ExecutionID: id, JobName: job, Source: executions.Triggered,
+			State: executions.Waiting}, nil
 	}
 	if id == "live" {
-		return views.ExecutionView{ExecutionID: id, JobName: "my_job", Source: executions.Triggered, State: executions.Waiting}, nil
+		return views.ExecutionView{ExecutionID: id, JobName: "my_job", Source: executions.Triggered,
+			State: executions.Waiting}, nil
 	}
 	if id != "exec-1" {
 		return views.ExecutionView{}, refuse(problem.NotFound, "execution_not_found", "there is no execution %q", id)
 	}
 	status := 3
 	return views.ExecutionView{ExecutionID: id, JobName: "my_job", FireTime: noon, Source: executions.NormalTrigger,
-		State: executions.Failed, Why: views.Why{Reason: "shard 0 failed"}, Shards: []views.ShardView{{State: executions.Failed, Attempt: 1,
-			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status, FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
+		State: executions.Failed, Why: views.Why{Reason: "shard 0 failed"},
+		Shards: []views.ShardView{{State: executions.Failed, Attempt: 1,
+			Agent: "a1", TaskID: "t1", StartTime: &noon, CompleteTime: &noon, ExitStatus: &status,
+			FailureCause: "boom", PackageSHA256: "0e1b"}}}, nil
 }
 
 func (b *fakeScheduler) Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, error) {
@@ -100,8 +105,10 @@ func (b *fakeScheduler) Executions(f views.ExecutionFilter) ([]views.ExecutionSu
 	if f.May != nil && !f.May("my_job") {
 		return nil, nil
 	}
-	return []views.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon, Source: executions.NormalTrigger, State: executions.Failed,
-		Why: views.Why{Reason: "shard 0 failed"}, StartTime: &noon, CompleteTime: &noon, Shards: map[executions.State]int{executions.Failed: 1}}}, nil
+	return []views.ExecutionSummary{{ExecutionID: "exec-1", JobName: "my_job", FireTime: noon,
+		Source: executions.NormalTrigger, State: executions.Failed,
+		Why: views.Why{Reason: "shard 0 failed"}, StartTime: &noon, CompleteTime: &noon,
+		Shards: map[executions.State]int{executions.Failed: 1}}}, nil
 }
 
 func (b *fakeScheduler) Cells(string, []string) map[string][]search.Cell {
@@ -122,8 +129,10 @@ func matching(rows []event.Audit, q search.Audits) []event.Audit {
 }
 
 func (b *fakeScheduler) RunningTasks() []views.TaskView {
-	return []views.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY", Agent: "S0",
-		ExecutionID: "exec-1", State: executions.Running, Progress: &executions.Progress{Fraction: 0.4, Message: "4000 of 10000 rows", At: noon}}}
+	return []views.TaskView{{TaskID: "my_job@-@2@-@READY@-@S0@-@u", JobName: "my_job", Item: 2, Type: "READY",
+		Agent:       "S0",
+		ExecutionID: "exec-1", State: executions.Running, Progress: &executions.Progress{Fraction: 0.4,
+			Message: "4000 of 10000 rows", At: noon}}}
 }
 
 func (b *fakeScheduler) ReadyJobs() []views.ReadyView {
@@ -187,7 +196,8 @@ func (b *fakeScheduler) Reconcile(_ context.Context, scope explain.Scope, _ bool
 		return err
 	}
 	if b.gap > 0 {
-		return &problem.Error{Kind: problem.TooSoon, Code: "too_soon", Message: "asked a moment ago", RetryAfter: b.gap}
+		return &problem.Error{Kind: problem.TooSoon, Code: "too_soon", Message: "asked a moment ago",
+			RetryAfter: b.gap}
 	}
 	return nil
 }

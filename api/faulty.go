@@ -39,7 +39,8 @@ func (s *Server) orFaulty(c *gin.Context, err error) error {
 	}
 	for _, view := range views {
 		if view.Kind == what && view.Name == name {
-			return notFound(refused.Code, "the %s %s is in the registry and can't be used: %s%s: %s; GET /api/operate/faulty lists all such, and docs/api.md says what to do",
+			return notFound(refused.Code,
+				"the %s %s is in the registry and can't be used: %s%s: %s; GET /api/operate/faulty lists all such, and docs/api.md says what to do",
 				what, quoted(name), s.opts.RegistryRoot, view.Path, view.Reason)
 		}
 	}

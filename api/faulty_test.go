@@ -11,7 +11,9 @@ import (
 
 func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	t.Parallel()
-	found := []views.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a", Why: views.Why{Reason: "its jobName is \"b\""}, Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC), LastGood: true}}
+	found := []views.FaultyView{{Path: "/config/job/a", Kind: "job", Name: "a",
+		Why: views.Why{Reason: "its jobName is \"b\""}, Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC),
+		LastGood: true}}
 	for _, test := range []struct {
 		found []views.FaultyView
 		root  string
@@ -33,7 +35,8 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 // A request for a document that can't be used is answered with that, not with 404; an absent one is still answered with 404.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	found := []views.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: views.Why{Reason: "no YAML"}}, {Path: "/config/app/ba", Kind: "app", Name: "ba", Why: views.Why{Reason: "no JSON"}}}
+	found := []views.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: views.Why{Reason: "no YAML"}},
+		{Path: "/config/app/ba", Kind: "app", Name: "ba", Why: views.Why{Reason: "no JSON"}}}
 	b := newFakeScheduler()
 	b.faulty = found
 	server := start(t, api.Options{Scheduler: b, Logs: &files{}, RegistryRoot: "/ej"})
@@ -50,7 +53,8 @@ func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 		{"GET", "/api/app/bj", "", "app_not_found", "there is no app"},
 	} {
 		answer, text := call(t, server, test.method, test.path, test.body)
-		if e := readError(t, answer, text); answer.StatusCode != 404 || e.Error.Code != test.code || !strings.Contains(text, test.want) {
+		if e := readError(t, answer, text); answer.StatusCode != 404 || e.Error.Code != test.code ||
+			!strings.Contains(text, test.want) {
 			t.Errorf("%s %s: %d %s\nwant %s", test.method, test.path, answer.StatusCode, text, test.want)
 		}
 	}

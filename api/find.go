@@ -80,7 +80,8 @@ func (f *finder) take(piece []byte, last bool) {
 			end = len(text) - n
 		}
 		begin := max(n-foundBytes, int(f.line-f.at), 0)
-		f.found = append(f.found, match{Offset: f.line, At: f.at + int64(n), Line: shortLine(text[begin:n], text[n:n+end])})
+		f.found = append(f.found, match{Offset: f.line, At: f.at + int64(n),
+			Line: shortLine(text[begin:n], text[n:n+end])})
 		done, f.skipping = n, true
 		if f.full() { // to go on behind this line, if its end is here
 			done = min(n+end+1, len(text))

@@ -29,7 +29,8 @@ const (
 
 // countFires adds up what schedules do in the hour from a moment's minute on. Jobs make their own fires, daemons have them made by their executors.
 func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
-	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead), Shards: make([]int, minutesAhead)}
+	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead),
+		Shards: make([]int, minutesAhead)}
 	zones := map[string]*time.Location{}
 	for _, v := range schedules {
 		zones[v.Schedule.Zone().String()] = v.Schedule.Zone()
@@ -61,7 +62,8 @@ func (k *firesCache) get(
 		return nil, err
 	}
 	defer k.turn.Release(1)
-	if age := now.Sub(k.counted); k.last != nil && age >= 0 && age < firesKept && k.last.From.Equal(now.UTC().Truncate(time.Minute)) {
+	if age := now.Sub(k.counted); k.last != nil && age >= 0 && age < firesKept &&
+		k.last.From.Equal(now.UTC().Truncate(time.Minute)) {
 		return k.last, nil
 	}
 	all, err := schedules()

@@ -54,7 +54,8 @@ func TestFiresAhead(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &got); err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("%d %s: %v", answer.StatusCode, text, err)
 		}
-		want.From, want.StepSeconds, want.Shifted, want.Fires, want.Shards = from, 60, shifted, make([]int, 60), make([]int, 60)
+		want.From, want.StepSeconds, want.Shifted, want.Fires, want.Shards = from, 60, shifted, make([]int, 60),
+			make([]int, 60)
 		for minute, n := range fires {
 			want.Fires[minute], want.Shards[minute] = n, shards[minute]
 		}
@@ -74,12 +75,14 @@ func TestFiresAhead(t *testing.T) {
 	at(noon.Add(59 * time.Second))
 	expect("2026-05-01T12:00:00Z", false, 3, fires, shards)
 	at(noon.Add(60 * time.Second)) // another minute is another hour
-	expect("2026-05-01T12:01:00Z", false, 4, map[int]int{29: 100, 58: 6, 59: 100}, map[int]int{29: 300, 58: 12, 59: 300})
+	expect("2026-05-01T12:01:00Z", false, 4, map[int]int{29: 100, 58: 6, 59: 100},
+		map[int]int{29: 300, 58: 12, 59: 300})
 	at(time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC)) // at 01:00 clocks in Berlin go from 02:00 to 03:00
 	expect("2026-03-29T00:30:00Z", true, 5, map[int]int{0: 100, 30: 107}, map[int]int{0: 300, 30: 307})
 	b.unread = errors.New("no leader")
 	at(now.Add(time.Minute))
-	if answer, text := call(t, server, "GET", "/api/overview/fires", ""); answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "error") {
+	if answer, text := call(t, server, "GET", "/api/overview/fires",
+		""); answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "error") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
@@ -98,7 +101,8 @@ func BenchmarkFiresAhead(b *testing.B) {
 				case i%10 < 4:
 					expr = fmt.Sprintf("%d %d/5 * * * ?", i%60, i/60%60)
 				}
-				views[i] = config.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct, Shards: 300_000 / distinct}
+				views[i] = config.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct,
+					Shards: 300_000 / distinct}
 			}
 			for b.Loop() {
 				api.CountFires(views, noon)

@@ -20,7 +20,8 @@ func TestASessionWorksAtAFollower(t *testing.T) {
 	}
 	b := newFakeScheduler()
 	b.add("my_app", "my_job")
-	url := follower(t, addressOf(serveUntilEnd(t, api.Options{Scheduler: b, Access: there})), api.Options{Access: here})
+	url := follower(t, addressOf(serveUntilEnd(t, api.Options{Scheduler: b, Access: there})),
+		api.Options{Access: here})
 	answer, _ := ask(t, "POST", url+"/api/session", `{"username":"alice","password":"password of alice"}`)
 	with := "Cookie: elasticjob=" + cookieOf(t, answer).Value
 	for _, c := range []struct {
@@ -49,14 +50,17 @@ func TestOnlyTheLeaderKnowsWhoseJobsAre(t *testing.T) {
 	b, own, leaders := newFakeScheduler(), &fakeHistory{}, &fakeHistory{}
 	b.add("my_app", "my_job")
 	b.add("theirs", "their_job")
-	url := follower(t, addressOf(serveUntilEnd(t, api.Options{Scheduler: b, Access: access, History: leaders})), api.Options{Access: access, History: own})
+	url := follower(t, addressOf(serveUntilEnd(t, api.Options{Scheduler: b, Access: access, History: leaders})),
+		api.Options{Access: access, History: own})
 	for _, c := range []struct {
 		token, job string
 		status     int
 		own        int // how often this server's own history was asked by then
 	}{{all, "their_job", 200, 1}, {some, "my_job", 200, 1}, {some, "their_job", 404, 1}, {some, "", 403, 1}} {
-		answer, text := ask(t, "GET", url+"/api/job/events/executions?jobName="+c.job, "", "Authorization: Bearer "+c.token)
-		if answer.StatusCode != c.status || len(own.asked) != c.own || answer.StatusCode != http.StatusOK && strings.Contains(text, "rows") {
+		answer, text := ask(t, "GET", url+"/api/job/events/executions?jobName="+c.job, "",
+			"Authorization: Bearer "+c.token)
+		if answer.StatusCode != c.status || len(own.asked) != c.own ||
+			answer.StatusCode != http.StatusOK && strings.Contains(text, "rows") {
 			t.Errorf("%s: %d %s, asked %d times here", c.job, answer.StatusCode, text, len(own.asked))
 		}
 	}

@@ -35,7 +35,8 @@ func readForm[B any](c *gin.Context) (*form, error) {
 		return nil, badRequest("bad_json", "the body has the field %s twice", quoted(twice))
 	}
 	if !utf8.Valid(body) || json.Unmarshal(body, &f.given) != nil || f.given == nil {
-		return nil, badRequest("bad_json", "the body must be a JSON object in UTF-8 with %s", strings.Join(names, ", "))
+		return nil, badRequest("bad_json", "the body must be a JSON object in UTF-8 with %s",
+			strings.Join(names, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.given)) {
 		if slices.Contains(names, name) {

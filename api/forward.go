@@ -51,7 +51,8 @@ func newLeaderTransports(own *certificate.Keeper) leaderTransports {
 }
 
 // secureDial makes TLS connections, each with those trusted that are trusted by then.
-func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Context, network, address string) (net.Conn, error) {
+func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Context, network,
+	address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
@@ -133,7 +134,8 @@ func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		}
 		p := forwarding{server: s, c: c, address: address, body: body, streams: streams}
 		err = p.send(patience)
-		if err == nil || p.sent.Load() && !isRead(c.Request.Method) || patience.Err() != nil || !s.otherLeads(address) {
+		if err == nil || p.sent.Load() && !isRead(c.Request.Method) || patience.Err() != nil ||
+			!s.otherLeads(address) {
 			break
 		}
 	}
@@ -150,7 +152,8 @@ func (s *Server) otherLeads(address string) bool {
 
 // nextLeader is the address to forward a request to, or says that this server leads itself, or why nobody
 // can be asked. After one that leads no more, it waits for the next one.
-func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool, err error) {
+func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool,
+	err error) {
 	if before == "" {
 		address, err = s.whoLeads(r)
 		return address, false, err
@@ -212,7 +215,8 @@ func (p *forwarding) send(patience context.Context) error {
 	if err != nil {
 		return err
 	}
-	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body)), nil
+	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)),
+		int64(len(p.body)), nil
 	transport := s.transports.reads
 	if !isRead(request.Method) {
 		transport = s.transports.writes
@@ -243,7 +247,8 @@ func (p *forwarding) send(patience context.Context) error {
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer), stall: s.opts.WriteStall}, request)
+	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer),
+		stall: s.opts.WriteStall}, request)
 	return p.failed
 }
 
@@ -284,14 +289,17 @@ func (p *forwarding) refusedToken(answer *http.Response) error {
 // whoLeads is the address to forward a request to, or why there is none.
 func (s *Server) whoLeads(r *http.Request) (string, error) {
 	if from := r.Header.Get(forwardedBy); from != "" {
-		return "", notBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again", quoted(from))
+		return "", notBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again",
+			quoted(from))
 	}
 	leader, ok := s.opts.Scheduler.Leader()
 	switch {
 	case !ok:
-		return "", notBegun("no_leader", "nobody leads now: try again. The last that this server knows: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
+		return "", notBegun("no_leader", "nobody leads now: try again. The last that this server knows: %s",
+			cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == s.opts.Advertise:
-		return "", notBegun("not_leading", "the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
+		return "", notBegun("not_leading",
+			"the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
 	}
 	return leader.Address, nil
 }
@@ -311,14 +319,17 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 	switch {
 	case p.sent.Load() && !read:
 		return unavailable("outcome_unknown",
-			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)", p.address, err)
+			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)",
+			p.address, err)
 	case errors.Is(err, errOtherLeads), errors.Is(err, errServerEnds):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return unavailable("timeout",
 			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when it has lost the lead", p.address, p.server.opts.ForwardTimeout)
 	}
-	return notBegun("leader_unreachable", "the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address, err)
+	return notBegun("leader_unreachable",
+		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address,
+		err)
 }
 
 // patientWriter gives the client some time for each piece of an answer, however

@@ -101,7 +101,8 @@ func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 		}
 		want, wantText := ask(t, r.method, leader+r.path, r.body)
 		if answer.StatusCode != want.StatusCode || text != wantText {
-			t.Errorf("%s %s: %d %s; the leader: %d %s", r.method, r.path, answer.StatusCode, text, want.StatusCode, wantText)
+			t.Errorf("%s %s: %d %s; the leader: %d %s", r.method, r.path, answer.StatusCode, text, want.StatusCode,
+				wantText)
 		}
 		for _, name := range []string{"Content-Type", "Cache-Control", "X-Content-Type-Options", "Content-Length"} {
 			if got := answer.Header.Values(name); len(got) != 1 || got[0] != want.Header.Get(name) {
@@ -114,7 +115,8 @@ func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 	}
 	b.gap = 9200 * time.Millisecond
 	answer, text := ask(t, "POST", here+"/api/operate/reconcile/explicit", "")
-	if e := readError(t, answer, text); answer.StatusCode != 429 || e.Error.Code != "too_soon" || answer.Header.Get("Retry-After") != "10" {
+	if e := readError(t, answer, text); answer.StatusCode != 429 || e.Error.Code != "too_soon" ||
+		answer.Header.Get("Retry-After") != "10" {
 		t.Errorf("%d %v %s", answer.StatusCode, answer.Header, text)
 	}
 }
@@ -122,10 +124,12 @@ func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 func TestWhoLeads(t *testing.T) {
 	t.Parallel()
 	here := follower(t, "10.0.0.5:8899", api.Options{})
-	if answer, text := ask(t, "GET", here+"/api/leader", ""); answer.StatusCode != 200 || text != `{"address":"10.0.0.5:8899","term":7,"since":"2026-05-01T12:00:00Z","self":false}`+"\n" {
+	if answer, text := ask(t, "GET", here+"/api/leader", ""); answer.StatusCode != 200 ||
+		text != `{"address":"10.0.0.5:8899","term":7,"since":"2026-05-01T12:00:00Z","self":false}`+"\n" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
-	for path, want := range map[string]int{"/readyz": 200, "/healthz": 200, "/metrics": 200, "/": 200, "/artifacts/none": 404} {
+	for path, want := range map[string]int{"/readyz": 200, "/healthz": 200, "/metrics": 200, "/": 200,
+		"/artifacts/none": 404} {
 		if answer, text := ask(t, "GET", here+path, ""); answer.StatusCode != want {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
@@ -133,7 +137,8 @@ func TestWhoLeads(t *testing.T) {
 	alone := follower(t, "", api.Options{})
 	for _, path := range []string{"/api/leader", "/readyz", "/api/app/list"} {
 		answer, text := ask(t, "GET", alone+path, "")
-		if e := readError(t, answer, text); answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" || !strings.Contains(e.Error.Message, "it is a standby") {
+		if e := readError(t, answer, text); answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" ||
+			!strings.Contains(e.Error.Message, "it is a standby") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
@@ -175,7 +180,8 @@ func TestNoRequestGoesRoundInCircles(t *testing.T) {
 	first := follower(t, "10.0.0.5:8899", api.Options{})
 	second := follower(t, addressOf(first), api.Options{})
 	answer, text := ask(t, "GET", second+"/api/app/list", "")
-	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "not_leading" || answer.Header.Get("Retry-After") != "1" || !strings.Contains(e.Error.Message, "follower:1") {
+	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "not_leading" ||
+		answer.Header.Get("Retry-After") != "1" || !strings.Contains(e.Error.Message, "follower:1") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
@@ -218,7 +224,8 @@ func TestAWriteIsNeverSentTwice(t *testing.T) {
 	for i, r := range []string{"POST /api/app", "PUT /api/app", "DELETE /api/app/a", "POST /api/job/j/trigger"} {
 		method, path, _ := strings.Cut(r, " ")
 		answer, text := ask(t, method, here+path, "", "Idempotency-Key: k")
-		if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "outcome_unknown" || came.Load() != int64(i+1) {
+		if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "outcome_unknown" ||
+			came.Load() != int64(i+1) {
 			t.Errorf("%s: %d %s; it came %d times", r, answer.StatusCode, text, came.Load())
 		}
 	}
@@ -228,7 +235,8 @@ func TestAWriteIsNeverSentTwice(t *testing.T) {
 	}
 	_ = server.Close()
 	answer, text = ask(t, "POST", here+"/api/app", appDocument)
-	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "leader_unreachable" || answer.Header.Get("Retry-After") != "1" {
+	if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "leader_unreachable" ||
+		answer.Header.Get("Retry-After") != "1" {
 		t.Errorf("nothing was sent: %d %s", answer.StatusCode, text)
 	}
 }
@@ -239,7 +247,8 @@ func TestAnArtifactThatIsNotHereComesFromTheLeader(t *testing.T) {
 	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Artifact: oneArtifact(t, "there")})
 	here := follower(t, addressOf(leader), api.Options{})
 	answer, text := ask(t, "GET", here+"/artifacts/there", "")
-	if answer.StatusCode != 200 || text != "binary of there" || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+	if answer.StatusCode != 200 || text != "binary of there" ||
+		!strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
 	answer, text = ask(t, "GET", here+"/artifacts/none", "")
@@ -281,7 +290,8 @@ func TestATokenIsDemanded(t *testing.T) {
 		}
 	}
 	server := start(t, api.Options{Scheduler: b, Access: oneToken(token)})
-	if answer, text := call(t, server, "GET", "/api/app/list", "", "Host: any.example", "Authorization: Bearer "+token); answer.StatusCode != 200 {
+	if answer, text := call(t, server, "GET", "/api/app/list", "", "Host: any.example",
+		"Authorization: Bearer "+token); answer.StatusCode != 200 {
 		t.Errorf("any host with a token: %d %s", answer.StatusCode, text)
 	}
 	named := start(t, api.Options{Scheduler: b, Advertise: "me.example:8899"})
@@ -295,7 +305,8 @@ func TestHealthTellsTheLeader(t *testing.T) {
 	t.Parallel()
 	_, text := ask(t, "GET", follower(t, "10.0.0.5:8899", api.Options{})+"/healthz", "")
 	var h map[string]any
-	if err := json.Unmarshal([]byte(text), &h); err != nil || fmt.Sprintf("%v %v", h["leader"], h["leading"]) != "10.0.0.5:8899 false" {
+	if err := json.Unmarshal([]byte(text), &h); err != nil ||
+		fmt.Sprintf("%v %v", h["leader"], h["leading"]) != "10.0.0.5:8899 false" {
 		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -79,8 +79,9 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 	}
 	g := grid{JobName: name, MedianMillis: medianOfFinished(list), Executions: make([]gridColumn, len(list))}
 	for i, e := range list {
-		column := gridColumn{ExecutionID: e.ExecutionID, FireTime: e.FireTime, Source: e.Source, State: e.State, DurationMillis: e.DurationMillis,
-			Shards: cells[e.ExecutionID], Counts: e.Shards}
+		column := gridColumn{ExecutionID: e.ExecutionID, FireTime: e.FireTime, Source: e.Source, State: e.State,
+			DurationMillis: e.DurationMillis,
+			Shards:         cells[e.ExecutionID], Counts: e.Shards}
 		if len(e.Shards) == 0 { // it was never launched
 			column.Shards = []search.Cell{}
 		}
@@ -109,7 +110,8 @@ func (s *Server) withStoredCells(
 	var stored []string
 	for i := range list {
 		// A daemon's shards have a run for each fire.
-		if e := &list[i].ExecutionSummary; cells[e.ExecutionID] == nil && hasFewShards(e) && e.Source != executions.DaemonSource {
+		if e := &list[i].ExecutionSummary; cells[e.ExecutionID] == nil && hasFewShards(e) &&
+			e.Source != executions.DaemonSource {
 			stored = append(stored, e.ExecutionID)
 		}
 	}
@@ -117,7 +119,8 @@ func (s *Server) withStoredCells(
 	defer cancel()
 	more, err := s.opts.History.Cells(ctx, stored)
 	if err != nil {
-		c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("the shards of older executions are missing: "+unreadable(err).Error()))
+		c.Header("Warning", "199 elasticjob "+
+			strconv.QuoteToASCII("the shards of older executions are missing: "+unreadable(err).Error()))
 	}
 	if cells == nil {
 		cells = map[string][]search.Cell{}

@@ -30,12 +30,14 @@ func TestGrid(t *testing.T) {
 		{ExecutionID: "e2", JobName: "my_job", FireTime: noon, Source: executions.NormalTrigger, State: executions.Finished, Shards: map[executions.State]int{executions.Finished: 1},
 			LaunchTime: later(4), StartTime: later(100), CompleteTime: later(1000)},
 	}
-	b.cells = map[string][]search.Cell{"e4": {}, "e2": {{Item: 0, State: "FINISHED", DurationMillis: &took, Attempt: 1, TaskID: "t2"}}}
+	b.cells = map[string][]search.Cell{"e4": {},
+		"e2": {{Item: 0, State: "FINISHED", DurationMillis: &took, Attempt: 1, TaskID: "t2"}}}
 	h := &fakeHistory{executions: []search.Execution{
 		{ID: "e2", Job: "my_job", Source: "NORMAL_TRIGGER", State: "RUNNING", Fire: at(noon)},
 		{ID: "e1", Job: "my_job", Source: "NORMAL_TRIGGER", State: "FAILED", Fire: at(noon.Add(-time.Second)), Launch: at(noon), States: map[string]int{"FAILED": 1, "FINISHED": 1}},
 		{ID: "e0", Job: "my_job", Source: "DAEMON", State: "KILLED", Fire: at(noon.Add(-time.Minute)), States: map[string]int{"KILLED": 1}},
-	}, cells: map[string][]search.Cell{"e1": {{Item: 0, State: "FAILED", Attempt: 2, TaskID: "t0"}, {Item: 1, State: "FINISHED", Attempt: 1, TaskID: "t1"}}}}
+	}, cells: map[string][]search.Cell{"e1": {{Item: 0, State: "FAILED", Attempt: 2, TaskID: "t0"},
+		{Item: 1, State: "FINISHED", Attempt: 1, TaskID: "t1"}}}}
 	server := start(t, api.Options{Scheduler: b, History: h})
 	e0 := `{"executionId":"e0","fireTime":"2026-05-01T11:59:00Z","source":"DAEMON","state":"KILLED","durationMillis":null,"waitMillis":null,"shards":null,"counts":{"KILLED":1}}`
 	e1 := `{"executionId":"e1","fireTime":"2026-05-01T11:59:59Z","source":"NORMAL_TRIGGER","state":"FAILED","durationMillis":null,"waitMillis":1000,` +
@@ -45,9 +47,12 @@ func TestGrid(t *testing.T) {
 	e3 := `{"executionId":"e3","fireTime":"2026-05-01T12:00:01Z","source":"NORMAL_TRIGGER","state":"RUNNING","durationMillis":null,"waitMillis":0,"shards":null,"counts":{"RUNNING":201}}`
 	e4 := `{"executionId":"e4","fireTime":"2026-05-01T12:00:02Z","source":"TRIGGER","state":"WAITING","durationMillis":null,"waitMillis":null,"shards":[],"counts":{}}`
 	for path, want := range map[string]string{
-		"/api/job/my_job/grid":         `{"jobName":"my_job","medianMillis":900,"executions":[` + strings.Join([]string{e0, e1, e2, e3, e4}, ",") + "]}",
-		"/api/job/my_job/grid?limit=2": `{"jobName":"my_job","medianMillis":null,"executions":[` + e3 + "," + e4 + "]}",
-		"/api/job/gone/grid":           `{"jobName":"gone","medianMillis":null,"executions":[` + strings.Join([]string{e0, e1}, ",") + "]}",
+		"/api/job/my_job/grid": `{"jobName":"my_job","medianMillis":900,"executions":[` +
+			strings.Join([]string{e0, e1, e2, e3, e4}, ",") + "]}",
+		"/api/job/my_job/grid?limit=2": `{"jobName":"my_job","medianMillis":null,"executions":[` + e3 + "," + e4 +
+			"]}",
+		"/api/job/gone/grid": `{"jobName":"gone","medianMillis":null,"executions":[` + strings.Join([]string{e0, e1},
+			",") + "]}",
 	} {
 		if answer, got := call(t, server, "GET", path, ""); answer.StatusCode != http.StatusOK || got != want+"\n" {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, cmp.Diff(want+"\n", got))
@@ -65,18 +70,21 @@ func TestGrid(t *testing.T) {
 	if asked == 0 {
 		t.Error("the history was not asked")
 	}
-	for path, status := range map[string]int{"/api/job/my_job/grid?limit=0": 400, "/api/job/my_job/grid?limit=201": 400, "/api/job/my_job/grid?state=FAILED": 400} {
+	for path, status := range map[string]int{"/api/job/my_job/grid?limit=0": 400,
+		"/api/job/my_job/grid?limit=201": 400, "/api/job/my_job/grid?state=FAILED": 400} {
 		if answer, text := call(t, server, "GET", path, ""); answer.StatusCode != status {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
 	h.fails = errDown
 	answer, got := call(t, server, "GET", "/api/job/my_job/grid", "")
-	if answer.StatusCode != http.StatusOK || !strings.Contains(got, e2) || strings.Contains(got, "e1") || !strings.Contains(answer.Header.Get("Warning"), "connection refused") {
+	if answer.StatusCode != http.StatusOK || !strings.Contains(got, e2) || strings.Contains(got, "e1") ||
+		!strings.Contains(answer.Header.Get("Warning"), "connection refused") {
 		t.Errorf("without its database: %d %s %v", answer.StatusCode, got, answer.Header)
 	}
 	alone := start(t, api.Options{Scheduler: b})
-	if answer, text := call(t, alone, "GET", "/api/job/none/grid", ""); readError(t, answer, text).Error.Code != "job_not_found" {
+	if answer, text := call(t, alone, "GET", "/api/job/none/grid", ""); readError(t, answer,
+		text).Error.Code != "job_not_found" {
 		t.Error(text)
 	}
 }

@@ -48,7 +48,8 @@ const historyPatience = 3 * time.Second
 func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)) handler {
 	return func(c *gin.Context) (any, error) {
 		if s.opts.History == nil {
-			return nil, unavailable("no_history", "this server keeps no history: start it with --db and the address of a MySQL or MariaDB database, such as 'user:password@tcp(host:3306)/elasticjob'")
+			return nil, unavailable("no_history",
+				"this server keeps no history: start it with --db and the address of a MySQL or MariaDB database, such as 'user:password@tcp(host:3306)/elasticjob'")
 		}
 		return answer(c, s.opts.History)
 	}
@@ -57,9 +58,11 @@ func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)
 // unreadable is the answer where the history could not be read.
 func unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return unavailable("history_unavailable", "the history's database did not answer in time: look at it, or ask for less, by startTime and endTime")
+		return unavailable("history_unavailable",
+			"the history's database did not answer in time: look at it, or ask for less, by startTime and endTime")
 	}
-	return unavailable("history_unavailable", "the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
+	return unavailable("history_unavailable",
+		"the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
 }
 
 // orUnreadable is an answer of the history.

@@ -30,7 +30,8 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s\n got %d %s\nwant %s", path, answer.StatusCode, got, want)
 		}
 	}
-	want := search.Question{Of: search.Runs, Equal: []search.Equal{{Field: "jobName", Value: "my_job"}, {Field: "isSuccess", Value: false}}, From: noon,
+	want := search.Question{Of: search.Runs,
+		Equal: []search.Equal{{Field: "jobName", Value: "my_job"}, {Field: "isSuccess", Value: false}}, From: noon,
 		Until: noon.Add(1999 * time.Millisecond), Sort: "startTime", Descending: true, PerPage: 20, Page: 2}
 	for _, asked := range h.asked {
 		if q := asked.(search.Question); q.Of == search.Runs {
@@ -47,8 +48,10 @@ func TestSearchesAreRefused(t *testing.T) {
 	b := newFakeScheduler()
 	down := &fakeHistory{fails: fmt.Errorf("count rows of JOB_EXECUTION_LOG: %w", errDown)}
 	slow := &fakeHistory{fails: fmt.Errorf("count rows of JOB_EXECUTION_LOG: %w", context.DeadlineExceeded)}
-	with, without, timid := start(t, api.Options{Scheduler: b, History: down}), start(t, api.Options{Scheduler: b}), start(t, api.Options{Scheduler: b, History: slow})
-	bad := url.Values{"isSuccess": {"yes"}, "startTime": {"yesterday"}, "endTime": {"1969-12-31 23:59:59"}, "sort": {"id; DROP TABLE x"}, "order": {"up"}, "per_page": {"501"},
+	with, without, timid := start(t, api.Options{Scheduler: b, History: down}), start(t, api.Options{Scheduler: b}),
+		start(t, api.Options{Scheduler: b, History: slow})
+	bad := url.Values{"isSuccess": {"yes"}, "startTime": {"yesterday"}, "endTime": {"1969-12-31 23:59:59"},
+		"sort": {"id; DROP TABLE x"}, "order": {"up"}, "per_page": {"501"},
 		"page": {"0"}, "jobName": {"\xff"}, "taskId": {strings.Repeat("x", 1001)}, "after": {"?"}, "pages": {"1"}}
 	answer, text := call(t, with, "GET", "/api/job/events/executions?"+bad.Encode(), "")
 	fields := map[string]bool{}
@@ -72,26 +75,31 @@ func TestSearchesAreRefused(t *testing.T) {
 		"per_page=1e3":                                                "from 1 to 500",
 	} {
 		answer, text := call(t, with, "GET", "/api/job/events/executions?"+query, "")
-		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusBadRequest || e.Code != "bad_query" || !strings.Contains(text, hint) {
+		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusBadRequest ||
+			e.Code != "bad_query" || !strings.Contains(text, hint) {
 			t.Errorf("%s: %d %s", query, answer.StatusCode, text)
 		}
 	}
 	for _, route := range api.RouteNames() {
 		path, isGet := strings.CutPrefix(route, "GET ")
-		if !isGet || !strings.HasPrefix(path, "/api/job/events/") && !strings.Contains(path, "/statistics") || strings.HasSuffix(path, "executionType") {
+		if !isGet || !strings.HasPrefix(path, "/api/job/events/") && !strings.Contains(path, "/statistics") ||
+			strings.HasSuffix(path, "executionType") {
 			continue
 		}
 		path = strings.NewReplacer("{jobName}", "my_job", "{period}", "online").Replace(path)
 		answer, text := call(t, with, "GET", path, "")
-		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusServiceUnavailable || e.Code != "history_unavailable" || !strings.Contains(e.Message, "refused") {
+		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusServiceUnavailable ||
+			e.Code != "history_unavailable" || !strings.Contains(e.Message, "refused") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 		answer, text = call(t, without, "GET", path, "")
-		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusServiceUnavailable || e.Code != "no_history" || !strings.Contains(e.Message, "--db") {
+		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusServiceUnavailable ||
+			e.Code != "no_history" || !strings.Contains(e.Message, "--db") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 		answer, text = call(t, timid, "GET", path, "")
-		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(e.Message, "in time") {
+		if e := readError(t, answer, text).Error; answer.StatusCode != http.StatusServiceUnavailable ||
+			!strings.Contains(e.Message, "in time") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
@@ -100,12 +108,16 @@ func TestSearchesAreRefused(t *testing.T) {
 // storedExecutions are as the database has them: exec-1 as it was some time ago, one that seems to run still, and one that the scheduler has forgotten.
 func storedExecutions() []search.Execution {
 	took, reason, attempt, state, agent, cause := int64(2500), "shard 1 failed", 2, "FAILED", "S0", "boom"
-	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent, StartTime: at(noon.Add(-time.Hour)), FailureCause: &cause, FailureCode: "text"}
+	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent,
+		StartTime: at(noon.Add(-time.Hour)), FailureCause: &cause, FailureCode: "text"}
 	return []search.Execution{
 		{ID: "exec-2", Job: "my_job", Source: "TRIGGER", State: "RUNNING", Fire: at(noon.Add(time.Second))},
 		{ID: "exec-1", Job: "my_job", Source: "NORMAL_TRIGGER", State: "WAITING", Fire: at(noon)},
-		{ID: "exec-0", Job: "my_job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: &reason, ReasonCode: "of_item", ReasonArgs: map[string]any{"item": "1"}, Fire: at(noon.Add(-time.Hour)), Begin: at(noon.Add(-time.Hour)),
-			End: at(noon.Add(-time.Hour + 2500*time.Millisecond)), DurationMillis: &took, States: map[string]int{"FAILED": 1, "FINISHED": 2}, Shards: []search.Run{shard}},
+		{ID: "exec-0", Job: "my_job", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: &reason,
+			ReasonCode: "of_item", ReasonArgs: map[string]any{"item": "1"}, Fire: at(noon.Add(-time.Hour)),
+			Begin: at(noon.Add(-time.Hour)),
+			End:   at(noon.Add(-time.Hour + 2500*time.Millisecond)), DurationMillis: &took,
+			States: map[string]int{"FAILED": 1, "FINISHED": 2}, Shards: []search.Run{shard}},
 	}
 }
 
@@ -126,12 +138,14 @@ func TestListsReachIntoTheHistory(t *testing.T) {
 	} {
 		answer, got := call(t, server, "GET", path, "")
 		if answer.StatusCode != http.StatusOK || got != want[0]+"\n" || answer.Header.Get("Link") != want[1] {
-			t.Errorf("%s\n got %d %s%s\nwant %s\n%s", path, answer.StatusCode, got, answer.Header.Get("Link"), want[0], want[1])
+			t.Errorf("%s\n got %d %s%s\nwant %s\n%s", path, answer.StatusCode, got, answer.Header.Get("Link"), want[0],
+				want[1])
 		}
 	}
 	// What is stored as under way takes no place in its page: the scheduler remembers all that is.
 	n := len(h.asked)
-	for path, states := range map[string][]string{"/api/executions?state=RUNNING,FINISHED": {"FINISHED"}, "/api/executions?state=WAITING,RUNNING": nil} {
+	for path, states := range map[string][]string{"/api/executions?state=RUNNING,FINISHED": {"FINISHED"},
+		"/api/executions?state=WAITING,RUNNING": nil} {
 		call(t, server, "GET", path, "")
 		var got []string
 		if len(h.asked) > n {
@@ -153,18 +167,22 @@ func TestListsReachIntoTheHistory(t *testing.T) {
 
 	h.fails = errDown
 	answer, got := call(t, server, "GET", "/api/executions", "")
-	if answer.StatusCode != http.StatusOK || got != executionsList+"\n" || !strings.Contains(answer.Header.Get("Warning"), "connection refused") {
+	if answer.StatusCode != http.StatusOK || got != executionsList+"\n" ||
+		!strings.Contains(answer.Header.Get("Warning"), "connection refused") {
 		t.Errorf("without its database: %d %s %v", answer.StatusCode, got, answer.Header)
 	}
-	if answer, text := call(t, server, "GET", "/api/job/gone/executions", ""); readError(t, answer, text).Error.Code != "history_unavailable" {
+	if answer, text := call(t, server, "GET", "/api/job/gone/executions", ""); readError(t, answer,
+		text).Error.Code != "history_unavailable" {
 		t.Error(text)
 	}
 	h.fails, h.executions = nil, nil
-	if answer, text := call(t, server, "GET", "/api/job/gone/executions", ""); readError(t, answer, text).Error.Code != "job_not_found" {
+	if answer, text := call(t, server, "GET", "/api/job/gone/executions", ""); readError(t, answer,
+		text).Error.Code != "job_not_found" {
 		t.Error(text)
 	}
 	answer, text := call(t, server, "GET", "/api/executions?before=noon", "")
-	if e := readError(t, answer, text); answer.StatusCode != http.StatusBadRequest || e.Error.Fields[0].Field != "before" {
+	if e := readError(t, answer, text); answer.StatusCode != http.StatusBadRequest ||
+		e.Error.Fields[0].Field != "before" {
 		t.Error(text)
 	}
 }
@@ -174,11 +192,14 @@ func TestAnExecutionHasALife(t *testing.T) {
 	t.Parallel()
 	item := 1
 	b, h := newFakeScheduler(), &fakeHistory{executions: storedExecutions(), life: []search.Moment{
-		{Time: at(noon.Add(-time.Minute)), Kind: "TASK_RUNNING", Item: &item, TaskID: "t", Agent: "S0"}, {Time: at(noon.Add(-time.Hour)), Kind: "FIRED", Message: "cron"}}}
+		{Time: at(noon.Add(-time.Minute)), Kind: "TASK_RUNNING", Item: &item, TaskID: "t", Agent: "S0"},
+		{Time: at(noon.Add(-time.Hour)), Kind: "FIRED", Message: "cron"}}}
 	short := views.Why{Reason: "CPU", ReasonCode: "no_room", ReasonArgs: map[string]any{"short": "CPU"}}
 	b.explain = func(_ context.Context, job string) (views.Explanation, error) {
-		return views.Explanation{Waiting: []views.WaitingView{{ExecutionID: "other", Why: views.Why{Reason: "no"}}, {ExecutionID: "live", Item: 0, Why: short},
-			{ExecutionID: "live", Item: 1, Why: short}, {ExecutionID: "live", Item: 2, Why: views.Why{Reason: "backoff"}}}}, nil
+		return views.Explanation{Waiting: []views.WaitingView{{ExecutionID: "other", Why: views.Why{Reason: "no"}},
+			{ExecutionID: "live", Item: 0, Why: short},
+			{ExecutionID: "live", Item: 1, Why: short}, {ExecutionID: "live", Item: 2,
+				Why: views.Why{Reason: "backoff"}}}}, nil
 	}
 	server := start(t, api.Options{Scheduler: b, History: h})
 	const life = `"life":[{"time":"2026-05-01T11:00:00Z","afterMillis":null,"kind":"FIRED","item":null,"taskId":"","agent":"","reason":"","message":"cron"},` +
@@ -197,22 +218,27 @@ func TestAnExecutionHasALife(t *testing.T) {
 		t.Error(got)
 	}
 	h.life = []search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
-	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer, text).Error.Code != "execution_not_found" || !strings.Contains(text, "its fire was dropped: the job is busy") {
+	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer,
+		text).Error.Code != "execution_not_found" || !strings.Contains(text, "its fire was dropped: the job is busy") {
 		t.Error(text)
 	}
 	h.life = nil
-	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer, text).Error.Code != "execution_not_found" || strings.Contains(text, "fire was") {
+	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer,
+		text).Error.Code != "execution_not_found" || strings.Contains(text, "fire was") {
 		t.Error(text)
 	}
 	h.life = make([]search.Moment, 1001)
-	if _, got := call(t, server, "GET", "/api/execution/exec-1", ""); !strings.Contains(got, `"lifeNote":"these are its first 1000 moments`) {
+	if _, got := call(t, server, "GET", "/api/execution/exec-1", ""); !strings.Contains(got,
+		`"lifeNote":"these are its first 1000 moments`) {
 		t.Error(got)
 	}
 	h.fails = errDown
-	if answer, got := call(t, server, "GET", "/api/execution/exec-1", ""); answer.StatusCode != http.StatusOK || !strings.Contains(got, `"lifeNote":"the history can't be read`) {
+	if answer, got := call(t, server, "GET", "/api/execution/exec-1", ""); answer.StatusCode != http.StatusOK ||
+		!strings.Contains(got, `"lifeNote":"the history can't be read`) {
 		t.Error(got)
 	}
-	if answer, text := call(t, server, "GET", "/api/execution/exec-0", ""); readError(t, answer, text).Error.Code != "history_unavailable" {
+	if answer, text := call(t, server, "GET", "/api/execution/exec-0", ""); readError(t, answer,
+		text).Error.Code != "history_unavailable" {
 		t.Error(text)
 	}
 }

@@ -107,7 +107,8 @@ func (s *Server) trigger(name naming, ownSettings bool) handler {
 func idempotencyKey(c *gin.Context) (string, error) {
 	key := c.GetHeader("Idempotency-Key")
 	if len(key) > maxKey {
-		return "", badRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most", len(key), maxKey)
+		return "", badRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most",
+			len(key), maxKey)
 	}
 	return key, nil
 }
@@ -141,7 +142,8 @@ func (s *Server) forgotten(ctx context.Context, id string, otherwise error) erro
 	if err != nil || !found || s.maySee(ctx, stored.Job) != nil {
 		return otherwise
 	}
-	return failed(http.StatusConflict, "execution_forgotten", "only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", quoted(id), stored.Job)
+	return failed(http.StatusConflict, "execution_forgotten",
+		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", quoted(id), stored.Job)
 }
 
 // overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.

@@ -21,25 +21,30 @@ const (
 
 // What the page of jobs takes.
 var (
-	pageSearch = textParameter("search", "Words that are all in the name, the app or the description, in any case.").such("nightly billing")
+	pageSearch = textParameter("search",
+		"Words that are all in the name, the app or the description, in any case.").such("nightly billing")
 	pageApp    = textParameter("app", "Jobs of one app.").such("my_app")
 	pageType   = choiceParameter("type", "Jobs of one type.", "", jobs.Transient, jobs.Daemon)
 	pageStates = wordsParameter("state", "Jobs in one of these states.", view.JobStates())
 	pageLast   = wordsParameter("last", "Jobs whose last run ended in one of these states.", view.RunStates())
-	pageSort   = choiceParameter("sort", "What they are sorted by.", string(view.ByName), string(view.ByApp), string(view.ByState), string(view.ByNextFire),
+	pageSort   = choiceParameter("sort", "What they are sorted by.", string(view.ByName), string(view.ByApp),
+		string(view.ByState), string(view.ByNextFire),
 		string(view.ByLastRun), string(view.ByDuration), string(view.ByFailures))
 	pageOrder    = choiceParameter("order", "Up or down. What has nothing to be sorted by comes last.", "ASC", "DESC")
 	pageNumber   = numberParameter("page", "Which page, counted from 1.", 1, 1, 1_000_000)
 	pageRows     = numberParameter("per_page", "How many rows a page has.", somePageRows, 1, mostPageRows)
-	jobPageTakes = []declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder, pageNumber, pageRows}
+	jobPageTakes = []declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder, pageNumber,
+		pageRows}
 )
 
 // jobPage lists jobs: those that match, sorted, a page of them.
 func (s *Server) jobPage(c *gin.Context) (any, error) {
 	q := queryOf(c)
 	ask := view.Query{
-		Search: pageSearch.of(q), App: pageApp.of(q), Type: pageType.of(q), States: pageStates.of(q), Last: pageLast.of(q),
-		Sort: view.Sort(pageSort.of(q)), Descending: pageOrder.of(q) == "DESC", Page: pageNumber.of(q), PerPage: pageRows.of(q),
+		Search: pageSearch.of(q), App: pageApp.of(q), Type: pageType.of(q), States: pageStates.of(q),
+		Last: pageLast.of(q),
+		Sort: view.Sort(pageSort.of(q)), Descending: pageOrder.of(q) == "DESC", Page: pageNumber.of(q),
+		PerPage: pageRows.of(q),
 	}
 	if len(ask.Search) > mostSearch {
 		q.refuse("search", "must have at most %d bytes", mostSearch)

@@ -130,10 +130,12 @@ func TestEventStreams(t *testing.T) {
 	server := start(t, api.Options{Scheduler: b, Version: "1.2.3"})
 	follower := newFakeScheduler()
 	follower.follows(strings.TrimPrefix(server.URL, "http://"), false)
-	for _, c := range []struct{ name, url string }{{"of the leader", server.URL}, {"through a follower", followerOf(t, follower, api.Options{})}} { // the last one sees the end
+	for _, c := range []struct{ name, url string }{{"of the leader", server.URL},
+		{"through a follower", followerOf(t, follower, api.Options{})}} { // the last one sees the end
 		name, url := c.name, c.url
 		events := eventsOf(t, url)
-		if hello := next(t, events, "hello"); hello["leader"] != "leader:1" || hello["version"] != "1.2.3" || hello["term"] != 1.0 {
+		if hello := next(t, events, "hello"); hello["leader"] != "leader:1" || hello["version"] != "1.2.3" ||
+			hello["term"] != 1.0 {
 			t.Errorf("%s: hello %v", name, hello)
 		}
 		if sum := next(t, events, "summary"); sum["apps"] != 2.0 || sum["subscribed"] != false {
@@ -180,10 +182,13 @@ func TestEventStreamsOfSomeApps(t *testing.T) {
 			break
 		}
 	}
-	if _, text := call(t, server, "GET", "/api/jobs", "", mine); !strings.Contains(text, `"my_job"`) || strings.Contains(text, "their_job") || !strings.Contains(text, `"total":1`) {
+	if _, text := call(t, server, "GET", "/api/jobs", "", mine); !strings.Contains(text, `"my_job"`) ||
+		strings.Contains(text, "their_job") || !strings.Contains(text, `"total":1`) {
 		t.Errorf("jobs: %s", text)
 	}
-	if _, text := call(t, server, "GET", "/api/overview", "", mine); strings.Contains(text, "leader:1") || strings.Contains(text, "1.2.3") || !strings.Contains(text, `"problems":[]`) || !strings.Contains(text, `"agents":null`) {
+	if _, text := call(t, server, "GET", "/api/overview", "", mine); strings.Contains(text, "leader:1") ||
+		strings.Contains(text, "1.2.3") || !strings.Contains(text, `"problems":[]`) ||
+		!strings.Contains(text, `"agents":null`) {
 		t.Errorf("overview: %s", text)
 	}
 }
@@ -201,7 +206,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	follower := followerOf(t, standby, api.Options{MaxStreams: 1})
 	full := func(url string) error {
 		answer, text := ask(t, "GET", url, "")
-		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "15" || !strings.Contains(text, "too_many_streams") {
+		if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") != "15" ||
+			!strings.Contains(text, "too_many_streams") {
 			return fmt.Errorf("%d %v %s", answer.StatusCode, answer.Header, text)
 		}
 		return nil
@@ -238,7 +244,8 @@ func TestStreamsAreBounded(t *testing.T) {
 		})
 		leaveLeader()
 	}
-	if answer, text := ask(t, "GET", leader+"/api/task/t1/logs", ""); answer.StatusCode != http.StatusOK || text != "one\n" {
+	if answer, text := ask(t, "GET", leader+"/api/task/t1/logs", ""); answer.StatusCode != http.StatusOK ||
+		text != "one\n" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
@@ -247,7 +254,8 @@ func TestJobPageRefusesWrongQueries(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: watchedBy()})
 	for query, field := range map[string]string{
-		"state=READY,BUSY": "state", "last=RUNNING": "last", "sort=cron": "sort", "order=UP": "order", "page=0": "page", "per_page=501": "per_page",
+		"state=READY,BUSY": "state", "last=RUNNING": "last", "sort=cron": "sort", "order=UP": "order",
+		"page=0": "page", "per_page=501": "per_page",
 		"type=CRON": "type", "search=" + strings.Repeat("x", 501): "search", "limit=1": "limit",
 	} {
 		answer, text := call(t, server, "GET", "/api/jobs?"+query, "")
@@ -255,8 +263,11 @@ func TestJobPageRefusesWrongQueries(t *testing.T) {
 			t.Errorf("%s: %d %s", query, answer.StatusCode, text)
 		}
 	}
-	if answer, text := call(t, server, "GET", "/api/jobs?search=JOB&app=mine&type=TRANSIENT&state=ON_TRIGGER&sort=nextFire&order=DESC&page=1&per_page=1", ""); answer.StatusCode != http.StatusOK ||
-		!strings.Contains(text, `{"total":1,"byState":{"ON_TRIGGER":1},"rows":[{"jobName":"my_job"`) || !strings.Contains(text, `"lastRun":null,"failures":0,"runs":[]}]}`) {
+	if answer, text := call(t, server, "GET",
+		"/api/jobs?search=JOB&app=mine&type=TRANSIENT&state=ON_TRIGGER&sort=nextFire&order=DESC&page=1&per_page=1",
+		""); answer.StatusCode != http.StatusOK ||
+		!strings.Contains(text, `{"total":1,"byState":{"ON_TRIGGER":1},"rows":[{"jobName":"my_job"`) ||
+		!strings.Contains(text, `"lastRun":null,"failures":0,"runs":[]}]}`) {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
@@ -278,7 +289,8 @@ func TestOverviewTellsTheZone(t *testing.T) {
 
 func TestOverviewWarns(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: watchedBy(), Warning: func() string { return "the disk is nearly full" }})
+	server := start(t, api.Options{Scheduler: watchedBy(),
+		Warning: func() string { return "the disk is nearly full" }})
 	_, text := call(t, server, "GET", "/api/overview", "")
 	var o struct {
 		Problems []struct{ Kind, Severity, Message string }
@@ -288,7 +300,9 @@ func TestOverviewWarns(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}
-	if o.Total != 2 || len(o.Problems) != 2 || o.Problems[0].Kind != "NOT_SUBSCRIBED" || o.Problems[1].Kind != "WARNING" || o.Problems[1].Message != "the disk is nearly full" || o.Leader.Address != "leader:1" {
+	if o.Total != 2 || len(o.Problems) != 2 || o.Problems[0].Kind != "NOT_SUBSCRIBED" ||
+		o.Problems[1].Kind != "WARNING" || o.Problems[1].Message != "the disk is nearly full" ||
+		o.Leader.Address != "leader:1" {
 		t.Errorf("%s", text)
 	}
 }

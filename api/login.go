@@ -42,8 +42,9 @@ func (s *Server) login(c *gin.Context) (any, error) {
 	return loggedIn{AccessToken: token}, err
 }
 
-var errNobodyToLogIn = failed(http.StatusForbidden, "no_users", "there are no users yet; to make the first, type on the server's machine: "+
-	"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
+var errNobodyToLogIn = failed(http.StatusForbidden, "no_users",
+	"there are no users yet; to make the first, type on the server's machine: "+
+		"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
 func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
 	f, err := readForm[loginBody](c)
@@ -122,7 +123,8 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 func dropBadCookie(c *gin.Context, err error) {
 	f := asFailure(c.Request, err)
 	_, none := c.Request.Cookie(sessionCookie(c.Request))
-	if none == nil && f != nil && f.status == http.StatusUnauthorized && strings.TrimSpace(c.GetHeader("Authorization")) == "" {
+	if none == nil && f != nil && f.status == http.StatusUnauthorized &&
+		strings.TrimSpace(c.GetHeader("Authorization")) == "" {
 		setSession(c, "", time.Time{})
 	}
 }

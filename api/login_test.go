@@ -19,9 +19,11 @@ import (
 // logIn returns the token of a login.
 func logIn(t *testing.T, server *httptest.Server, name string) string {
 	t.Helper()
-	answer, text := call(t, server, "POST", "/api/login", fmt.Sprintf(`{"username":%q,"password":%q}`, name, "password of "+name))
+	answer, text := call(t, server, "POST", "/api/login",
+		fmt.Sprintf(`{"username":%q,"password":%q}`, name, "password of "+name))
 	var got map[string]string
-	if err := json.Unmarshal([]byte(text), &got); err != nil || answer.StatusCode != http.StatusOK || len(got) != 1 || got["accessToken"] == "" {
+	if err := json.Unmarshal([]byte(text), &got); err != nil || answer.StatusCode != http.StatusOK || len(got) != 1 ||
+		got["accessToken"] == "" {
 		t.Fatalf("login: %d %s", answer.StatusCode, text)
 	}
 	return got["accessToken"]
@@ -42,17 +44,22 @@ func TestLoginIsTheOriginals(t *testing.T) {
 		t.Error("logins are not taken")
 	}
 	answer, text := call(t, server, "GET", "/api/session", "", "Access-Token: "+first)
-	if answer.StatusCode != 200 || !strings.HasPrefix(text, `{"name":"alice","kind":"user","role":"viewer","expires":"`) {
+	if answer.StatusCode != 200 || !strings.HasPrefix(text,
+		`{"name":"alice","kind":"user","role":"viewer","expires":"`) {
 		t.Errorf("who am I: %d %s", answer.StatusCode, text)
 	}
-	if answer, text := call(t, server, "DELETE", "/api/session", "", "Authorization: Bearer "+first); answer.StatusCode != 200 {
+	if answer, text := call(t, server, "DELETE", "/api/session", "",
+		"Authorization: Bearer "+first); answer.StatusCode != 200 {
 		t.Errorf("logout: %s", text)
 	}
 	answer, text = call(t, server, "GET", "/api/app/list", "", "accessToken: "+first)
-	if e := readError(t, answer, text); answer.StatusCode != 401 || e.Error.Code != "token_revoked" || status(second) != 200 {
+	if e := readError(t, answer, text); answer.StatusCode != 401 || e.Error.Code != "token_revoked" ||
+		status(second) != 200 {
 		t.Errorf("after the logout: %d %s", answer.StatusCode, text)
 	}
-	if answer, text := call(t, server, "PUT", "/api/users/alice/password", `{"password":"another password","current":"password of alice"}`, "accessToken: "+second); answer.StatusCode != 200 {
+	if answer, text := call(t, server, "PUT", "/api/users/alice/password",
+		`{"password":"another password","current":"password of alice"}`,
+		"accessToken: "+second); answer.StatusCode != 200 {
 		t.Errorf("own password: %d %s", answer.StatusCode, text)
 	}
 	if status(second) != 401 {
@@ -67,26 +74,36 @@ func TestLoginsThatFail(t *testing.T) {
 	user(t, access, "alice", auth.Viewer)
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: access})
 	same := ""
-	for i, body := range []string{`{"username":"alice","password":"wrong-secret"}`, `{"username":"nobody","password":"password of alice"}`, `{"username":"alice"}`, `{}`} {
+	for i, body := range []string{`{"username":"alice","password":"wrong-secret"}`,
+		`{"username":"nobody","password":"password of alice"}`, `{"username":"alice"}`, `{}`} {
 		answer, text := call(t, server, "POST", "/api/login", body)
-		if e := readError(t, answer, text); answer.StatusCode != 401 || e.Error.Code != "bad_credentials" || i > 0 && text != same {
+		if e := readError(t, answer, text); answer.StatusCode != 401 || e.Error.Code != "bad_credentials" ||
+			i > 0 && text != same {
 			t.Errorf("%s: %d %s", body, answer.StatusCode, text)
 		}
 		same = text
 	}
-	for body, status := range map[string]int{``: 400, `alice`: 400, `[]`: 400, `null`: 400, "{\"username\":\"\xff\"}": 400, `{"username":1,"password":["wrong-secret"]}`: 422,
-		`{"username":"bob","username":"alice","password":"password of alice"}`: 400, `{"username":"alice","pasword":"wrong-secret"}`: 422, `{"username":"alice","password":"` + strings.Repeat("wrong-secret", 100_000) + `"}`: 413} {
+	for body, status := range map[string]int{``: 400, `alice`: 400, `[]`: 400, `null`: 400,
+		"{\"username\":\"\xff\"}": 400, `{"username":1,"password":["wrong-secret"]}`: 422,
+		`{"username":"bob","username":"alice","password":"password of alice"}`:              400,
+		`{"username":"alice","pasword":"wrong-secret"}`:                                     422,
+		`{"username":"alice","password":"` + strings.Repeat("wrong-secret", 100_000) + `"}`: 413} {
 		answer, text := call(t, server, "POST", "/api/login", body)
 		if readError(t, answer, text); answer.StatusCode != status || strings.Contains(text, "wrong-secret") {
 			t.Errorf("%.60s: %d %.200s", body, answer.StatusCode, text)
 		}
 	}
-	for _, path := range []string{"/api/login?username=alice&password=password+of+alice", "/api%2Flogin", "/api/Login"} {
-		if answer, text := call(t, server, "POST", path, `{"username":"alice","password":"password of alice"}`); answer.StatusCode == 200 || strings.Contains(text, "accessToken\":\"ejl") {
+	for _, path := range []string{"/api/login?username=alice&password=password+of+alice", "/api%2Flogin",
+		"/api/Login"} {
+		if answer, text := call(t, server, "POST", path,
+			`{"username":"alice","password":"password of alice"}`); answer.StatusCode == 200 || strings.Contains(text,
+			"accessToken\":\"ejl") {
 			t.Errorf("%s: %s", path, text)
 		}
 	}
-	if answer, text := call(t, start(t, api.Options{Scheduler: newFakeScheduler()}), "POST", "/api/login", `{"username":"root","password":"pwd"}`); answer.StatusCode != 403 || !strings.Contains(text, "scheduler user add") {
+	if answer, text := call(t, start(t, api.Options{Scheduler: newFakeScheduler()}), "POST", "/api/login",
+		`{"username":"root","password":"pwd"}`); answer.StatusCode != 403 || !strings.Contains(text,
+		"scheduler user add") {
 		t.Errorf("without users: %d %s", answer.StatusCode, text)
 	}
 }
@@ -106,7 +123,8 @@ func TestWaysToLogIn(t *testing.T) {
 		`{"password":false,"openId":false}`: {Access: noUsers{}},
 	} {
 		opts.Scheduler = newFakeScheduler()
-		if answer, text := call(t, start(t, opts), "GET", "/api/login", ""); answer.StatusCode != 200 || strings.TrimSpace(text) != want {
+		if answer, text := call(t, start(t, opts), "GET", "/api/login", ""); answer.StatusCode != 200 ||
+			strings.TrimSpace(text) != want {
 			t.Errorf("%d %s, want %s", answer.StatusCode, text, want)
 		}
 	}
@@ -120,7 +138,8 @@ func TestStormOfLogins(t *testing.T) {
 	access := realAccess(t, auth.Options{})
 	admin := token(t, access, "admin", auth.Admin)
 	user(t, access, "alice", auth.Viewer)
-	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: access, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: access,
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))})
 	var all sync.WaitGroup
 	counts := make([]map[int]int, 8)
 	for i := range counts {
@@ -129,7 +148,8 @@ func TestStormOfLogins(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
 			for n := range 10_000 / len(counts) {
-				answer, err := client.Post(server.URL+"/api/login", "application/json", strings.NewReader(fmt.Sprintf(`{"username":"u%d","password":"wrong-secret"}`, n)))
+				answer, err := client.Post(server.URL+"/api/login", "application/json",
+					strings.NewReader(fmt.Sprintf(`{"username":"u%d","password":"wrong-secret"}`, n)))
 				if err != nil {
 					t.Error(err)
 					return
@@ -143,7 +163,8 @@ func TestStormOfLogins(t *testing.T) {
 		})
 	}
 	for range 10 {
-		if answer, text := call(t, server, "GET", "/api/app/list", "", "Authorization: Bearer "+admin); answer.StatusCode != 200 {
+		if answer, text := call(t, server, "GET", "/api/app/list", "",
+			"Authorization: Bearer "+admin); answer.StatusCode != 200 {
 			t.Errorf("a token in the storm: %s", text)
 		}
 	}
@@ -155,7 +176,8 @@ func TestStormOfLogins(t *testing.T) {
 	if tried+slowed != 10_000 || tried > 200 {
 		t.Errorf("%d were tried, %d slowed down", tried, slowed)
 	}
-	if text := log.String(); strings.Contains(text, "wrong-secret") || len(text) > 100_000 || !strings.Contains(text, "reason=too_many_logins") || !strings.Contains(text, "from=127.0.0.1") {
+	if text := log.String(); strings.Contains(text, "wrong-secret") || len(text) > 100_000 ||
+		!strings.Contains(text, "reason=too_many_logins") || !strings.Contains(text, "from=127.0.0.1") {
 		t.Errorf("the log has %d bytes: %.500s", len(text), text)
 	}
 }
@@ -202,11 +224,13 @@ func TestWithoutTheRegistryNobodyIsLetIn(t *testing.T) {
 		t.Cleanup(server.Close)
 		for _, headers := range [][]string{nil, {"Authorization: Bearer " + old}, {"accessToken: x"}} {
 			answer, text := call(t, server, "GET", "/api/app/list", "", headers...)
-			if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "access_unknown" || strings.Contains(text, "2181") {
+			if e := readError(t, answer, text); answer.StatusCode != 503 || e.Error.Code != "access_unknown" ||
+				strings.Contains(text, "2181") {
 				t.Errorf("%s, %q: %d %s", name, headers, answer.StatusCode, text)
 			}
 		}
-		if answer, text := call(t, server, "POST", "/api/login", `{"username":"a","password":"b"}`); answer.StatusCode != 503 {
+		if answer, text := call(t, server, "POST", "/api/login",
+			`{"username":"a","password":"b"}`); answer.StatusCode != 503 {
 			t.Errorf("%s, login: %d %s", name, answer.StatusCode, text)
 		}
 		if answer, text := call(t, server, "GET", "/healthz", ""); answer.StatusCode != 200 {
@@ -214,7 +238,8 @@ func TestWithoutTheRegistryNobodyIsLetIn(t *testing.T) {
 		}
 	}
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: aged})
-	if answer, text := call(t, server, "GET", "/api/app/list", "", "Authorization: Bearer of-the-file"); answer.StatusCode != 200 {
+	if answer, text := call(t, server, "GET", "/api/app/list", "",
+		"Authorization: Bearer of-the-file"); answer.StatusCode != 200 {
 		t.Errorf("the file's token: %d %s", answer.StatusCode, text)
 	}
 }

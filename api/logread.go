@@ -21,9 +21,11 @@ var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
 // What reading output takes.
 var (
-	logStream   = choiceParameter("stream", "Which file; those with .1 are what was rotated out of the others last.", logStreams...)
-	logFrom     = bytesParameter("offset", "How many bytes are skipped.", 0)
-	logTail     = bytesParameter("tail", "How many bytes before the end it begins, at the begin of a line if one is near. Not beside offset.", -1)
+	logStream = choiceParameter("stream", "Which file; those with .1 are what was rotated out of the others last.",
+		logStreams...)
+	logFrom = bytesParameter("offset", "How many bytes are skipped.", 0)
+	logTail = bytesParameter("tail",
+		"How many bytes before the end it begins, at the begin of a line if one is near. Not beside offset.", -1)
 	logLimit    = bytesParameter("limit", "How many bytes there are at most.", math.MaxInt64)
 	logFollow   = flagParameter("follow", "Goes on with what comes, until the task has ended.")
 	logDownload = flagParameter("download", "Has a browser save it as a file.")
@@ -166,20 +168,26 @@ func (l *log) problem(ctx context.Context, err error) error {
 	case err == nil, errors.Is(err, cluster.ErrGone) && l.place.Live:
 		return nil
 	case errors.Is(err, cluster.ErrOneStream):
-		return failed(http.StatusNotFound, "one_stream", "the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout", quoted(l.taskID))
+		return failed(http.StatusNotFound, "one_stream",
+			"the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout",
+			quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
-		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream, quoted(l.taskID))
+		return failed(http.StatusGone, "log_gone",
+			"there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream,
+			quoted(l.taskID))
 	case errors.As(err, &gone):
 		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: %s",
 			l.stream, quoted(l.taskID), gone.Why)
 	case errors.Is(err, cluster.ErrGone):
-		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream, quoted(l.taskID))
+		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream,
+			quoted(l.taskID))
 	case ctx.Err() != nil:
 		return err
 	case l.refusedFile(err):
 		unreadable := failed(http.StatusConflict, "log_unreadable",
 			"the %s of task %s can't be read: "+
-				"its job has put something else in its place, or keeps others from reading it", l.stream, quoted(l.taskID))
+				"its job has put something else in its place, or keeps others from reading it", l.stream,
+			quoted(l.taskID))
 		unreadable.cause = err
 		return unreadable
 	}
@@ -187,7 +195,8 @@ func (l *log) problem(ctx context.Context, err error) error {
 	if l.place.AgentURL != "" {
 		keeper = "the agent at " + l.place.AgentURL
 	}
-	silent := unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again", keeper, quoted(l.taskID))
+	silent := unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again",
+		keeper, quoted(l.taskID))
 	silent.cause = err
 	return silent
 }

@@ -52,7 +52,8 @@ func TestPartsOfLogs(t *testing.T) {
 			c.want = long[948582:]
 		}
 		h := answer.Header
-		if answer.StatusCode != 200 || got != c.want || h.Get("Elasticjob-Log-Offset") != c.offset || h.Get("Elasticjob-Log-Size") != c.size || answer.ContentLength != int64(len(c.want)) {
+		if answer.StatusCode != 200 || got != c.want || h.Get("Elasticjob-Log-Offset") != c.offset ||
+			h.Get("Elasticjob-Log-Size") != c.size || answer.ContentLength != int64(len(c.want)) {
 			t.Errorf("%s: %d %.40q %v", c.query, answer.StatusCode, got, h)
 		}
 	}
@@ -65,14 +66,17 @@ func TestPartsOfLogs(t *testing.T) {
 		}
 	}
 	for query, code := range map[string]string{
-		"?tail=1&offset=1": "bad_query", "?tail=-1": "bad_query", "?limit=x": "bad_query", "?stream=stdout.1&follow=true": "bad_query", "?stream=stderr.1": "log_gone",
+		"?tail=1&offset=1": "bad_query", "?tail=-1": "bad_query", "?limit=x": "bad_query",
+		"?stream=stdout.1&follow=true": "bad_query", "?stream=stderr.1": "log_gone",
 	} {
-		if answer, text := call(t, server, "GET", "/api/task/over/logs"+query, ""); readError(t, answer, text).Error.Code != code {
+		if answer, text := call(t, server, "GET", "/api/task/over/logs"+query, ""); readError(t, answer,
+			text).Error.Code != code {
 			t.Errorf("%s: %s", query, text)
 		}
 	}
 	answer, got := call(t, server, "GET", "/api/task/live/logs?download=true&stream=stdout", "")
-	if said := answer.Header.Get("Content-Disposition"); got != text || said != `attachment; filename="live.stdout.txt"` {
+	if said := answer.Header.Get("Content-Disposition"); got != text ||
+		said != `attachment; filename="live.stdout.txt"` {
 		t.Errorf("%q %q", got, said)
 	}
 	b.place("a\"b/..\r\n\xff@-@2@-@READY@-@S0@-@u", false)
@@ -165,16 +169,19 @@ func TestHugeOutput(t *testing.T) {
 	b, huge := newFakeScheduler(), &hugeFile{size: 1_000_000_000, needle: 67_200_100}
 	b.place("t1", false)
 	server := start(t, api.Options{Scheduler: b, Logs: huge, RequestTimeout: time.Hour})
-	if _, text := call(t, server, "GET", "/api/task/t1/logs?tail=1000", ""); len(text) != 1000 || huge.pages.Load() > 2 {
+	if _, text := call(t, server, "GET", "/api/task/t1/logs?tail=1000", ""); len(text) != 1000 ||
+		huge.pages.Load() > 2 {
 		t.Errorf("the tail: %d bytes in %d reads", len(text), huge.pages.Load())
 	}
 	huge.bytes.Store(0)
 	var reply reply
 	_, text := call(t, server, "GET", "/api/task/t1/logs/search?q=Needle", "")
-	if err := json.Unmarshal([]byte(text), &reply); err != nil || reply.Next == nil || *reply.Next < 60<<20 || huge.bytes.Load() > 65<<20 || reply.Size != huge.size {
+	if err := json.Unmarshal([]byte(text), &reply); err != nil || reply.Next == nil || *reply.Next < 60<<20 ||
+		huge.bytes.Load() > 65<<20 || reply.Size != huge.size {
 		t.Fatalf("%s; %d bytes were read", text, huge.bytes.Load())
 	}
-	_, text = call(t, server, "GET", fmt.Sprintf("/api/task/t1/logs/search?q=Needle&limit=1&offset=%d", *reply.Next), "")
+	_, text = call(t, server, "GET", fmt.Sprintf("/api/task/t1/logs/search?q=Needle&limit=1&offset=%d", *reply.Next),
+		"")
 	if want := `{"matches":[{"offset":67200000,"at":67200100,`; !strings.HasPrefix(text, want) {
 		t.Errorf("%.200s", text)
 	}
@@ -197,7 +204,8 @@ func TestASearchTakesItsTime(t *testing.T) {
 	b.place("t1", false)
 	var seconds atomic.Int64
 	huge.at = func(int64) { seconds.Add(1) }
-	server := start(t, api.Options{Scheduler: b, Logs: huge, Now: func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) }})
+	server := start(t, api.Options{Scheduler: b, Logs: huge,
+		Now: func() time.Time { return noon.Add(time.Duration(seconds.Load()) * time.Second) }})
 	var reply reply
 	_, text := call(t, server, "GET", "/api/task/t1/logs/search?q=nothing", "")
 	if err := json.Unmarshal([]byte(text), &reply); err != nil || reply.Next == nil || huge.pages.Load() > 10 {
@@ -254,20 +262,23 @@ func TestSearchInLogs(t *testing.T) {
 		"?q=error&stream=stderr":     `{"matches":[],"next":null,"size":0}`, // it has not written any yet
 		"?q=nothing&stream=stdout.1": `{"matches":[],"next":null,"size":0}`,
 	} {
-		if answer, got := call(t, server, "GET", "/api/task/t1/logs/search"+query, ""); answer.StatusCode != 200 || got != want+"\n" {
+		if answer, got := call(t, server, "GET", "/api/task/t1/logs/search"+query, ""); answer.StatusCode != 200 ||
+			got != want+"\n" {
 			t.Errorf("%s: %s", query, cmp.Diff(want+"\n", got))
 		}
 	}
 	for path, status := range map[string]int{
-		"t1/logs/search": 400, "t1/logs/search?q=": 400, "t1/logs/search?q=a%0Ab": 400, "t1/logs/search?q=%FF": 400, "t1/logs/search?q=a&limit=1001": 400,
-		"t1/logs/search?q=a&tail=3": 400, "none/logs/search?q=a": 404, "over/logs/search?q=a&stream=stderr": 410,
+		"t1/logs/search": 400, "t1/logs/search?q=": 400, "t1/logs/search?q=a%0Ab": 400, "t1/logs/search?q=%FF": 400,
+		"t1/logs/search?q=a&limit=1001": 400,
+		"t1/logs/search?q=a&tail=3":     400, "none/logs/search?q=a": 404, "over/logs/search?q=a&stream=stderr": 410,
 	} {
 		if answer, text := call(t, server, "GET", "/api/task/"+path, ""); answer.StatusCode != status {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
 	broken := start(t, api.Options{Scheduler: b, Logs: &files{err: io.ErrUnexpectedEOF}})
-	if answer, text := call(t, broken, "GET", "/api/task/t1/logs/search?q=a", ""); answer.StatusCode != http.StatusServiceUnavailable {
+	if answer, text := call(t, broken, "GET", "/api/task/t1/logs/search?q=a",
+		""); answer.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }

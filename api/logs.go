@@ -129,7 +129,8 @@ func (s *Server) failLog(c *gin.Context, l *log, err error) {
 // warnLog logs why an agent could not be read, which is in no answer.
 func (s *Server) warnLog(c *gin.Context, l *log, err error) {
 	if silent := new(failure); errors.As(err, &silent) && silent.cause != nil {
-		s.log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL, "error", silent.cause)
+		s.log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL,
+			"error", silent.cause)
 	}
 }
 
@@ -143,7 +144,8 @@ func breakOff(out *http.ResponseController) {
 func isGone(err error) bool {
 	var known *failure
 	kind := refusal(err).Kind
-	return errors.As(err, &known) && known.status == http.StatusGone || kind == problem.LogGone || kind == problem.NotFound
+	return errors.As(err, &known) && known.status == http.StatusGone || kind == problem.LogGone ||
+		kind == problem.NotFound
 }
 
 // mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text

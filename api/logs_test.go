@@ -45,7 +45,8 @@ func TestLogs(t *testing.T) {
 				continue
 			}
 			answer, text := call(t, server, "GET", "/api/task/"+task+"/logs"+c.query, "")
-			if answer.StatusCode != http.StatusOK || text != c.want || answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			if answer.StatusCode != http.StatusOK || text != c.want ||
+				answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 				t.Errorf("%s %s: %d, %d bytes, want %d", task, c.query, answer.StatusCode, len(text), len(c.want))
 			}
 		}
@@ -88,7 +89,8 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	} {
 		server := start(t, api.Options{Scheduler: b, Logs: c.files})
 		answer, text := call(t, server, "GET", c.path, "")
-		if e := readError(t, answer, text); answer.StatusCode != c.status || e.Error.Code != c.code || !strings.Contains(text, c.want) {
+		if e := readError(t, answer, text); answer.StatusCode != c.status || e.Error.Code != c.code ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%s: %d %s", c.path, answer.StatusCode, text)
 		}
 		if strings.Contains(text, "10.1.2.3") {
@@ -136,7 +138,8 @@ func TestFollowUntilTheTaskEnds(t *testing.T) {
 	b, f := newFakeScheduler(), &files{}
 	b.queued = "t1"
 	server := start(t, api.Options{Scheduler: b, Logs: f})
-	if answer, text := call(t, server, "GET", "/api/task/t1/logs", ""); answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" {
+	if answer, text := call(t, server, "GET", "/api/task/t1/logs", ""); answer.StatusCode != 503 ||
+		answer.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	r, _ := follow(t, server.URL+"/api/task/t1/logs?follow=true") // before it has begun

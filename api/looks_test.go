@@ -18,7 +18,8 @@ func TestCronInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := start(t, api.Options{Scheduler: newFakeScheduler(), Zone: berlin, Now: func() time.Time { return time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC) }})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Zone: berlin,
+		Now: func() time.Time { return time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC) }})
 	for path, want := range map[string]string{
 		"?cron=0+0+3+?+*+MON-FRI&count=2": `{"cron":"0 0 3 ? * MON-FRI","timeZone":"Europe/Berlin","words":"at 03:00, from Monday to Friday","nextFires":[` +
 			`{"time":"2026-03-30T01:00:00Z","local":"2026-03-30T03:00:00+02:00","note":""},{"time":"2026-03-31T01:00:00Z","local":"2026-03-31T03:00:00+02:00","note":""}],"notes":[]}`,
@@ -26,7 +27,8 @@ func TestCronInWords(t *testing.T) {
 			`{"time":"2026-03-28T01:30:00Z","local":"2026-03-28T02:30:00+01:00","note":""},` +
 			`{"time":"2026-03-30T00:30:00Z","local":"2026-03-30T02:30:00+02:00","note":"the clock moves forward: there is no 02:30:00 on 2026-03-29, and no fire at it"}],"notes":[]}`,
 		"?cron=0/5+*+*+*+*+*+?&timeZone=Asia/Shanghai&count=1&language=zh": `{"cron":"0/5 * * * * * ?","timeZone":"Asia/Shanghai","words":"每 5 秒","nextFires":[` +
-			`{"time":"2026-03-27T12:00:05Z","local":"2026-03-27T20:00:05+08:00","note":""}],"notes":[` + sevenRead + `]}`,
+			`{"time":"2026-03-27T12:00:05Z","local":"2026-03-27T20:00:05+08:00","note":""}],"notes":[` + sevenRead +
+			`]}`,
 		"?cron=0+0+0+30+2+?": `{"cron":"0 0 0 30 2 ?","timeZone":"Europe/Berlin","words":"at 00:00, on the 30th of February","nextFires":[],` +
 			`"notes":["cron \"0 0 0 30 2 ?\" never fires (again): the job runs on trigger only"]}`,
 	} {
@@ -46,7 +48,8 @@ func TestCronInWords(t *testing.T) {
 		"?cron=0+0+3+*+*+?&language=fr":         {400, "language"},
 	} {
 		answer, text := call(t, server, "GET", "/api/cron"+path, "")
-		if e := readError(t, answer, text); answer.StatusCode != want.status || len(e.Error.Fields) != 1 || e.Error.Fields[0].Field != want.field {
+		if e := readError(t, answer, text); answer.StatusCode != want.status || len(e.Error.Fields) != 1 ||
+			e.Error.Fields[0].Field != want.field {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
@@ -58,7 +61,8 @@ func TestCheckAJob(t *testing.T) {
 	server := start(t, api.Options{Scheduler: b})
 	call(t, server, "POST", "/api/app", appDocument)
 	before := b.changed()
-	answer, text := call(t, server, "POST", "/api/job/check", with(jobDocument, `"monitorExecution":true,"env":{"TOKEN":"hunter2"}`))
+	answer, text := call(t, server, "POST", "/api/job/check",
+		with(jobDocument, `"monitorExecution":true,"env":{"TOKEN":"hunter2"}`))
 	var check struct {
 		Document struct {
 			JobName  string
@@ -72,10 +76,12 @@ func TestCheckAJob(t *testing.T) {
 			Reason string
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &check); err != nil || answer.StatusCode != http.StatusOK || strings.Contains(text, "hunter2") {
+	if err := json.Unmarshal([]byte(text), &check); err != nil || answer.StatusCode != http.StatusOK ||
+		strings.Contains(text, "hunter2") {
 		t.Fatalf("%d %s: %v", answer.StatusCode, text, err)
 	}
-	if check.Document.JobName != "my_job" || len(check.Notes) != 2 || check.Cron.Words != "every 5 seconds" || check.Placement.Shards == nil || check.Placement.Reason == "" {
+	if check.Document.JobName != "my_job" || len(check.Notes) != 2 || check.Cron.Words != "every 5 seconds" ||
+		check.Placement.Shards == nil || check.Placement.Reason == "" {
 		t.Errorf("%s", text)
 	}
 	if b.changed() != before || len(b.jobs) > 0 {
@@ -103,7 +109,8 @@ func TestCheckAJob(t *testing.T) {
 			t.Errorf("%s: %d %s", name, answer.StatusCode, text)
 		}
 	}
-	if b.changed() != before || b.jobs["my_job"].Config.Cron == "" || b.jobs["my_job"].Config.Env["TOKEN"].Value != "hunter2" {
+	if b.changed() != before || b.jobs["my_job"].Config.Cron == "" ||
+		b.jobs["my_job"].Config.Env["TOKEN"].Value != "hunter2" {
 		t.Error("a check has changed something")
 	}
 }
@@ -111,13 +118,16 @@ func TestCheckAJob(t *testing.T) {
 // Where jobs run in images the example needs no package, which pods might not reach.
 func TestExampleInAnImage(t *testing.T) {
 	t.Parallel()
-	server := start(t, api.Options{Scheduler: newFakeScheduler(), PodTemplate: noNodeName, AgentURL: "http://127.0.0.1:8899", ExampleImage: "elasticjob-task:1"})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), PodTemplate: noNodeName,
+		AgentURL: "http://127.0.0.1:8899", ExampleImage: "elasticjob-task:1"})
 	_, text := call(t, server, "GET", "/api/example", "")
 	var example struct{ App json.RawMessage }
-	if err := json.Unmarshal([]byte(text), &example); err != nil || !strings.Contains(text, `"image":"elasticjob-task:1"`) || strings.Contains(text, "127.0.0.1") {
+	if err := json.Unmarshal([]byte(text), &example); err != nil ||
+		!strings.Contains(text, `"image":"elasticjob-task:1"`) || strings.Contains(text, "127.0.0.1") {
 		t.Fatalf("%s: %v", text, err)
 	}
-	if answer, text := call(t, server, "POST", "/api/app", string(example.App)); answer.StatusCode != http.StatusOK || strings.Contains(text, `"notes"`) {
+	if answer, text := call(t, server, "POST", "/api/app", string(example.App)); answer.StatusCode != http.StatusOK ||
+		strings.Contains(text, `"notes"`) {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
@@ -132,7 +142,8 @@ func TestExampleAndSchemas(t *testing.T) {
 		App  map[string]any
 		Jobs []map[string]any
 	}
-	if err := json.Unmarshal([]byte(text), &example); err != nil || len(example.Jobs) != 1 || example.App["appURL"] != "http://127.0.0.1:8899/artifacts/example.tar.gz" {
+	if err := json.Unmarshal([]byte(text), &example); err != nil || len(example.Jobs) != 1 ||
+		example.App["appURL"] != "http://127.0.0.1:8899/artifacts/example.tar.gz" {
 		t.Fatalf("%s: %v", text, err)
 	}
 	for _, post := range []struct {
@@ -143,7 +154,8 @@ func TestExampleAndSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer, text := call(t, server, "POST", post.path, string(body)); answer.StatusCode != http.StatusOK || strings.Contains(text, `"notes"`) {
+		if answer, text := call(t, server, "POST", post.path, string(body)); answer.StatusCode != http.StatusOK ||
+			strings.Contains(text, `"notes"`) {
 			t.Errorf("%s: %d %s", post.path, answer.StatusCode, text)
 		}
 		answer, text := call(t, server, "GET", post.schema, "")
@@ -151,7 +163,8 @@ func TestExampleAndSchemas(t *testing.T) {
 			Schema     string `json:"$schema"`
 			Properties map[string]any
 		}
-		if err := json.Unmarshal([]byte(text), &schema); err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(schema.Schema, "2020-12") {
+		if err := json.Unmarshal([]byte(text), &schema); err != nil || answer.StatusCode != http.StatusOK ||
+			!strings.Contains(schema.Schema, "2020-12") {
 			t.Errorf("%s: %d %s: %v", post.schema, answer.StatusCode, text, err)
 		}
 		for field := range post.document {
@@ -165,11 +178,13 @@ func TestExampleAndSchemas(t *testing.T) {
 	if answer.StatusCode != http.StatusOK || len(content) < 100 || tag == "" {
 		t.Fatalf("%d, %d bytes, ETag %s", answer.StatusCode, len(content), tag)
 	}
-	if answer, _ := call(t, server, "GET", "/artifacts/example.tar.gz", "", "If-None-Match: "+tag); answer.StatusCode != http.StatusNotModified {
+	if answer, _ := call(t, server, "GET", "/artifacts/example.tar.gz", "",
+		"If-None-Match: "+tag); answer.StatusCode != http.StatusNotModified {
 		t.Errorf("the same package again: %d", answer.StatusCode)
 	}
 	other := start(t, api.Options{Scheduler: newFakeScheduler()})
-	if answer, again := call(t, other, "GET", "/artifacts/example.tar.gz", ""); again != content || answer.Header.Get("ETag") != tag {
+	if answer, again := call(t, other, "GET", "/artifacts/example.tar.gz", ""); again != content ||
+		answer.Header.Get("ETag") != tag {
 		t.Error("another server has another package")
 	}
 }

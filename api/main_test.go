@@ -37,7 +37,8 @@ func start(t *testing.T, opts api.Options) *httptest.Server {
 }
 
 // call sends a request to a server, reads the whole answer, and holds it against the API's description; see ask.
-func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response, string) {
+func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response,
+	string) {
 	t.Helper()
 	answer, text := ask(t, method, server.URL+path, body, headers...)
 	if err := describedAPI().CheckAnswer(answer.Request, answer, []byte(text)); err != nil {

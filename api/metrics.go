@@ -20,7 +20,8 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 		Help:    "time to answer a request of the REST API; requests that follow output are left out",
 		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 	}, []string{"method", "route", "status"})
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info", Help: "1, with the version of the server",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info",
+		Help:        "1, with the version of the server",
 		ConstLabels: prometheus.Labels{"version": opts.Version}})
 	build.Set(1)
 	registry.MustRegister(
@@ -45,12 +46,15 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 
 // tlsFamilies are the metrics of the certificate that is in force.
 var tlsFamilies = []family[time.Time]{
-	gauge("tls_certificate_expiry_timestamp_seconds", "with `--tls-cert`: when the certificate that is in force expires", func(t *time.Time) int64 { return t.Unix() }),
+	gauge("tls_certificate_expiry_timestamp_seconds",
+		"with `--tls-cert`: when the certificate that is in force expires",
+		func(t *time.Time) int64 { return t.Unix() }),
 }
 
 // kubernetesFamilies are the metrics of a server whose jobs run on Kubernetes.
 var kubernetesFamilies = []family[int64]{
-	counter("kubernetes_requests_throttled", "with `--kubernetes`: requests of this server that the API server put off with status 429, those of leases, pods and output alike; most are sent again by themselves",
+	counter("kubernetes_requests_throttled",
+		"with `--kubernetes`: requests of this server that the API server put off with status 429, those of leases, pods and output alike; most are sent again by themselves",
 		func(n *int64) int64 { return *n }),
 }
 
@@ -98,7 +102,8 @@ func counter[S any](name, help string, value func(*S) int64) family[S] {
 }
 
 // labelled makes a family with a series for each set of labels that put is called with.
-func labelled[S any](kind prometheus.ValueType, name, help string, labels []string, each func(s *S, put func(value float64, labels ...string))) family[S] {
+func labelled[S any](kind prometheus.ValueType, name, help string, labels []string,
+	each func(s *S, put func(value float64, labels ...string))) family[S] {
 	desc := prometheus.NewDesc("elasticjob_"+name, help, labels, nil)
 	return family[S]{desc, func(out chan<- prometheus.Metric, s *S) {
 		each(s, func(value float64, labels ...string) {

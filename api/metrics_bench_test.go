@@ -17,7 +17,8 @@ func BenchmarkScrape(b *testing.B) {
 			f.stats = someStats()
 			f.stats.OfJobs = nil
 			for i := range n {
-				f.stats.OfJobs = append(f.stats.OfJobs, stats.JobStats{Job: fmt.Sprintf("job_%06d", i), LastSuccess: noon, LastDuration: 1, Finished: 3})
+				f.stats.OfJobs = append(f.stats.OfJobs,
+					stats.JobStats{Job: fmt.Sprintf("job_%06d", i), LastSuccess: noon, LastDuration: 1, Finished: 3})
 			}
 			server := api.New(api.Options{Scheduler: f, Logs: &files{}, HistoryStats: someHistory})
 			for b.Loop() {

@@ -34,7 +34,8 @@ func TestReferenceOfMetrics(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	b.stats = someStats()
-	server := start(t, api.Options{Scheduler: b, HistoryStats: someHistory, Throttled: func() int64 { return 7 }, TLS: keep(t, certificates.New(t))})
+	server := start(t, api.Options{Scheduler: b, HistoryStats: someHistory, Throttled: func() int64 { return 7 },
+		TLS: keep(t, certificates.New(t))})
 	call(t, server, "GET", "/api/job/jobs/any", "")
 	_, scrape := call(t, server, "GET", "/metrics", "")
 	rows := map[string]string{}

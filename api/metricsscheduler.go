@@ -10,54 +10,72 @@ import (
 // schedulerFamilies are the metrics of the scheduler. docs/metrics.md has all of them.
 var schedulerFamilies = []family[stats.Stats]{
 	gauge("leading", "1 on the server that leads, else 0", func(s *stats.Stats) int { return one(s.Leading) }),
-	gauge("subscribed", "1 while the leader is subscribed to the cluster, and its events come in", func(s *stats.Stats) int { return one(s.Subscribed) }),
-	gauge("term", "the number of the leader's term. It grows with each change of the leader", func(s *stats.Stats) int64 { return s.Term }),
-	counter("subscriptions", "subscriptions to the cluster: more than one in a term mean that the connection was lost", func(s *stats.Stats) int64 { return s.Subscriptions }),
+	gauge("subscribed", "1 while the leader is subscribed to the cluster, and its events come in",
+		func(s *stats.Stats) int { return one(s.Subscribed) }),
+	gauge("term", "the number of the leader's term. It grows with each change of the leader",
+		func(s *stats.Stats) int64 { return s.Term }),
+	counter("subscriptions", "subscriptions to the cluster: more than one in a term mean that the connection was lost",
+		func(s *stats.Stats) int64 { return s.Subscriptions }),
 	gauge("apps", "published apps", func(s *stats.Stats) int { return s.Apps }),
 	gauge("jobs", "registered jobs", func(s *stats.Stats) int { return s.Jobs }),
-	gauge("documents_bytes", "bytes of the documents of all apps and jobs, as they are stored", func(s *stats.Stats) int64 { return s.Documents.Bytes }),
-	gauge("documents_limit_bytes", "`--documents-limit`: what would make them larger is refused", func(s *stats.Stats) int64 { return s.Documents.Limit }),
-	gauge("documents_largest_app_bytes", "bytes of the documents of the app that has the most, and its jobs", func(s *stats.Stats) int64 { return s.Documents.LargestApp }),
-	gauge("documents_per_app_limit_bytes", "`--documents-per-app-limit`: what would make those of an app larger is refused", func(s *stats.Stats) int64 { return s.Documents.PerAppLimit }),
+	gauge("documents_bytes", "bytes of the documents of all apps and jobs, as they are stored",
+		func(s *stats.Stats) int64 { return s.Documents.Bytes }),
+	gauge("documents_limit_bytes", "`--documents-limit`: what would make them larger is refused",
+		func(s *stats.Stats) int64 { return s.Documents.Limit }),
+	gauge("documents_largest_app_bytes", "bytes of the documents of the app that has the most, and its jobs",
+		func(s *stats.Stats) int64 { return s.Documents.LargestApp }),
+	gauge("documents_per_app_limit_bytes",
+		"`--documents-per-app-limit`: what would make those of an app larger is refused",
+		func(s *stats.Stats) int64 { return s.Documents.PerAppLimit }),
 
-	counter("fires", "fires that crons of transient jobs made. Those of daemons are their executors'", func(s *stats.Stats) int64 { return s.Fires }),
+	counter("fires", "fires that crons of transient jobs made. Those of daemons are their executors'",
+		func(s *stats.Stats) int64 { return s.Fires }),
 	counter("fires_dropped", "fires that found their job busy and were dropped, since it has no `misfire` or too many wait already (F5), those of daemons included", func(s *stats.Stats) int64 { return s.FiresDropped }),
 	counter("fires_missed", "times in which a job missed one or more fires: nobody led (F3), or a daemon's shard did not run (X8)", func(s *stats.Stats) int64 { return s.FiresMissed }),
-	counter("triggers", "runs that were asked for by `POST /api/job/{jobName}/trigger`", func(s *stats.Stats) int64 { return s.Triggers }),
+	counter("triggers", "runs that were asked for by `POST /api/job/{jobName}/trigger`",
+		func(s *stats.Stats) int64 { return s.Triggers }),
 	histogram("fire_delay_seconds", "from a cron's moment to the decision to launch; what waited for another run of its job is left out. The commit, which `elasticjob_commit_duration_seconds` measures, comes on top", func(s *stats.Stats) *stats.Histogram { return &s.FireDelay }),
-	histogram("fire_begin_delay_seconds", "from a cron's moment to the begin of the process, for each shard's first task. The begin is by the agent's clock: one that is behind makes it too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
+	histogram("fire_begin_delay_seconds",
+		"from a cron's moment to the begin of the process, for each shard's first task. The begin is by the agent's clock: one that is behind makes it too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
 
-	labelled(prometheus.GaugeValue, "executions_waiting", "executions that were not launched yet. `ready`: it is their turn, and they wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
+	labelled(prometheus.GaugeValue, "executions_waiting",
+		"executions that were not launched yet. `ready`: it is their turn, and they wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.Ready.Depth), "ready")
 			put(float64(s.ExecutionsBlocked), "blocked")
 		}),
-	labelled(prometheus.GaugeValue, "shards_waiting", "shards that wait for another task. `failover`: after a loss. `retry`: after a failure, or a task that never began. `daemon`: shards of daemons, their first task included", []string{"queue"},
+	labelled(prometheus.GaugeValue, "shards_waiting",
+		"shards that wait for another task. `failover`: after a loss. `retry`: after a failure, or a task that never began. `daemon`: shards of daemons, their first task included", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.Failover.Depth), "failover")
 			put(float64(s.Retry.Depth), "retry")
 			put(float64(s.Daemon.Depth), "daemon")
 		}),
-	labelled(prometheus.GaugeValue, "oldest_wait_seconds", "for how long the oldest of a queue has waited: `ready`, `failover`, `retry` or `daemon`; 0 when it is empty. An execution that first waited for another run of its job counts that time, too", []string{"queue"},
+	labelled(prometheus.GaugeValue, "oldest_wait_seconds",
+		"for how long the oldest of a queue has waited: `ready`, `failover`, `retry` or `daemon`; 0 when it is empty. An execution that first waited for another run of its job counts that time, too", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(s.Ready.Oldest.Seconds(), "ready")
 			put(s.Failover.Oldest.Seconds(), "failover")
 			put(s.Retry.Oldest.Seconds(), "retry")
 			put(s.Daemon.Oldest.Seconds(), "daemon")
 		}),
-	gauge("executions_running", "executions that were launched and have not ended, those of daemons included", func(s *stats.Stats) int { return s.ExecutionsRunning }),
-	labelled(prometheus.CounterValue, "executions_ended_total", "executions that ended: `FINISHED`, `FAILED`, `KILLED`", []string{"result"},
+	gauge("executions_running", "executions that were launched and have not ended, those of daemons included",
+		func(s *stats.Stats) int { return s.ExecutionsRunning }),
+	labelled(prometheus.CounterValue, "executions_ended_total",
+		"executions that ended: `FINISHED`, `FAILED`, `KILLED`", []string{"result"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.ExecutionsFinished), string(executions.Finished))
 			put(float64(s.ExecutionsFailed), string(executions.Failed))
 			put(float64(s.ExecutionsKilled), string(executions.Killed))
 		}),
 	histogram("execution_wait_seconds", "from when an execution was made, by a cron or a trigger, to its launch, whatever it waited for", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
-	histogram("execution_run_seconds", "from an execution's first process to its last one's end", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionRun }),
+	histogram("execution_run_seconds", "from an execution's first process to its last one's end",
+		func(s *stats.Stats) *stats.Histogram { return &s.ExecutionRun }),
 
 	gauge("tasks_running", "tasks on the cluster", func(s *stats.Stats) int { return s.TasksRunning }),
 	counter("tasks_launched", "tasks that were launched", func(s *stats.Stats) int64 { return s.TasksLaunched }),
-	labelled(prometheus.CounterValue, "tasks_ended_total", "tasks whose shard ended with them: `FINISHED`, `FAILED`, `TIMED_OUT`, `KILLED`, `LOST`", []string{"result"},
+	labelled(prometheus.CounterValue, "tasks_ended_total",
+		"tasks whose shard ended with them: `FINISHED`, `FAILED`, `TIMED_OUT`, `KILLED`, `LOST`", []string{"result"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.TasksFinished), string(executions.Finished))
 			put(float64(s.TasksFailed), string(executions.Failed))
@@ -66,50 +84,70 @@ var schedulerFamilies = []family[stats.Stats]{
 			put(float64(s.TasksLost), string(executions.Lost))
 		}),
 	counter("tasks_requeued", "tasks that ended and whose shard was queued for another one: retries, failovers, daemons' shards that ended", func(s *stats.Stats) int64 { return s.TasksRequeued }),
-	histogram("task_run_seconds", "how long a task's process ran; tasks of daemons are left out", func(s *stats.Stats) *stats.Histogram { return &s.TaskRun }),
-	counter("daemon_runs", "runs of daemons' shards that ended, as their executors count them", func(s *stats.Stats) int64 { return s.DaemonRuns }),
-	counter("daemon_runs_failed", "runs of daemons' shards that failed or timed out", func(s *stats.Stats) int64 { return s.DaemonRunsFailed }),
+	histogram("task_run_seconds", "how long a task's process ran; tasks of daemons are left out",
+		func(s *stats.Stats) *stats.Histogram { return &s.TaskRun }),
+	counter("daemon_runs", "runs of daemons' shards that ended, as their executors count them",
+		func(s *stats.Stats) int64 { return s.DaemonRuns }),
+	counter("daemon_runs_failed", "runs of daemons' shards that failed or timed out",
+		func(s *stats.Stats) int64 { return s.DaemonRunsFailed }),
 	histogram("daemon_run_seconds", "how long a run of a daemon's shard took, of those that are reported one by one: with `eventTraceSamplingCount` the ones that failed, and of the others each Nth", func(s *stats.Stats) *stats.Histogram { return &s.DaemonRun }),
-	counter("status_updates", "status updates of tasks, repeated ones included", func(s *stats.Stats) int64 { return s.StatusUpdates }),
-	gauge("executors_running", "executors that hold resources", func(s *stats.Stats) int { return s.ExecutorsRunning }),
+	counter("status_updates", "status updates of tasks, repeated ones included",
+		func(s *stats.Stats) int64 { return s.StatusUpdates }),
+	gauge("executors_running", "executors that hold resources",
+		func(s *stats.Stats) int { return s.ExecutorsRunning }),
 
-	gauge("offers_held", "offers at hand: near 0 while nothing is due", func(s *stats.Stats) int { return s.OffersHeld }),
+	gauge("offers_held", "offers at hand: near 0 while nothing is due",
+		func(s *stats.Stats) int { return s.OffersHeld }),
 	counter("offers_received", "offers that the cluster made", func(s *stats.Stats) int64 { return s.OffersReceived }),
-	counter("offers_declined", "offers that were given back unused", func(s *stats.Stats) int64 { return s.OffersDeclined }),
+	counter("offers_declined", "offers that were given back unused",
+		func(s *stats.Stats) int64 { return s.OffersDeclined }),
 
-	histogram("commit_duration_seconds", "how long commits of the scheduler's state took, failed ones included", func(s *stats.Stats) *stats.Histogram { return &s.CommitTime }),
-	histogram("commit_writes", "writes in a commit of the scheduler's state", func(s *stats.Stats) *stats.Histogram { return &s.CommitWrites }),
-	histogram("commit_events", "events (requests, status updates, answers) that a commit is the consequence of", func(s *stats.Stats) *stats.Histogram { return &s.CommitEvents }),
-	counter("commits_failed", "commits that failed, or whose outcome is unknown: each ended its leader's term", func(s *stats.Stats) int64 { return s.CommitsFailed }),
+	histogram("commit_duration_seconds", "how long commits of the scheduler's state took, failed ones included",
+		func(s *stats.Stats) *stats.Histogram { return &s.CommitTime }),
+	histogram("commit_writes", "writes in a commit of the scheduler's state",
+		func(s *stats.Stats) *stats.Histogram { return &s.CommitWrites }),
+	histogram("commit_events", "events (requests, status updates, answers) that a commit is the consequence of",
+		func(s *stats.Stats) *stats.Histogram { return &s.CommitEvents }),
+	counter("commits_failed", "commits that failed, or whose outcome is unknown: each ended its leader's term",
+		func(s *stats.Stats) int64 { return s.CommitsFailed }),
 
-	gauge("notifications_pending", "messages about failed runs that wait to be sent", func(s *stats.Stats) int { return s.NotificationsPending }),
-	counter("notifications_sent", "messages about failed runs that were sent", func(s *stats.Stats) int64 { return s.NotificationsSent }),
-	counter("notifications_failed", "attempts to send a message about a failed run that failed; each is tried again", func(s *stats.Stats) int64 { return s.NotificationsFailed }),
+	gauge("notifications_pending", "messages about failed runs that wait to be sent",
+		func(s *stats.Stats) int { return s.NotificationsPending }),
+	counter("notifications_sent", "messages about failed runs that were sent",
+		func(s *stats.Stats) int64 { return s.NotificationsSent }),
+	counter("notifications_failed", "attempts to send a message about a failed run that failed; each is tried again",
+		func(s *stats.Stats) int64 { return s.NotificationsFailed }),
 
 	gauge("jobs_without_metrics", "jobs that ended a run and have no numbers of their own: `--job-metrics` others have them", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
-	ofJobs(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil, func(j *stats.JobStats, put func(float64, ...string)) {
-		if !j.LastSuccess.IsZero() {
-			put(float64(j.LastSuccess.UnixMilli())/1000, j.Job)
-		}
-	}),
-	ofJobs(prometheus.GaugeValue, "last_duration_seconds", "how long the job's last run took, from its first process to its last one's end", nil, func(j *stats.JobStats, put func(float64, ...string)) {
-		if j.LastDuration > 0 {
-			put(j.LastDuration.Seconds(), j.Job)
-		}
-	}),
-	ofJobs(prometheus.CounterValue, "runs_total", "the job's runs that ended: `FINISHED`, `FAILED`, `KILLED`", []string{"result"}, func(j *stats.JobStats, put func(float64, ...string)) {
-		put(float64(j.Finished), j.Job, string(executions.Finished))
-		put(float64(j.Failed), j.Job, string(executions.Failed))
-		put(float64(j.Killed), j.Job, string(executions.Killed))
-	}),
+	ofJobs(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil,
+		func(j *stats.JobStats, put func(float64, ...string)) {
+			if !j.LastSuccess.IsZero() {
+				put(float64(j.LastSuccess.UnixMilli())/1000, j.Job)
+			}
+		}),
+	ofJobs(prometheus.GaugeValue, "last_duration_seconds",
+		"how long the job's last run took, from its first process to its last one's end", nil,
+		func(j *stats.JobStats, put func(float64, ...string)) {
+			if j.LastDuration > 0 {
+				put(j.LastDuration.Seconds(), j.Job)
+			}
+		}),
+	ofJobs(prometheus.CounterValue, "runs_total", "the job's runs that ended: `FINISHED`, `FAILED`, `KILLED`",
+		[]string{"result"}, func(j *stats.JobStats, put func(float64, ...string)) {
+			put(float64(j.Finished), j.Job, string(executions.Finished))
+			put(float64(j.Failed), j.Job, string(executions.Failed))
+			put(float64(j.Killed), j.Job, string(executions.Killed))
+		}),
 }
 
 // ofJobs makes a family with numbers of single jobs, of as many as --job-metrics allows. Prometheus gives the label job to
 // what it scrapes, so theirs has another name.
-func ofJobs(kind prometheus.ValueType, name, help string, more []string, each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
-	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...), func(s *stats.Stats, put func(float64, ...string)) {
-		for i := range s.OfJobs {
-			each(&s.OfJobs[i], put)
-		}
-	})
+func ofJobs(kind prometheus.ValueType, name, help string, more []string,
+	each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
+	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...),
+		func(s *stats.Stats, put func(float64, ...string)) {
+			for i := range s.OfJobs {
+				each(&s.OfJobs[i], put)
+			}
+		})
 }

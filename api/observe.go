@@ -27,7 +27,8 @@ func (s *Server) observe(c *gin.Context) {
 	defer func() {
 		took := time.Since(begin)
 		if !c.GetBool(unmeasured) {
-			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c), fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
+			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c),
+				fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
 		}
 		who, path := callerOf(c.Request.Context()), s.template(c) // strangers' paths are whatever they like
 		if who.letIn() {
@@ -35,7 +36,8 @@ func (s *Server) observe(c *gin.Context) {
 		}
 		s.logRefusal(c, who, refused)
 		s.log.DebugContext(c.Request.Context(), "request", "method", methodLabel(c.Request.Method), "path", path,
-			"status", c.Writer.Status(), "bytes", max(0, c.Writer.Size()), "took", took, "who", who.Name, "kind", who.Kind, "from", clientAddress(c.Request))
+			"status", c.Writer.Status(), "bytes", max(0, c.Writer.Size()), "took", took, "who", who.Name, "kind",
+			who.Kind, "from", clientAddress(c.Request))
 	}()
 	c.Next()
 }
@@ -95,7 +97,8 @@ func (r *refusals) take(now time.Time) (log bool, left int) {
 
 // logRefusal notes that somebody was not let in, or may not do what he asked for.
 func (s *Server) logRefusal(c *gin.Context, who caller, f *failure) {
-	if f == nil || f.status != http.StatusUnauthorized && f.status != http.StatusForbidden && f.status != http.StatusTooManyRequests {
+	if f == nil || f.status != http.StatusUnauthorized && f.status != http.StatusForbidden &&
+		f.status != http.StatusTooManyRequests {
 		return
 	}
 	log, left := s.refusals.take(s.opts.Now())
@@ -103,7 +106,8 @@ func (s *Server) logRefusal(c *gin.Context, who caller, f *failure) {
 		s.log.InfoContext(c.Request.Context(), "more requests refused", "count", left)
 	}
 	if log {
-		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.code, "method", methodLabel(c.Request.Method), "route", s.template(c),
+		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.code, "method",
+			methodLabel(c.Request.Method), "route", s.template(c),
 			"who", who.Name, "kind", who.Kind, "from", clientAddress(c.Request))
 	}
 }

@@ -16,7 +16,8 @@ func TestLogNamesWhoAsks(t *testing.T) {
 	access := realAccess(t, auth.Options{})
 	user(t, access, "alice", auth.Admin)
 	given := token(t, access, "ci", auth.Viewer)
-	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: access, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: access,
+		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	bearer := "Authorization: Bearer " + given
 	login := logIn(t, server, "alice")
 	call(t, server, "GET", "/api/app/list?accessToken="+given, "", bearer)

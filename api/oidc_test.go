@@ -60,7 +60,8 @@ func newLoggingInAt(t *testing.T, opts api.Options) *loggingIn {
 	toProvider := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	provider.Provider = oidc.New(oidc.Options{
 		Issuer: l.there.URL, Client: openid.Client, Secret: openid.Secret, Redirect: l.url + "/api/oidc/callback",
-		NameClaim: "preferred_username", RolesClaim: "groups", Roles: []oidc.Role{{Value: "ops", Grant: auth.Grant{Role: auth.Operator}}},
+		NameClaim: "preferred_username", RolesClaim: "groups",
+		Roles:  []oidc.Role{{Value: "ops", Grant: auth.Grant{Role: auth.Operator}}},
 		Sealer: proofs("k"), HTTP: toProvider,
 	})
 	provider.Run(t.Context())
@@ -76,7 +77,8 @@ func (l *loggingIn) begin(t *testing.T) (cookie *http.Cookie, back string) {
 		t.Fatalf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
 	cookie = answer.Cookies()[0]
-	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode || !strings.HasPrefix(cookie.Name, "__Host-") || cookie.Path != "/" || cookie.MaxAge <= 0 {
+	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode ||
+		!strings.HasPrefix(cookie.Name, "__Host-") || cookie.Path != "/" || cookie.MaxAge <= 0 {
 		t.Errorf("cookie %+v", cookie)
 	}
 	answer, text = fetch(t, l.client, "GET", answer.Header.Get("Location"), nil)
@@ -91,17 +93,20 @@ func TestLoginByOpenID(t *testing.T) {
 	l := newLoggingIn(t)
 	cookie, back := l.begin(t)
 	// Wherever the query wants to have the browser sent, it goes to the front page.
-	answer, text := fetch(t, l.client, "GET", back+"&redirect=https://evil.example&next=//evil.example", nil, "Cookie: "+cookie.String())
+	answer, text := fetch(t, l.client, "GET", back+"&redirect=https://evil.example&next=//evil.example", nil,
+		"Cookie: "+cookie.String())
 	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" {
 		t.Fatalf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
-	if want := (auth.Principal{Name: "alice", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Operator}}); l.issuer.whom.Name != want.Name || l.issuer.whom.Kind != want.Kind || l.issuer.whom.Role != want.Role {
+	if want := (auth.Principal{Name: "alice", Kind: auth.OIDC,
+		Grant: auth.Grant{Role: auth.Operator}}); l.issuer.whom.Name != want.Name || l.issuer.whom.Kind != want.Kind || l.issuer.whom.Role != want.Role {
 		t.Errorf("%+v", l.issuer.whom)
 	}
 	set := answer.Cookies()
 	session := slices.IndexFunc(set, func(c *http.Cookie) bool { return c.Name == "__Host-elasticjob" })
 	ended := slices.IndexFunc(set, func(c *http.Cookie) bool { return c.Name == cookie.Name })
-	if session < 0 || set[session].Value != "ejl_token" || !set[session].HttpOnly || !set[session].Secure || set[session].SameSite != http.SameSiteStrictMode {
+	if session < 0 || set[session].Value != "ejl_token" || !set[session].HttpOnly || !set[session].Secure ||
+		set[session].SameSite != http.SameSiteStrictMode {
 		t.Errorf("the session: %v", set)
 	}
 	if ended < 0 || set[ended].MaxAge >= 0 {
@@ -154,7 +159,8 @@ func TestLoginsByOpenIDThatAreRefused(t *testing.T) {
 	without := start(t, api.Options{Scheduler: newFakeScheduler()})
 	for _, path := range []string{"/api/oidc/login", "/api/oidc/callback"} {
 		answer, text := call(t, without, "GET", path, "")
-		if e := readError(t, answer, text); answer.StatusCode != 404 || e.Error.Code != "no_oidc" || !strings.Contains(text, "--oidc-issuer") {
+		if e := readError(t, answer, text); answer.StatusCode != 404 || e.Error.Code != "no_oidc" ||
+			!strings.Contains(text, "--oidc-issuer") {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
@@ -170,17 +176,20 @@ func TestOpenIDLetsPeopleInBeforeThereAreUsers(t *testing.T) {
 		t.Errorf("nobody: %d %s", answer.StatusCode, text)
 	}
 	cookie, back := l.begin(t)
-	answer, text = fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String(), "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate")
+	answer, text = fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String(), "Sec-Fetch-Site: cross-site",
+		"Sec-Fetch-Mode: navigate")
 	set := answer.Cookies()
 	session := slices.IndexFunc(set, func(c *http.Cookie) bool { return c.Name == "__Host-elasticjob" })
 	if answer.StatusCode != http.StatusSeeOther || session < 0 {
 		t.Fatalf("%d %s %v", answer.StatusCode, text, set)
 	}
 	with := "Cookie: __Host-elasticjob=" + set[session].Value
-	if answer, text := fetch(t, l.client, "GET", l.url+"/api/session", nil, with); answer.StatusCode != 200 || !strings.HasPrefix(text, `{"name":"alice","kind":"oidc","role":"operator","expires":"`) {
+	if answer, text := fetch(t, l.client, "GET", l.url+"/api/session", nil, with); answer.StatusCode != 200 ||
+		!strings.HasPrefix(text, `{"name":"alice","kind":"oidc","role":"operator","expires":"`) {
 		t.Errorf("who am I: %d %s", answer.StatusCode, text)
 	}
-	if answer, text := fetch(t, l.client, "DELETE", l.url+"/api/session", nil, with, "Origin: "+l.url); answer.StatusCode != 200 {
+	if answer, text := fetch(t, l.client, "DELETE", l.url+"/api/session", nil, with,
+		"Origin: "+l.url); answer.StatusCode != 200 {
 		t.Errorf("logout: %d %s", answer.StatusCode, text)
 	}
 	if answer, _ := fetch(t, l.client, "GET", l.url+"/api/session", nil, with); answer.StatusCode != 401 {

@@ -65,7 +65,8 @@ func (s *Server) openAPI(c *gin.Context) {
 // docs is the page that shows the description. It is as open as the console, and tells as little: what it shows it asks for, as its reader.
 func (s *Server) docs(c *gin.Context) {
 	if s.opts.Console == nil {
-		fail(c.Writer, c.Request, s.log, notFound("no_console", "this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
+		fail(c.Writer, c.Request, s.log,
+			notFound("no_console", "this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
 		return
 	}
 	c.Header("Content-Security-Policy", pagePolicy)
@@ -85,7 +86,8 @@ func documentSchemas() (map[string]openapi.Schema, error) {
 		return nil, err
 	}
 	settings := changeSchema(ofJob, "", fieldNames(reflect.TypeFor[jobs.Overrides]())...)
-	return map[string]openapi.Schema{"App": ofApp, "AppChange": changeSchema(ofApp, "appName"), "Job": ofJob, "JobChange": changeSchema(ofJob, "jobName"),
+	return map[string]openapi.Schema{"App": ofApp, "AppChange": changeSchema(ofApp, "appName"), "Job": ofJob,
+		"JobChange":       changeSchema(ofJob, "jobName"),
 		"TriggerSettings": settings}, nil
 }
 

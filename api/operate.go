@@ -12,7 +12,8 @@ import (
 func (s *Server) leader(*gin.Context) (any, error) {
 	l, ok := s.opts.Scheduler.Leader()
 	if !ok {
-		return nil, unavailable("no_leader", "nobody is known to lead: %s", cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
+		return nil, unavailable("no_leader", "nobody is known to lead: %s",
+			cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	}
 	l.Since = l.Since.UTC()
 	return l, nil
@@ -37,7 +38,8 @@ func (s *Server) sandbox(c *gin.Context) (any, error) {
 	}
 	name := sandboxApp.of(q)
 	if name == "" {
-		return nil, badRequest("app_name_missing", "Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
+		return nil, badRequest("app_name_missing",
+			"Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
 	}
 	name, err := known(c, "app", name)
 	if err != nil {

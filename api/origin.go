@@ -42,14 +42,17 @@ func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostna
 // has no token. An open page may be linked to from anywhere.
 func (s *Server) checkOrigin(r *http.Request, rule rule, unguarded bool) error {
 	host := hostOnly(r.Host)
-	if unguarded && !isLoopback(host) && (s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
+	if unguarded && !isLoopback(host) &&
+		(s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
 		return failed(http.StatusForbidden, "host_not_allowed",
 			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))
 	}
 	linked := rule.scope == open && isRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
-	if site := r.Header.Get("Sec-Fetch-Site"); !linked && (strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
-		return failed(http.StatusForbidden, "origin_not_allowed", "this server takes no requests from pages of other sites or ports: "+
-			"the browser says with Sec-Fetch-Site: %s that it comes from one", strings.ToLower(site))
+	if site := r.Header.Get("Sec-Fetch-Site"); !linked &&
+		(strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
+		return failed(http.StatusForbidden, "origin_not_allowed",
+			"this server takes no requests from pages of other sites or ports: "+
+				"the browser says with Sec-Fetch-Site: %s that it comes from one", strings.ToLower(site))
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 || len(origins) == 1 && isOurs(origins[0], r) {
@@ -70,5 +73,6 @@ func schemeOf(r *http.Request) string {
 // isOurs reports whether an origin is that of our own pages. Without TLS of our own there may be a proxy before us that has some.
 func isOurs(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "https" || u.Scheme == schemeOf(r)) && u.User == nil && u.Path == "" && u.RawQuery == "" && u.Fragment == "" && strings.EqualFold(u.Host, r.Host)
+	return err == nil && (u.Scheme == "https" || u.Scheme == schemeOf(r)) && u.User == nil && u.Path == "" &&
+		u.RawQuery == "" && u.Fragment == "" && strings.EqualFold(u.Host, r.Host)
 }

@@ -85,7 +85,8 @@ func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts,
 		return facts, err
 	}
 	if config.AppURL == "" {
-		return facts, document.Violations{document.Violate("appURL", "", "is empty, so there is no package to be checked: the app has an image, which the cluster's nodes pull")}
+		return facts, document.Violations{document.Violate("appURL", "",
+			"is empty, so there is no package to be checked: the app has an image, which the cluster's nodes pull")}
 	}
 	if s.opts.Packages == nil {
 		return facts, errNoPackages

@@ -35,9 +35,13 @@ func (f *fakePackages) CheckPackage(ctx context.Context, c app.Config) (api.Pack
 			return api.PackageFacts{}, ctx.Err()
 		}
 	}
-	facts := api.PackageFacts{Size: 7, SHA256: "aa", Format: "tar.gz", Files: []api.PackageFile{{Name: "bin/start.sh", Size: 3, Executable: true}}, FilesTotal: 1, Script: api.PackageScript{Path: c.BootstrapScript}}
+	facts := api.PackageFacts{Size: 7, SHA256: "aa", Format: "tar.gz",
+		Files: []api.PackageFile{{Name: "bin/start.sh", Size: 3, Executable: true}}, FilesTotal: 1,
+		Script: api.PackageScript{Path: c.BootstrapScript}}
 	if c.BootstrapScript != "bin/start.sh" {
-		facts.Problems = append(facts.Problems, document.Violate("bootstrapScript", c.BootstrapScript, "%s is not in the package of %s, t0psecret", c.BootstrapScript, c.AppURL))
+		facts.Problems = append(facts.Problems,
+			document.Violate("bootstrapScript", c.BootstrapScript, "%s is not in the package of %s, t0psecret",
+				c.BootstrapScript, c.AppURL))
 	}
 	return facts, nil
 }
@@ -49,11 +53,14 @@ func TestCheckAPackage(t *testing.T) {
 	signed := swap(appDocument, "my-job.tar.gz", "my-job.tar.gz?token=t0psecret")
 	answer, text := call(t, server, "POST", "/api/app/check", signed)
 	var facts api.PackageFacts
-	if err := json.Unmarshal([]byte(text), &facts); err != nil || answer.StatusCode != http.StatusOK || facts.Size != 7 || facts.Problems == nil || len(facts.Files) != 1 {
+	if err := json.Unmarshal([]byte(text), &facts); err != nil || answer.StatusCode != http.StatusOK ||
+		facts.Size != 7 || facts.Problems == nil || len(facts.Files) != 1 {
 		t.Fatalf("%d %s: %v", answer.StatusCode, text, err)
 	}
-	if answer, text := call(t, server, "POST", "/api/app/check", swap(signed, "bin/start.sh", "bin/strat.sh")); answer.StatusCode != http.StatusOK ||
-		!strings.Contains(text, `"field":"bootstrapScript","value":"bin/strat.sh"`) || strings.Contains(text, "t0psecret") {
+	if answer, text := call(t, server, "POST", "/api/app/check",
+		swap(signed, "bin/start.sh", "bin/strat.sh")); answer.StatusCode != http.StatusOK ||
+		!strings.Contains(text, `"field":"bootstrapScript","value":"bin/strat.sh"`) ||
+		strings.Contains(text, "t0psecret") {
 		t.Errorf("a check has %d %s", answer.StatusCode, text)
 	}
 	if b.changed() != 0 {
@@ -94,14 +101,16 @@ func TestACallerHasOnePackageChecked(t *testing.T) {
 	packages := &fakePackages{wait: make(chan struct{}), came: make(chan struct{}, 2)}
 	leader := newFakeScheduler()
 	// Both would end a request long before a package is there.
-	leaderURL := serveUntilEnd(t, api.Options{Scheduler: leader, Packages: packages, RequestTimeout: 10 * time.Millisecond})
+	leaderURL := serveUntilEnd(t, api.Options{Scheduler: leader, Packages: packages,
+		RequestTimeout: 10 * time.Millisecond})
 	b := newFakeScheduler()
 	b.follows(addressOf(leaderURL), false)
 	follower := followerOf(t, b, api.Options{ForwardTimeout: 10 * time.Millisecond})
 	first := askBeside(t, "POST", follower+"/api/app/check", appDocument)
 	<-packages.came
 	answer, text := ask(t, "POST", leaderURL+"/api/app?check=true", appDocument)
-	if e := readError(t, answer, text); answer.StatusCode != http.StatusTooManyRequests || e.Error.Code != "check_running" || answer.Header.Get("Retry-After") == "" {
+	if e := readError(t, answer, text); answer.StatusCode != http.StatusTooManyRequests ||
+		e.Error.Code != "check_running" || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	// Other requests of the same route don't wait for it.
@@ -129,14 +138,16 @@ func TestOnlyWhoMayPublishHasPackagesChecked(t *testing.T) {
 		"POST /api/app/check?update=true": swap(appDocument, "my_app", "theirs"),
 	} {
 		method, path, _ := strings.Cut(path, " ")
-		if answer, text := call(t, server, method, path, body, "Authorization: Bearer "+token); answer.StatusCode != 403 && answer.StatusCode != 404 {
+		if answer, text := call(t, server, method, path, body,
+			"Authorization: Bearer "+token); answer.StatusCode != 403 && answer.StatusCode != 404 {
 			t.Errorf("%s %s: %d %s", method, path, answer.StatusCode, text)
 		}
 	}
 	if len(packages.fetched) > 0 {
 		t.Errorf("fetched: %v", packages.fetched)
 	}
-	if answer, text := call(t, server, "POST", "/api/app/check", swap(appDocument, "my_app", "mine-2"), "Authorization: Bearer "+token); answer.StatusCode != 200 {
+	if answer, text := call(t, server, "POST", "/api/app/check", swap(appDocument, "my_app", "mine-2"),
+		"Authorization: Bearer "+token); answer.StatusCode != 200 {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }

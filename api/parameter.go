@@ -83,7 +83,8 @@ func numberParameter(name, about string, otherwise, least, most int) parameter[i
 		}
 		return n, err
 	}
-	return declare(name, about, openapi.Schema{"type": "integer", "default": otherwise, "minimum": least, "maximum": most}, func(q *query) int {
+	return declare(name, about, openapi.Schema{"type": "integer", "default": otherwise, "minimum": least,
+		"maximum": most}, func(q *query) int {
 		return read(q, name, otherwise, parse, "must be a whole number from %d to %d", least, most)
 	})
 }
@@ -94,9 +95,10 @@ func bytesParameter(name, about string, otherwise int64) parameter[int64] {
 		n, err := strconv.ParseUint(text, 10, 63)
 		return int64(n), err
 	}
-	return declare(name, about, openapi.Schema{"type": "integer", "format": "int64", "minimum": 0}, func(q *query) int64 {
-		return read(q, name, otherwise, parse, "must be a number of bytes, 0 or more")
-	})
+	return declare(name, about, openapi.Schema{"type": "integer", "format": "int64", "minimum": 0},
+		func(q *query) int64 {
+			return read(q, name, otherwise, parse, "must be a number of bytes, 0 or more")
+		})
 }
 
 // choiceParameter is one of several words, the first when absent. An empty first one is said by leaving the parameter out.
@@ -131,7 +133,8 @@ func wordsParameter(name, about string, words []string) parameter[[]string] {
 		}
 		return list, nil
 	}
-	one := openapi.Schema{"type": "string", "description": "One or more of " + strings.Join(words, ", ") + ", separated by commas."}
+	one := openapi.Schema{"type": "string",
+		"description": "One or more of " + strings.Join(words, ", ") + ", separated by commas."}
 	return declare(name, about, one, func(q *query) []string {
 		return read(q, name, nil, parse, "must be one or more of %s, separated by commas", strings.Join(words, ", "))
 	}).such(words[0])
@@ -160,9 +163,11 @@ func momentParameter(name, about string) parameter[when] {
 		at, err := time.Parse(time.RFC3339, text)
 		return when{at: at}, err
 	}
-	schema := openapi.Schema{"type": "string", "description": "A time such as 2026-05-01T12:00:00Z, or how long ago, such as 30m or 24h."}
+	schema := openapi.Schema{"type": "string",
+		"description": "A time such as 2026-05-01T12:00:00Z, or how long ago, such as 30m or 24h."}
 	return declare(name, about, schema, func(q *query) when {
-		return read(q, name, when{}, parse, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
+		return read(q, name, when{}, parse,
+			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
 	}).such("24h")
 }
 
@@ -182,6 +187,7 @@ func beforeParameter(name, about string) parameter[place] {
 		return p, err
 	}
 	return declare(name, about, openapi.Schema{"type": "string"}, func(q *query) place {
-		return read(q, name, place{}, parse, "must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there")
+		return read(q, name, place{}, parse,
+			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there")
 	}).such("2026-05-01T12:00:00Z")
 }

@@ -33,7 +33,8 @@ type Proofs interface {
 // forwardPurpose is what the codes of forwarded requests are made for.
 const forwardPurpose = "forward"
 
-var errNoProof = notBegun("access_unknown", "the key by which followers prove themselves is not known here at present: try again")
+var errNoProof = notBegun("access_unknown",
+	"the key by which followers prove themselves is not known here at present: try again")
 
 // proof is the headers that a request is forwarded with.
 func (s *Server) proof(r *http.Request) (http.Header, error) {
@@ -71,8 +72,9 @@ func (s *Server) proven(c *gin.Context) {
 }
 
 func (s *Server) checkProof(r *http.Request, by, client, proof []string) error {
-	forged := failed(http.StatusForbidden, "bad_forwarding", "the headers X-Elasticjob-Forwarded-… are for the servers of this cluster alone, and these are not of one: "+
-		"leave them out. If a server of the cluster sent them, it has another registry (--zk, --zk-namespace, --registry) than the leader")
+	forged := failed(http.StatusForbidden, "bad_forwarding",
+		"the headers X-Elasticjob-Forwarded-… are for the servers of this cluster alone, and these are not of one: "+
+			"leave them out. If a server of the cluster sent them, it has another registry (--zk, --zk-namespace, --registry) than the leader")
 	if len(by) != 1 || len(client) != 1 || len(proof) != 1 {
 		return forged
 	}
@@ -89,7 +91,8 @@ func (s *Server) checkProof(r *http.Request, by, client, proof []string) error {
 
 // speaksTLS is that the leader speaks TLS and this server does not, if its answer says so: the answer of Go's server to what it can't read.
 func (p *forwarding) speaksTLS(answer *http.Response) error {
-	if answer.StatusCode != http.StatusBadRequest || answer.ProtoMajor != 1 || answer.ProtoMinor != 0 || p.server.opts.TLS != nil {
+	if answer.StatusCode != http.StatusBadRequest || answer.ProtoMajor != 1 || answer.ProtoMinor != 0 ||
+		p.server.opts.TLS != nil {
 		return nil
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
@@ -97,7 +100,8 @@ func (p *forwarding) speaksTLS(answer *http.Response) error {
 	if err != nil || !bytes.Contains(text, []byte("HTTPS")) {
 		return nil
 	}
-	p.server.log.Error("the leader speaks TLS, this server does not: give all servers --tls-cert and --tls-key", "leader", p.address)
+	p.server.log.Error("the leader speaks TLS, this server does not: give all servers --tls-cert and --tls-key",
+		"leader", p.address)
 	return notBegun("tls_differs", "the leader at %s speaks TLS, and this server does not: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
 }
 
@@ -107,10 +111,12 @@ func (p *forwarding) refusedTLS(err error) error {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &plain):
-		p.server.log.Error("the leader speaks no TLS, this server does: give all servers --tls-cert and --tls-key", "leader", p.address)
+		p.server.log.Error("the leader speaks no TLS, this server does: give all servers --tls-cert and --tls-key",
+			"leader", p.address)
 		return notBegun("tls_differs", "the leader at %s speaks no TLS, and this server does: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
 	case errors.As(err, &untrusted):
-		p.server.log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", p.address, "error", err)
+		p.server.log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", p.address,
+			"error", err)
 		return notBegun("leader_not_trusted", "this server does not trust the certificate of the leader at %s: "+
 			"give all servers --tls-ca with the certificate of who signed it, and see that it is for the host of the leader's --advertise (%v)", p.address, untrusted.Err)
 	}

@@ -47,7 +47,8 @@ func TestSearchesAreFew(t *testing.T) {
 	first := askBeside(t, "GET", server.URL+"/api/task/t1/logs/search?q=two", "")
 	<-f.reads // the first page: it asks for the second one from now on
 	answer, text := call(t, server, "GET", "/api/task/t1/logs/search?q=two", "")
-	if e := readError(t, answer, text); answer.StatusCode != http.StatusTooManyRequests || e.Error.Code != "search_running" || answer.Header.Get("Retry-After") == "" {
+	if e := readError(t, answer, text); answer.StatusCode != http.StatusTooManyRequests ||
+		e.Error.Code != "search_running" || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	<-f.reads // the second page is its last

@@ -23,7 +23,8 @@ import (
 func readBody(c *gin.Context) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		kind, _, err := mime.ParseMediaType(given)
-		if err != nil || !slices.Contains([]string{"application/json", "text/plain", "application/x-www-form-urlencoded"}, kind) {
+		if err != nil || !slices.Contains([]string{"application/json", "text/plain",
+			"application/x-www-form-urlencoded"}, kind) {
 			return nil, failed(http.StatusUnsupportedMediaType, "content_type_not_supported",
 				"the body must be JSON: send the header Content-Type: application/json, not %s", quoted(given))
 		}
@@ -59,11 +60,13 @@ func bodyName(c *gin.Context) (string, error) {
 	case strings.HasPrefix(name, `"`):
 		var unquoted string
 		if err := json.Unmarshal([]byte(name), &unquoted); err != nil {
-			return "", badRequest("bad_json", "the body must be the job's name, bare or as a JSON string; it begins as a JSON string and is none: %v", err)
+			return "", badRequest("bad_json",
+				"the body must be the job's name, bare or as a JSON string; it begins as a JSON string and is none: %v", err)
 		}
 		return unquoted, nil
 	case strings.ContainsAny(name[:1], "{["):
-		return "", badRequest("bad_name", "the body must be just the job's name, bare or as a JSON string, for instance: my_job")
+		return "", badRequest("bad_name",
+			"the body must be just the job's name, bare or as a JSON string, for instance: my_job")
 	}
 	return name, nil
 }
@@ -81,7 +84,8 @@ func pathValue(c *gin.Context, variable string) (string, error) {
 func known(c *gin.Context, what, name string) (string, error) {
 	isAbout(c, what, name)
 	if len(app.CheckName("name", name, nil)) > 0 {
-		return "", notFound(what+"_not_found", "there is no %s %s, and there can be none: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit", what, quoted(name))
+		return "", notFound(what+"_not_found",
+			"there is no %s %s, and there can be none: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit", what, quoted(name))
 	}
 	return name, nil
 }
@@ -160,7 +164,8 @@ func (q *query) err() error {
 	case q.unread != nil:
 		return badRequest("bad_query", "the query is not encoded right: %v", q.unread)
 	case len(q.bad) > 0:
-		return &failure{status: http.StatusBadRequest, code: "bad_query", message: "the query: " + q.bad.Error(), fields: q.bad}
+		return &failure{status: http.StatusBadRequest, code: "bad_query", message: "the query: " + q.bad.Error(),
+			fields: q.bad}
 	}
 	return nil
 }

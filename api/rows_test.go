@@ -93,7 +93,8 @@ func TestListsInPages(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"limit=0", "limit=x", "page=2"} {
-		if answer, text := call(t, server, "GET", "/api/job/jobs?"+query, ""); answer.StatusCode != http.StatusBadRequest {
+		if answer, text := call(t, server, "GET", "/api/job/jobs?"+query,
+			""); answer.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, answer.StatusCode, text)
 		}
 	}

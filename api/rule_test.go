@@ -87,7 +87,9 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 		role        auth.Role
 		apps        []string
 	}
-	askers := []asker{{name: "nobody"}, {name: "a wrong token", token: "ejt_0123456789abcdef_" + strings.Repeat("0", 64)}, {name: "a former token", token: token(t, access, "former", auth.Admin)}}
+	askers := []asker{{name: "nobody"}, {name: "a wrong token",
+		token: "ejt_0123456789abcdef_" + strings.Repeat("0", 64)}, {name: "a former token",
+		token: token(t, access, "former", auth.Admin)}}
 	if err := access.RemoveToken(t.Context(), callerOfTests, "former"); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +102,8 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 			askers = append(askers, asker{name, token(t, access, name, role, apps...), role, apps})
 		}
 	}
-	values := strings.NewReplacer("{appName}", "my_app", "{jobName}", "my_job", "{taskId}", "my_job@-@0@-@READY@-@S0@-@0f8e", "{executionId}", "exec-1",
+	values := strings.NewReplacer("{appName}", "my_app", "{jobName}", "my_job", "{taskId}",
+		"my_job@-@0@-@READY@-@S0@-@0f8e", "{executionId}", "exec-1",
 		"{period}", "online", "{name}", "none", "{userName}", "nobody", "{tokenName}", "none")
 	for _, r := range api.New(api.Options{Scheduler: b, Access: access}).Routes() {
 		for _, a := range askers {
@@ -114,7 +117,8 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 				strings.HasSuffix(r.Path, "/password") && (a.role < auth.Admin || a.apps != nil):
 				want = http.StatusForbidden
 			}
-			if want == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Who != "everybody" && (a.apps == nil || a.apps[0] == "my_*") {
+			if want == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Who != "everybody" &&
+				(a.apps == nil || a.apps[0] == "my_*") {
 				continue // would be done; others look at that
 			}
 			var headers []string
@@ -127,20 +131,26 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 			if got != http.StatusUnauthorized && got != http.StatusForbidden {
 				got = 0
 			}
-			searches := strings.Contains(r.Path, "/events/") && a.apps != nil // they must name a job, and the walk names none
+			searches := strings.Contains(r.Path, "/events/") &&
+				a.apps != nil // they must name a job, and the walk names none
 			if got != want && !(searches && got == http.StatusForbidden) || b.changed() != before {
 				t.Errorf("%s %s asked by %s: %d %s", r.Method, r.Path, a.name, answer.StatusCode, text)
 			}
-			if a.apps != nil && a.apps[0] == "other-*" && (strings.Contains(text, "my_app") || strings.Contains(text, "my_job")) && answer.StatusCode == http.StatusOK && r.Path != "/" && r.Path != "/api/openapi.json" { // which has examples
+			if a.apps != nil && a.apps[0] == "other-*" &&
+				(strings.Contains(text, "my_app") || strings.Contains(text, "my_job")) &&
+				answer.StatusCode == http.StatusOK && r.Path != "/" &&
+				r.Path != "/api/openapi.json" { // which has examples
 				t.Errorf("%s %s tells %s: %s", r.Method, r.Path, a.name, text)
 			}
-			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+			for name, value := range map[string]string{"X-Content-Type-Options": "nosniff",
+				"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
 				"Cross-Origin-Resource-Policy": "same-origin"} {
 				if answer.Header.Get(name) != value {
 					t.Errorf("%s %s: %s is %q", r.Method, r.Path, name, answer.Header.Get(name))
 				}
 			}
-			if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
+			if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy,
+				"frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 				t.Errorf("%s %s: Content-Security-Policy %q", r.Method, r.Path, policy)
 			}
 		}

@@ -20,7 +20,8 @@ import (
 )
 
 // appsOfTwo is a server with two apps, each with one job, that other people's grants are for: theirs, and mine.
-func appsOfTwo(t *testing.T, h api.History) (*fakeScheduler, func(method, path, body string, role auth.Role) (int, string)) {
+func appsOfTwo(t *testing.T, h api.History) (*fakeScheduler,
+	func(method, path, body string, role auth.Role) (int, string)) {
 	t.Helper()
 	b := newFakeScheduler()
 	b.add("mine-1", "mine_job")
@@ -108,7 +109,8 @@ func TestHiddenIsAbsent(t *testing.T) {
 func TestListsHaveTheirAppsOnly(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
-	if _, text := ask("GET", "/api/job/statistics/jobs/executionType", "", auth.Viewer); text != `{"transientJobCount":1,"daemonJobCount":0}`+"\n" {
+	if _, text := ask("GET", "/api/job/statistics/jobs/executionType", "",
+		auth.Viewer); text != `{"transientJobCount":1,"daemonJobCount":0}`+"\n" {
 		t.Errorf("counts: %s", text)
 	}
 	for _, c := range []struct {
@@ -120,7 +122,8 @@ func TestListsHaveTheirAppsOnly(t *testing.T) {
 		{"POST /api/job/mine_job/trigger", auth.Operator, 200}, {"POST /api/job/mine_job/pause", auth.Operator, 200}, {"POST /api/app/mine-1/disable", auth.Operator, 200}, {"POST /api/app/mine-1/enable", auth.Operator, 200},
 		{"POST /api/execution/exec-mine/kill", auth.Operator, 200}, {"POST /api/execution/exec-mine/again", auth.Operator, 200}, {"GET /api/job/mine_job/changes", auth.Viewer, 200}, {"POST /api/task/" + taskOfMine + "/kill", auth.Operator, 200},
 		{`POST /api/app {"appName":"mine-2","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`, auth.Admin, 200},
-		{`PUT /api/job/update {"jobName":"mine_job","appName":"mine-2"}`, auth.Admin, 422}, // the stored one of the fake is not whole: its rules come first
+		{`PUT /api/job/update {"jobName":"mine_job","appName":"mine-2"}`, auth.Admin,
+			422}, // the stored one of the fake is not whole: its rules come first
 		{"DELETE /api/job/mine_job/deregister", auth.Admin, 200}, {"DELETE /api/app/mine-1", auth.Admin, 200},
 		{"GET /api/leader", auth.NoRole, 403}, {"GET /metrics", auth.NoRole, 403}, {"GET /api/users", auth.NoRole, 403}, {"POST /api/operate/reconcile/implicit", auth.NoRole, 403},
 		{"GET /api/operate/sandbox?appName=mine-1", auth.NoRole, 403}, {"GET /api/operate/faulty", auth.NoRole, 403}, {"GET /api/cluster", auth.NoRole, 403}, {"GET /api/cluster/agents/S0", auth.NoRole, 403}, {"GET /api/overview/fires", auth.NoRole, 403}, {"GET /api/overview/series", auth.NoRole, 403}, {"GET /api/job/statistics/tasks/running", auth.NoRole, 403},
@@ -149,16 +152,19 @@ func TestAJobStaysWithinTheGrant(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
 	const whole = `"jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":1`
-	if status, text := ask("PUT", "/api/job/update", `{"jobName":"mine_job","appName":"theirs",`+whole+`}`, auth.Admin); status != 403 || !strings.Contains(text, "not_allowed") {
+	if status, text := ask("PUT", "/api/job/update", `{"jobName":"mine_job","appName":"theirs",`+whole+`}`,
+		auth.Admin); status != 403 || !strings.Contains(text, "not_allowed") {
 		t.Errorf("moved to theirs: %d %s", status, text)
 	}
 	if b.jobs["mine_job"].Config.AppName != "mine-1" {
 		t.Error("the job has moved")
 	}
-	if status, text := ask("PUT", "/api/job/update", `{"jobName":"mine_job","appName":"mine-1",`+whole+`}`, auth.Admin); status != 200 {
+	if status, text := ask("PUT", "/api/job/update", `{"jobName":"mine_job","appName":"mine-1",`+whole+`}`,
+		auth.Admin); status != 200 {
 		t.Errorf("changed within the grant: %d %s", status, text)
 	}
-	if status, text := ask("POST", "/api/job/mine_job/trigger", `{"env":{"LD_PRELOAD":"/tmp/x.so"}}`, auth.Operator); status != 403 || !strings.Contains(text, "env") {
+	if status, text := ask("POST", "/api/job/mine_job/trigger", `{"env":{"LD_PRELOAD":"/tmp/x.so"}}`,
+		auth.Operator); status != 403 || !strings.Contains(text, "env") {
 		t.Errorf("an operator says what is run: %d %s", status, text)
 	}
 	if status, text := ask("POST", "/api/job/mine_job/trigger", `{"jobParameter":"x"}`, auth.Operator); status != 200 {
@@ -168,9 +174,12 @@ func TestAJobStaysWithinTheGrant(t *testing.T) {
 
 // reasonsOfOthers are sentences that name what is of an app that somebody may know nothing of, and their own.
 var reasonsOfOthers = []string{
-	"1 agent reserved for execution their_job@20260501T120000Z, 2 too small", "its package could not be fetched: h did not answer, 1 time; execution their_job@key-0f8e12ab34cd56ef tries it now",
-	"nothing is launched yet: tasks that it left are being ended first: task " + taskOfTheirs + ", task theirs@-@S0 and 2 more",
-	"executor theirs@-@S0@-@3 takes no more tasks", "POST /api/task/" + taskOfTheirs + "/forget if you know that it has ended", "their_job@import-20260501T120000.000Z-failover",
+	"1 agent reserved for execution their_job@20260501T120000Z, 2 too small",
+	"its package could not be fetched: h did not answer, 1 time; execution their_job@key-0f8e12ab34cd56ef tries it now",
+	"nothing is launched yet: tasks that it left are being ended first: task " + taskOfTheirs +
+		", task theirs@-@S0 and 2 more",
+	"executor theirs@-@S0@-@3 takes no more tasks", "POST /api/task/" + taskOfTheirs +
+		"/forget if you know that it has ended", "their_job@import-20260501T120000.000Z-failover",
 	"execution mine_job@20260501T120000Z of the job is running; a job runs one at a time",
 }
 
@@ -184,13 +193,16 @@ func TestReasonsNameNoOthers(t *testing.T) {
 	for _, r := range []struct{ method, path, body string }{
 		{"POST", "/api/job/check", fmt.Sprintf(document, "new_job")}, {"POST", "/api/job/check?update=true", fmt.Sprintf(document, "mine_job")},
 	} {
-		if status, text := ask(r.method, r.path, r.body, auth.Admin); status != 200 || strings.Contains(text, "their") ||
-			!strings.Contains(text, "reserved for execution of another app, 2 too small") || !strings.Contains(text, "execution mine_job@20260501T120000Z of the job") {
+		if status, text := ask(r.method, r.path, r.body, auth.Admin); status != 200 ||
+			strings.Contains(text, "their") ||
+			!strings.Contains(text, "reserved for execution of another app, 2 too small") ||
+			!strings.Contains(text, "execution mine_job@20260501T120000Z of the job") {
 			t.Errorf("%s %s: %d %s", r.method, r.path, status, text)
 		}
 	}
 	b.failWith = problem.Errorf(problem.Conflict, "no", "%s", b.reason)
-	if status, text := ask("POST", "/api/job/mine_job/pause", "", auth.Admin); status != http.StatusConflict || strings.Contains(text, "their") {
+	if status, text := ask("POST", "/api/job/mine_job/pause", "", auth.Admin); status != http.StatusConflict ||
+		strings.Contains(text, "their") {
 		t.Errorf("refused: %d %s", status, text)
 	}
 }
@@ -204,7 +216,8 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 	b.add("mine-1", "mine_job")
 	b.add("theirs", "their_job")
 	server := api.New(api.Options{Scheduler: b})
-	viewer := auth.Principal{Kind: auth.User, Name: "v", Grant: auth.Grant{Role: auth.Viewer, Apps: []string{"mine-*"}}}
+	viewer := auth.Principal{Kind: auth.User, Name: "v",
+		Grant: auth.Grant{Role: auth.Viewer, Apps: []string{"mine-*"}}}
 	texts := 0
 	for route, answer := range api.AnswersByApp() {
 		filled := reflect.New(reflect.TypeOf(answer)).Elem()
@@ -215,7 +228,8 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 		if err != nil || strings.Contains(string(shown), "their") {
 			t.Errorf("%s: %v %s", route, err, shown)
 		}
-		whole, _ := server.Shown(t.Context(), auth.Principal{Kind: viewer.Kind, Grant: auth.Grant{Role: auth.Viewer}}, filled.Interface())
+		whole, _ := server.Shown(t.Context(), auth.Principal{Kind: viewer.Kind, Grant: auth.Grant{Role: auth.Viewer}},
+			filled.Interface())
 		all, err := json.Marshal(whole)
 		if want, _ := json.Marshal(filled.Interface()); err != nil || string(want) != string(all) {
 			t.Errorf("%s: who sees all apps sees %s", route, all)

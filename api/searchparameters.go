@@ -20,11 +20,13 @@ func searchText(name, about string) plainParameter {
 }
 
 func searchNumber(name, about string, otherwise, most int) plainParameter {
-	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "integer", "default": otherwise, "minimum": 1, "maximum": most}}
+	return plainParameter{Name: name, In: "query", About: about,
+		Schema: openapi.Schema{"type": "integer", "default": otherwise, "minimum": 1, "maximum": most}}
 }
 
 func searchChoice(name, about string, words []string) plainParameter {
-	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "string", "enum": words}}
+	return plainParameter{Name: name, In: "query", About: about,
+		Schema: openapi.Schema{"type": "string", "enum": words}}
 }
 
 // searchTakes are the parameters of a search of the history.
@@ -41,7 +43,9 @@ func searchParameter(of *search.Subject, name string) plainParameter {
 	case "startTime", "endTime":
 		return timeBound(name, "of "+of.Time)
 	case "isSuccess":
-		return plainParameter{Name: name, In: "query", About: "True for those that finished, false for those that ended otherwise.", Schema: openapi.Schema{"type": "boolean"}}
+		return plainParameter{Name: name, In: "query",
+			About:  "True for those that finished, false for those that ended otherwise.",
+			Schema: openapi.Schema{"type": "boolean"}}
 	case "sort":
 		return searchChoice(name, "What rows are sorted by, and within that by time. Without sort and order the newest come first.", of.Sorts())
 	case "order":
@@ -49,7 +53,8 @@ func searchParameter(of *search.Subject, name string) plainParameter {
 	case "per_page":
 		return searchNumber(name, "How many rows a page has.", search.SomePerPage, search.MostPerPage)
 	case "page":
-		return searchNumber(name, "Which page, counted from 1. With per_page it reaches 100,000 rows.", 1, math.MaxInt32)
+		return searchNumber(name, "Which page, counted from 1. With per_page it reaches 100,000 rows.", 1,
+			math.MaxInt32)
 	case "after":
 		return searchText(name, "Instead of page: the next of an answer to the same question.")
 	}

@@ -33,7 +33,8 @@ type series struct {
 // span is a range of time that can be asked for, in steps of which it has at most 400.
 type span struct{ long, step time.Duration }
 
-var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute}, "week": {7 * day, 30 * time.Minute}}
+var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
+	"week": {7 * day, 30 * time.Minute}}
 
 // point is one step.
 type point struct {
@@ -117,7 +118,8 @@ func (s *Server) series(c *gin.Context) (any, error) {
 		asked, cancel := context.WithTimeout(ctx, historyPatience)
 		defer cancel()
 		if known, err = s.opts.History.Activity(asked, out.From, out.To); err != nil {
-			c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII("these are only the minutes of this leader's term: "+unreadable(err).Error()))
+			c.Header("Warning", "199 elasticjob "+
+				strconv.QuoteToASCII("these are only the minutes of this leader's term: "+unreadable(err).Error()))
 		}
 	}
 	if s.opts.History == nil || err != nil {

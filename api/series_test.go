@@ -26,7 +26,8 @@ type answeredSeries struct {
 // at is all numbers of one step, "-" for a gap.
 func (s *answeredSeries) at(i int) string {
 	var out []string
-	for _, of := range [][]*float64{s.Finished, s.Failed, s.Launched, s.Running, s.Waiting, s.FireDelayP50Millis, s.FireDelayP95Millis} {
+	for _, of := range [][]*float64{s.Finished, s.Failed, s.Launched, s.Running, s.Waiting, s.FireDelayP50Millis,
+		s.FireDelayP95Millis} {
 		if len(of) != len(s.Times) {
 			return fmt.Sprintf("%d numbers for %d times", len(of), len(s.Times))
 		}
@@ -66,18 +67,22 @@ func TestSeries(t *testing.T) {
 		want                  map[time.Time]string
 	}{
 		{"", "hour", "2026-05-01T11:11:00Z", "2026-05-01T12:11:00Z", 60, 60, map[time.Time]string{
-			minute(-1): "0 0 - 9 - - -", minute(0): "0 0 10 1 2 10 50", minute(1): "5 1 20 2 0 30 40", minute(2): "0 0 0 3 0 - -", minute(10): "4 0 - - - - -"}},
+			minute(-1): "0 0 - 9 - - -", minute(0): "0 0 10 1 2 10 50", minute(1): "5 1 20 2 0 30 40",
+			minute(2): "0 0 0 3 0 - -", minute(10): "4 0 - - - - -"}},
 		{"?range=day", "day", "2026-04-30T12:10:00Z", "2026-05-01T12:10:00Z", 300, 288, map[time.Time]string{
 			minute(-5): "0 0 - 9 - - -", minute(0): "5 1 30 2 0.7 15 50"}},
 		{"?range=week", "week", "2026-04-24T12:00:00Z", "2026-05-01T12:00:00Z", 1800, 336, map[time.Time]string{minute(-30): "0 0 - 9 - - -"}},
 	} {
 		h.asked = nil
 		s, warning := get(c.query)
-		if s.Range != c.name || s.From != c.from || s.To != c.to || s.StepSeconds != c.step || len(s.Times) != c.points || len(s.Times) > 400 || warning != "" {
-			t.Errorf("%s: %s from %s to %s by %d, %d points, %s", c.query, s.Range, s.From, s.To, s.StepSeconds, len(s.Times), warning)
+		if s.Range != c.name || s.From != c.from || s.To != c.to || s.StepSeconds != c.step ||
+			len(s.Times) != c.points || len(s.Times) > 400 || warning != "" {
+			t.Errorf("%s: %s from %s to %s by %d, %d points, %s", c.query, s.Range, s.From, s.To, s.StepSeconds,
+				len(s.Times), warning)
 		}
 		from, to := time.Unix(s.Times[0], 0).UTC(), time.Unix(s.Times[len(s.Times)-1]+int64(s.StepSeconds), 0).UTC()
-		if from.Format(time.RFC3339) != c.from || to.Format(time.RFC3339) != c.to || !reflect.DeepEqual(h.asked, []any{[]any{from, to}}) {
+		if from.Format(time.RFC3339) != c.from || to.Format(time.RFC3339) != c.to ||
+			!reflect.DeepEqual(h.asked, []any{[]any{from, to}}) {
 			t.Errorf("%s: times from %v to %v, asked for %v", c.query, from, to, h.asked)
 		}
 		for i, at := range s.Times {
@@ -90,7 +95,8 @@ func TestSeries(t *testing.T) {
 			}
 		}
 	}
-	if answer, text := call(t, server, "GET", "/api/overview/series?range=year", ""); answer.StatusCode != http.StatusBadRequest || !strings.Contains(text, "hour, day") {
+	if answer, text := call(t, server, "GET", "/api/overview/series?range=year",
+		""); answer.StatusCode != http.StatusBadRequest || !strings.Contains(text, "hour, day") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 
@@ -101,7 +107,8 @@ func TestSeries(t *testing.T) {
 		t.Errorf("while the database is down: %s, %s", got, warning)
 	}
 	server = start(t, api.Options{Scheduler: newFakeScheduler()})
-	if s, warning = get("?range=hour"); s.at(59) != "7 0 0 3 0 - -" || slices.ContainsFunc(s.Finished[:59], func(n *float64) bool { return n != nil }) || warning != "" {
+	if s, warning = get("?range=hour"); s.at(59) != "7 0 0 3 0 - -" ||
+		slices.ContainsFunc(s.Finished[:59], func(n *float64) bool { return n != nil }) || warning != "" {
 		t.Errorf("without a history: %s, %s", s.at(59), warning)
 	}
 }

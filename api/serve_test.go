@@ -149,7 +149,8 @@ func TestOtherMachinesNeedUsers(t *testing.T) {
 			if answer.StatusCode != c.status || c.code != "" && readError(t, answer, text).Error.Code != c.code {
 				t.Errorf("%s of %s: %d %s", c.route, host, answer.StatusCode, text)
 			}
-			if (c.code == "no_users" || path == "/") && !strings.Contains(text, "scheduler user add NAME --role admin") {
+			if (c.code == "no_users" || path == "/") && !strings.Contains(text,
+				"scheduler user add NAME --role admin") {
 				t.Errorf("%s does not say what to type: %s", c.route, text)
 			}
 		}

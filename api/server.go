@@ -167,7 +167,8 @@ func New(opts Options) *Server {
 	s.metrics, s.durations = newMetrics(opts, &s.streams)
 	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()
-	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"), "jobName": reservedNames(s.table, "jobName")}
+	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"),
+		"jobName": reservedNames(s.table, "jobName")}
 
 	s.engine.RedirectTrailingSlash, s.engine.RedirectFixedPath = false, false
 	s.engine.HandleMethodNotAllowed = true
@@ -215,11 +216,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if wide && s.state() == auth.Empty {
 		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
 	}
-	return s.serve(ctx, l, func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, wideKey{}, wide) })
+	return s.serve(ctx, l, func(ctx context.Context,
+		_ net.Conn) context.Context {
+		return context.WithValue(ctx, wideKey{}, wide)
+	})
 }
 
 // serve is Serve, with what requests of a connection have in their context.
-func (s *Server) serve(ctx context.Context, l net.Listener, about func(context.Context, net.Conn) context.Context) error {
+func (s *Server) serve(ctx context.Context, l net.Listener,
+	about func(context.Context, net.Conn) context.Context) error {
 	defer s.transports.close()
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
@@ -259,7 +264,8 @@ func (s *Server) serve(ctx context.Context, l net.Listener, about func(context.C
 	err := server.Shutdown(grace)
 	if err != nil {
 		cutOff()
-		err = fmt.Errorf("the API's requests did not end within %s and were cut off: %w", s.opts.ShutdownGrace, errors.Join(err, server.Close()))
+		err = fmt.Errorf("the API's requests did not end within %s and were cut off: %w", s.opts.ShutdownGrace,
+			errors.Join(err, server.Close()))
 	}
 	s.inFlight.Wait()
 	<-served
@@ -297,12 +303,14 @@ func (s *Server) noRoute(c *gin.Context) {
 	if near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path); near != nil {
 		hint = fmt.Sprintf("did you mean %s %s?", near.method, near.path)
 	}
-	fail(c.Writer, c.Request, s.log, notFound("no_route", "there is no route %s %s; %s", c.Request.Method, quoted(c.Request.URL.Path), hint))
+	fail(c.Writer, c.Request, s.log, notFound("no_route", "there is no route %s %s; %s", c.Request.Method,
+		quoted(c.Request.URL.Path), hint))
 }
 
 func (s *Server) noMethod(c *gin.Context) {
 	fail(c.Writer, c.Request, s.log, failed(http.StatusMethodNotAllowed, "method_not_allowed",
-		"%s is not a method of %s; allowed are %s", c.Request.Method, quoted(c.Request.URL.Path), c.Writer.Header().Get("Allow")))
+		"%s is not a method of %s; allowed are %s", c.Request.Method, quoted(c.Request.URL.Path),
+		c.Writer.Header().Get("Allow")))
 }
 
 func (s *Server) artifact(c *gin.Context) {
@@ -336,7 +344,8 @@ type health struct {
 func (s *Server) health(status string) health {
 	h := s.opts.Scheduler.Health()
 	l, _ := s.opts.Scheduler.Leader()
-	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed, Leader: l.Address, Detail: h.Detail, Warning: s.opts.Warning()}
+	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed,
+		Leader: l.Address, Detail: h.Detail, Warning: s.opts.Warning()}
 }
 
 // shownTo is what a caller sees of it: how this server does, everybody; of the others, and of what is wrong, only who may read all. While nobody
@@ -357,7 +366,8 @@ func (s *Server) readyz(c *gin.Context) (any, error) {
 	h := s.health("ready")
 	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
 	if !follows && !(h.Leading && h.Subscribed) {
-		return nil, unavailable("not_ready", "%s", cmp.Or(s.shownTo(c, h).Detail, "the scheduler cannot do its work yet"))
+		return nil, unavailable("not_ready", "%s",
+			cmp.Or(s.shownTo(c, h).Detail, "the scheduler cannot do its work yet"))
 	}
 	return s.shownTo(c, h), nil
 }

@@ -28,12 +28,14 @@ func TestBrowserSession(t *testing.T) {
 	user(t, access, "alice", auth.Admin)
 	b := newFakeScheduler()
 	server := start(t, api.Options{Scheduler: b, Access: access})
-	answer, text := call(t, server, "POST", "/api/session", `{"username":"alice","password":"password of alice"}`, "Origin: "+server.URL)
+	answer, text := call(t, server, "POST", "/api/session", `{"username":"alice","password":"password of alice"}`,
+		"Origin: "+server.URL)
 	cookie := cookieOf(t, answer)
 	if answer.StatusCode != 200 || strings.Contains(text, cookie.Value) || !strings.Contains(text, `"name":"alice"`) {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
-	if cookie.Name != "elasticjob" || !cookie.HttpOnly || cookie.Secure || cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" {
+	if cookie.Name != "elasticjob" || !cookie.HttpOnly || cookie.Secure ||
+		cookie.SameSite != http.SameSiteStrictMode || cookie.Path != "/" || cookie.Domain != "" {
 		t.Errorf("cookie %v", cookie)
 	}
 	with := "Cookie: " + cookie.Name + "=" + cookie.Value
@@ -57,7 +59,8 @@ func TestBrowserSession(t *testing.T) {
 		}
 		before := b.changed()
 		answer, text := call(t, server, c.method, path, "", append(c.headers, with)...)
-		if answer.StatusCode != c.status || c.code != "" && readError(t, answer, text).Error.Code != c.code || c.code != "" && b.changed() != before {
+		if answer.StatusCode != c.status || c.code != "" && readError(t, answer, text).Error.Code != c.code ||
+			c.code != "" && b.changed() != before {
 			t.Errorf("%s with %q: %d %s", c.method, c.headers, answer.StatusCode, text)
 		}
 	}
@@ -69,11 +72,14 @@ func TestBrowserSession(t *testing.T) {
 	if gone := cookieOf(t, answer); answer.StatusCode != 401 || gone.MaxAge >= 0 {
 		t.Errorf("after it: %d %s, %v", answer.StatusCode, text, gone)
 	}
-	if answer, text := call(t, server, "POST", "/api/session", `{"username":"alice","password":"password of alice"}`, "Origin: http://evil.example"); answer.StatusCode != 403 || len(answer.Cookies()) > 0 {
+	if answer, text := call(t, server, "POST", "/api/session", `{"username":"alice","password":"password of alice"}`,
+		"Origin: http://evil.example"); answer.StatusCode != 403 || len(answer.Cookies()) > 0 {
 		t.Errorf("logged in by another site's page: %d %s", answer.StatusCode, text)
 	}
 	admin := token(t, access, "machine", auth.Admin)
-	if answer, text := call(t, server, "DELETE", "/api/session", "", "Authorization: Bearer "+admin); answer.StatusCode != 400 || readError(t, answer, text).Error.Code != "no_session" {
+	if answer, text := call(t, server, "DELETE", "/api/session", "",
+		"Authorization: Bearer "+admin); answer.StatusCode != 400 || readError(t, answer,
+		text).Error.Code != "no_session" {
 		t.Errorf("a token has no session: %d %s", answer.StatusCode, text)
 	}
 }
@@ -103,8 +109,10 @@ func TestSessionWithTLS(t *testing.T) {
 		_ = answer.Body.Close()
 		return answer
 	}
-	cookie := cookieOf(t, do("POST", "/api/session", `{"username":"alice","password":"password of alice"}`, "Origin: "+server.URL))
-	if cookie.Name != "__Host-elasticjob" || !cookie.Secure || !cookie.HttpOnly || cookie.Path != "/" || cookie.Domain != "" {
+	cookie := cookieOf(t, do("POST", "/api/session", `{"username":"alice","password":"password of alice"}`,
+		"Origin: "+server.URL))
+	if cookie.Name != "__Host-elasticjob" || !cookie.Secure || !cookie.HttpOnly || cookie.Path != "/" ||
+		cookie.Domain != "" {
 		t.Errorf("cookie %v", cookie)
 	}
 	plain := strings.Replace(server.URL, "https://", "http://", 1)

@@ -39,7 +39,8 @@ func overSocket(t *testing.T, s *api.Server) (client *http.Client, stop func()) 
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.ServeSocket(ctx, ofCarol{l}) }()
-	client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}}
 	t.Cleanup(cancel)

@@ -45,13 +45,15 @@ func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
 		interval, until = search.Minute, now.Truncate(time.Minute)
 		from = until.Add(-time.Minute)
 	default:
-		return nil, notFound("period_not_found", "there is no period %s; there are online, lastWeek, lastHour and lastMinute", quoted(period))
+		return nil, notFound("period_not_found",
+			"there is no period %s; there are online, lastWeek, lastHour and lastMinute", quoted(period))
 	}
 	list, err := h.TaskResults(c.Request.Context(), interval, from, until)
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	sum := search.TaskResults{Interval: interval, StatisticsTime: search.Time{Time: from}, CreationTime: search.Time{Time: now.Truncate(time.Millisecond)}}
+	sum := search.TaskResults{Interval: interval, StatisticsTime: search.Time{Time: from},
+		CreationTime: search.Time{Time: now.Truncate(time.Millisecond)}}
 	for _, r := range list {
 		sum.SuccessCount += r.SuccessCount
 		sum.FailedCount += r.FailedCount
@@ -66,7 +68,8 @@ func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
 func (s *Server) weekAgo() time.Time { return s.opts.Now().UTC().Truncate(day).Add(-7 * day) }
 
 // lastWeek makes a handler of samples of the last week.
-func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running, error)) handler {
+func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running,
+	error)) handler {
 	return s.fromHistory(func(c *gin.Context, h History) (any, error) {
 		q := queryOf(c)
 		sinceLastWeek.of(q)

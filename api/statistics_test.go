@@ -22,12 +22,16 @@ func TestStatistics(t *testing.T) {
 	call(t, server, "POST", "/api/job/register", jobDocument)
 	call(t, server, "POST", "/api/job/register", swap(swap(jobDocument, "my_job", "other"), "TRANSIENT", "DAEMON"))
 	call(t, server, "POST", "/api/job/register", swap(swap(jobDocument, "my_job", "third"), "TRANSIENT", "DAEMON"))
-	some := []search.TaskResults{{ID: 7, SuccessCount: 3, FailedCount: 1, Interval: search.Minute, StatisticsTime: at(noon), CreationTime: at(noon)},
-		{ID: 9, SuccessCount: 4, Interval: search.Minute, StatisticsTime: at(noon.Add(2 * time.Minute)), CreationTime: at(noon)}}
+	some := []search.TaskResults{{ID: 7, SuccessCount: 3, FailedCount: 1, Interval: search.Minute,
+		StatisticsTime: at(noon), CreationTime: at(noon)},
+		{ID: 9, SuccessCount: 4, Interval: search.Minute, StatisticsTime: at(noon.Add(2 * time.Minute)),
+			CreationTime: at(noon)}}
 	none := time.Time{}
 	rate := 0.75
-	h.statistics = search.JobStatistics{JobName: "my_job", Of: "EXECUTIONS", Since: at(noon), Finished: 3, Failed: 1, SuccessRate: &rate, DurationMillis: &search.Durations{P50: 10, P95: 20},
-		LastFailure: &search.LastFailure{ExecutionID: "exec-0", FireTime: at(noon), CompleteTime: at(noon), Reason: "shard 1 failed"}}
+	h.statistics = search.JobStatistics{JobName: "my_job", Of: "EXECUTIONS", Since: at(noon), Finished: 3, Failed: 1,
+		SuccessRate: &rate, DurationMillis: &search.Durations{P50: 10, P95: 20},
+		LastFailure: &search.LastFailure{ExecutionID: "exec-0", FireTime: at(noon), CompleteTime: at(noon),
+			Reason: "shard 1 failed"}}
 	const path = "/api/job/statistics/"
 	for _, c := range []struct {
 		path    string
@@ -59,15 +63,18 @@ func TestStatistics(t *testing.T) {
 		}
 	}
 	for bad, status := range map[string]int{
-		path + "tasks/results?since=lastWeek": 400, path + "tasks/running?since=last24hours": 400, path + "tasks/results/lastYear": 404, path + "tasks/results/online?since=x": 400,
-		path + "jobs/register?x=1": 400, "/api/job/my_job/statistics?since=x": 400, path + "jobs/type": 404, "/api/job/a%20b/statistics": 404,
+		path + "tasks/results?since=lastWeek": 400, path + "tasks/running?since=last24hours": 400,
+		path + "tasks/results/lastYear": 404, path + "tasks/results/online?since=x": 400,
+		path + "jobs/register?x=1": 400, "/api/job/my_job/statistics?since=x": 400, path + "jobs/type": 404,
+		"/api/job/a%20b/statistics": 404,
 	} {
 		if answer, text := call(t, server, "GET", bad, ""); answer.StatusCode != status {
 			t.Errorf("%s: %d %s", bad, answer.StatusCode, text)
 		}
 	}
 	h.statistics = search.JobStatistics{JobName: "none"}
-	if answer, text := call(t, server, "GET", "/api/job/none/statistics", ""); readError(t, answer, text).Error.Code != "job_not_found" {
+	if answer, text := call(t, server, "GET", "/api/job/none/statistics", ""); readError(t, answer,
+		text).Error.Code != "job_not_found" {
 		t.Error(text)
 	}
 }
@@ -78,7 +85,8 @@ func TestAFollowerReadsTheHistory(t *testing.T) {
 	b := newFakeScheduler()
 	b.health.Leading = false
 	server := start(t, api.Options{Scheduler: b, History: &fakeHistory{}})
-	for path, status := range map[string]int{"/api/job/events/executions": 200, "/api/job/statistics/tasks/results/online": 200, "/api/job/my_job/statistics": 503} {
+	for path, status := range map[string]int{"/api/job/events/executions": 200,
+		"/api/job/statistics/tasks/results/online": 200, "/api/job/my_job/statistics": 503} {
 		if answer, text := call(t, server, "GET", path, ""); answer.StatusCode != status {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}

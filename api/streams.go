@@ -34,7 +34,8 @@ func (n *streams) enter(who caller, most int) (leave func(), err error) {
 	defer n.mu.Unlock()
 	switch {
 	case n.of[by] >= share:
-		return nil, n.refuse("you follow %s of this server %d times already, as often as one caller may", n.what, share)
+		return nil, n.refuse("you follow %s of this server %d times already, as often as one caller may", n.what,
+			share)
 	case n.open >= most:
 		return nil, n.refuse("%[2]d clients follow %[1]s of this server already, as many as may", n.what, most)
 	}
@@ -84,8 +85,9 @@ func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.Ha
 			return
 		}
 		if s.opts.Descriptors != nil && s.opts.Descriptors.Out() {
-			out := unavailable("out_of_descriptors", "this server has no file descriptors left, and so lets nobody follow %s: "+
-				"ask without following, or try again later; its log has the limit", n.what)
+			out := unavailable("out_of_descriptors",
+				"this server has no file descriptors left, and so lets nobody follow %s: "+
+					"ask without following, or try again later; its log has the limit", n.what)
 			out.retryAfter = aliveEvery
 			fail(c.Writer, c.Request, s.log, out)
 			return

@@ -52,11 +52,13 @@ func browser(t *testing.T, ca *certificates.Authority, h2 bool) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}, ForceAttemptHTTP2: h2}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // fetch sends a request and reads the whole answer; headers are "Name: value".
-func fetch(t *testing.T, client *http.Client, method, url string, body io.Reader, headers ...string) (*http.Response, string) {
+func fetch(t *testing.T, client *http.Client, method, url string, body io.Reader, headers ...string) (*http.Response,
+	string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, body)
 	if err != nil {
@@ -86,7 +88,8 @@ func TestOverTLS(t *testing.T) {
 	ca := certificates.New(t)
 	b, f := newFakeScheduler(), &files{}
 	leader := secure(serveUntilEnd(t, api.Options{Scheduler: b, Logs: f, TLS: keep(t, ca), Proofs: proofs("k")}))
-	follower := secure(follower(t, strings.TrimPrefix(leader, "https://"), api.Options{TLS: keep(t, ca), Proofs: proofs("k")}))
+	follower := secure(follower(t, strings.TrimPrefix(leader, "https://"),
+		api.Options{TLS: keep(t, ca), Proofs: proofs("k")}))
 	for name, c := range map[string]struct {
 		url string
 		h2  bool
@@ -100,11 +103,15 @@ func TestOverTLS(t *testing.T) {
 			if answer.StatusCode != 200 || (answer.ProtoMajor == 2) != c.h2 || answer.TLS.Version < tls.VersionTLS12 {
 				t.Errorf("%d %s, %s", answer.StatusCode, text, answer.Proto)
 			}
-			if answer, text = fetch(t, client, "POST", c.url+"/api/app", strings.NewReader(swap(appDocument, "my_app", "a-"+strings.Trim(strings.ToLower(strings.NewReplacer(", ", "-", "/", "-", ".", "-").Replace(name)), "-")))); answer.StatusCode != 200 {
+			if answer, text = fetch(t, client, "POST", c.url+"/api/app",
+				strings.NewReader(swap(appDocument, "my_app",
+					"a-"+strings.Trim(strings.ToLower(strings.NewReplacer(", ", "-", "/", "-", ".",
+						"-").Replace(name)), "-")))); answer.StatusCode != 200 {
 				t.Errorf("publish: %d %s", answer.StatusCode, text)
 			}
 			// A body that is too large, with and without its length said; the answer is seen, and the connection stays.
-			for _, body := range []io.Reader{strings.NewReader(strings.Repeat(" ", 3<<20)), io.LimitReader(spaces{}, 3<<20)} {
+			for _, body := range []io.Reader{strings.NewReader(strings.Repeat(" ", 3<<20)),
+				io.LimitReader(spaces{}, 3<<20)} {
 				answer, text = fetch(t, client, "POST", c.url+"/api/app", body)
 				if e := readError(t, answer, text); answer.StatusCode != 413 || e.Error.Code != "body_too_large" {
 					t.Errorf("too large: %d %s", answer.StatusCode, text)
@@ -246,7 +253,8 @@ func TestWhoSpeaksNoTLS(t *testing.T) {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	for _, version := range []uint16{tls.VersionTLS10, tls.VersionTLS11, tls.VersionTLS12, tls.VersionTLS13} {
-		conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: ca.Pool(), MinVersion: version, MaxVersion: version}}).DialContext(t.Context(), "tcp", addressOf(url))
+		conn, err := (&tls.Dialer{Config: &tls.Config{RootCAs: ca.Pool(), MinVersion: version,
+			MaxVersion: version}}).DialContext(t.Context(), "tcp", addressOf(url))
 		if (err == nil) != (version >= tls.VersionTLS12) {
 			t.Errorf("%s: %v", tls.VersionName(version), err)
 		}
@@ -296,7 +304,8 @@ func TestLeaderAndFollowerDisagreeOnTLS(t *testing.T) {
 		"the certificate's names are": {named, keep(t, ca), "leader_not_trusted", "127.0.0.2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, client := follower(t, c.leader, api.Options{TLS: c.own}), &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			url, client := follower(t, c.leader, api.Options{TLS: c.own}),
+				&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			if c.own != nil {
 				url, client = secure(url), browser(t, ca, true)
 				if name == "the CA is another" {
@@ -324,7 +333,8 @@ func TestForwardingIsProven(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	leader := serveUntilEnd(t, api.Options{Scheduler: b, Proofs: proofs("k")})
-	const by, to, proof = "X-Elasticjob-Forwarded-By: follower:1", "X-Elasticjob-Forwarded-For: 10.1.2.3", "X-Elasticjob-Forwarded-Proof: "
+	const by, to, proof = "X-Elasticjob-Forwarded-By: follower:1", "X-Elasticjob-Forwarded-For: 10.1.2.3",
+		"X-Elasticjob-Forwarded-Proof: "
 	client := browser(t, certificates.New(t), false)
 	for name, headers := range map[string][]string{
 		"no proof":     {by, to},

@@ -47,8 +47,10 @@ func (s *Server) changed(c *gin.Context, err error) error {
 	case err == nil, refusedAccess(err) != nil, errors.As(err, &refused), errors.As(err, &violations),
 		errors.Is(err, auth.ErrNotFound), errors.Is(err, auth.ErrExists):
 		return err
-	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return unavailable("outcome_unknown", "the registry did not answer, and the change may have been done: look before you send it again")
+	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, context.Canceled):
+		return unavailable("outcome_unknown",
+			"the registry did not answer, and the change may have been done: look before you send it again")
 	}
 	s.log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
 	return notBegun("registry_silent", "users and tokens could not be changed: try again; if that lasts, the server's log says why")
@@ -162,7 +164,8 @@ func (s *Server) removeUser(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, s.ofPeople(c, "user", s.opts.Access.RemoveUser(c.Request.Context(), callerOf(c.Request.Context()).actor(), name))
+	return true, s.ofPeople(c, "user", s.opts.Access.RemoveUser(c.Request.Context(),
+		callerOf(c.Request.Context()).actor(), name))
 }
 
 // endLogins ends all logins of a name, which need not be a user's: an OpenID provider may call somebody so.
@@ -171,7 +174,8 @@ func (s *Server) endLogins(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, s.changed(c, s.opts.Access.EndLogins(c.Request.Context(), callerOf(c.Request.Context()).actor(), name))
+	return true, s.changed(c, s.opts.Access.EndLogins(c.Request.Context(), callerOf(c.Request.Context()).actor(),
+		name))
 }
 
 // replaceKeys ends all logins of everybody.
@@ -199,7 +203,8 @@ func (s *Server) addToken(c *gin.Context) (any, error) {
 	if err := f.with(auth.CheckNewToken(name).OrNil()); err != nil {
 		return nil, err
 	}
-	token, made, err := s.opts.Access.AddToken(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, grant, expires)
+	token, made, err := s.opts.Access.AddToken(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, grant,
+		expires)
 	return madeToken{made, token}, s.ofPeople(c, "token", err)
 }
 
@@ -208,5 +213,6 @@ func (s *Server) removeToken(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, s.ofPeople(c, "token", s.opts.Access.RemoveToken(c.Request.Context(), callerOf(c.Request.Context()).actor(), name))
+	return true, s.ofPeople(c, "token", s.opts.Access.RemoveToken(c.Request.Context(),
+		callerOf(c.Request.Context()).actor(), name))
 }

@@ -24,7 +24,8 @@ func TestUsersAndTokens(t *testing.T) {
 	ok := func(method, path, body, want string) map[string]any {
 		t.Helper()
 		answer, text := call(t, server, method, path, body, headers...)
-		if answer.StatusCode != 200 || !strings.Contains(text, want) || strings.Contains(text, "password of") || strings.Contains(text, "argon2") {
+		if answer.StatusCode != 200 || !strings.Contains(text, want) || strings.Contains(text, "password of") ||
+			strings.Contains(text, "argon2") {
 			t.Fatalf("%s %s %s: %d %s", method, path, body, answer.StatusCode, text)
 		}
 		var object map[string]any
@@ -42,10 +43,12 @@ func TestUsersAndTokens(t *testing.T) {
 	}
 	ok("GET", "/api/session", "", `{"name":"","kind":"machine","role":"admin"}`)
 	ok("GET", "/api/users", "", "[]")
-	ok("POST", "/api/users", `{"name":"alice","password":"password of alice","role":"admin"}`, `{"name":"alice","role":"admin","created":"`)
+	ok("POST", "/api/users", `{"name":"alice","password":"password of alice","role":"admin"}`,
+		`{"name":"alice","role":"admin","created":"`)
 	refused("GET", "/api/users", "", 401, "token_missing")
 	headers = []string{"accessToken: " + logIn(t, server, "alice")}
-	ok("POST", "/api/users", `{"name":"bob","password":"password of bob","role":"operator","apps":["billing-*"]}`, `"role":"operator","apps":["billing-*"],`)
+	ok("POST", "/api/users", `{"name":"bob","password":"password of bob","role":"operator","apps":["billing-*"]}`,
+		`"role":"operator","apps":["billing-*"],`)
 	refused("POST", "/api/users", `{"name":"bob","password":"password of bob","role":"admin"}`, 409, "user_exists")
 	bob := []string{"accessToken: " + logIn(t, server, "bob")}
 	ok("GET", "/api/users/bob", "", `{"name":"bob","role":"operator","apps":["billing-*"],`)
@@ -73,7 +76,8 @@ func TestUsersAndTokens(t *testing.T) {
 	refused("PUT", "/api/users/nobody/password", `{"password":"another one"}`, 404, "user_not_found")
 
 	// All that is wrong is said at once, and nothing of what is secret.
-	e = refused("POST", "/api/users", `{"name":"no/name","password":"secret","role":"root","apps":["a/b"],"rolle":1}`, 422, "invalid")
+	e = refused("POST", "/api/users", `{"name":"no/name","password":"secret","role":"root","apps":["a/b"],"rolle":1}`,
+		422, "invalid")
 	fields := []string{}
 	for _, f := range e.Error.Fields {
 		fields = append(fields, f.Field)
@@ -81,9 +85,13 @@ func TestUsersAndTokens(t *testing.T) {
 	if slices.Sort(fields); fmt.Sprint(fields) != "[apps name password role rolle]" {
 		t.Errorf("violations of %v", fields)
 	}
-	for body, field := range map[string]string{`{"name":"x","password":"long enough"}`: "role", `{"name":"x","password":"long enough","role":"admin","apps":[]}`: "apps",
-		`{"name":"x","password":"long enough","role":"admin","apps":"a"}`: "apps", `{"password":"long enough","role":"admin"}`: "name", `{"name":"x","role":"admin"}`: "password"} {
-		if e := refused("POST", "/api/users", body, 422, "invalid"); len(e.Error.Fields) != 1 || e.Error.Fields[0].Field != field {
+	for body, field := range map[string]string{`{"name":"x","password":"long enough"}`: "role",
+		`{"name":"x","password":"long enough","role":"admin","apps":[]}`:  "apps",
+		`{"name":"x","password":"long enough","role":"admin","apps":"a"}`: "apps",
+		`{"password":"long enough","role":"admin"}`:                       "name",
+		`{"name":"x","role":"admin"}`:                                     "password"} {
+		if e := refused("POST", "/api/users", body, 422, "invalid"); len(e.Error.Fields) != 1 ||
+			e.Error.Fields[0].Field != field {
 			t.Errorf("%s: %v", body, e.Error.Fields)
 		}
 	}
@@ -97,10 +105,13 @@ func TestUsersAndTokens(t *testing.T) {
 	if !strings.HasPrefix(secret, "ejt_") {
 		t.Fatalf("made %v", made)
 	}
-	if answer, text := call(t, server, "GET", "/api/session", "", "Authorization: Bearer "+secret); answer.StatusCode != 200 || !strings.Contains(text, `{"name":"ci","kind":"token","role":"operator","apps":["billing-*"]`) {
+	if answer, text := call(t, server, "GET", "/api/session", "",
+		"Authorization: Bearer "+secret); answer.StatusCode != 200 || !strings.Contains(text,
+		`{"name":"ci","kind":"token","role":"operator","apps":["billing-*"]`) {
 		t.Errorf("the token is not taken: %s", text)
 	}
-	if _, text := call(t, server, "GET", "/api/tokens", "", headers...); strings.Contains(text, secret[20:]) || !strings.Contains(text, `"by":"alice"`) {
+	if _, text := call(t, server, "GET", "/api/tokens", "", headers...); strings.Contains(text, secret[20:]) ||
+		!strings.Contains(text, `"by":"alice"`) {
 		t.Errorf("tokens: %s", text)
 	}
 	refused("POST", "/api/tokens", `{"name":"ci","role":"viewer"}`, 409, "token_exists")
@@ -111,7 +122,9 @@ func TestUsersAndTokens(t *testing.T) {
 
 	// Who changed what, without passwords, waits for a leader.
 	rows, _ := json.Marshal(access.PendingAudit())
-	if text := string(rows); !strings.Contains(text, `"name":"alice","kind":"user","from":"127.0.0.1","action":"user.remove"`) || strings.Contains(text, "password of") || strings.Contains(text, secret[4:]) {
+	if text := string(rows); !strings.Contains(text,
+		`"name":"alice","kind":"user","from":"127.0.0.1","action":"user.remove"`) || strings.Contains(text,
+		"password of") || strings.Contains(text, secret[4:]) {
 		t.Errorf("audit: %s", text)
 	}
 	shared.fail(errors.New("no answer from h1"))
@@ -126,7 +139,8 @@ func TestSocketIsAnAdmins(t *testing.T) {
 	access := realAccess(t, auth.Options{FileToken: "of-the-file"})
 	b := newFakeScheduler()
 	client, stop := overSocket(t, api.New(api.Options{Scheduler: b, Access: access}))
-	for route, want := range map[string]string{"GET /api/session": `{"name":"carol","kind":"machine","role":"admin"}`, "GET /api/users": "[]", "GET /api/app/list": "[]"} {
+	for route, want := range map[string]string{"GET /api/session": `{"name":"carol","kind":"machine","role":"admin"}`,
+		"GET /api/users": "[]", "GET /api/app/list": "[]"} {
 		method, path, _ := strings.Cut(route, " ")
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://socket"+path, nil)
 		if err != nil {
@@ -142,12 +156,14 @@ func TestSocketIsAnAdmins(t *testing.T) {
 			t.Errorf("%s: %s", route, got.String())
 		}
 	}
-	answer, err := client.Post("http://socket/api/users", "application/json", strings.NewReader(`{"name":"alice","password":"password of alice","role":"admin"}`))
+	answer, err := client.Post("http://socket/api/users", "application/json",
+		strings.NewReader(`{"name":"alice","password":"password of alice","role":"admin"}`))
 	if err != nil || answer.StatusCode != 200 {
 		t.Fatal(answer, err)
 	}
 	_ = answer.Body.Close()
-	if rows := access.PendingAudit(); len(rows) != 1 || rows[0].Name != "carol" || rows[0].Kind != "machine" || rows[0].From != "socket" {
+	if rows := access.PendingAudit(); len(rows) != 1 || rows[0].Name != "carol" || rows[0].Kind != "machine" ||
+		rows[0].From != "socket" {
 		t.Errorf("audit %+v", rows)
 	}
 	stop()

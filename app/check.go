@@ -47,17 +47,20 @@ func (c Config) Check(opts CheckOptions) document.Violations {
 	if c.AppURL != "" || c.Image == "" || opts.NoContainers {
 		url := checkURL("appURL", c.AppURL, opts.AllowFile)
 		if c.AppURL == "" && !opts.NoContainers {
-			url = document.Violations{document.Violate("appURL", "", "is missing; say where the package is, such as http://host/my-job.tar.gz, or give an image that has the program")}
+			url = document.Violations{document.Violate("appURL", "",
+				"is missing; say where the package is, such as http://host/my-job.tar.gz, or give an image that has the program")}
 		}
 		bad = append(bad, url...)
 	}
 	bad = append(bad, CheckCommand("bootstrapScript", c.BootstrapScript)...)
 	bad = append(bad, CheckAmounts(c.CPUCount, c.MemoryMB)...)
 	if c.EventTraceSamplingCount < 0 {
-		bad = append(bad, document.Violate("eventTraceSamplingCount", strconv.Itoa(c.EventTraceSamplingCount), "must be 0 (all events) or more"))
+		bad = append(bad, document.Violate("eventTraceSamplingCount", strconv.Itoa(c.EventTraceSamplingCount),
+			"must be 0 (all events) or more"))
 	}
 	if sum, err := hex.DecodeString(c.AppSHA256); c.AppSHA256 != "" && (err != nil || len(sum) != 32) {
-		bad = append(bad, document.Violate("appSHA256", c.AppSHA256, "must be 64 hex digits, as sha256sum prints them, or empty"))
+		bad = append(bad, document.Violate("appSHA256", c.AppSHA256,
+			"must be 64 hex digits, as sha256sum prints them, or empty"))
 	}
 	bad = append(bad, c.checkContainer(opts)...)
 	return bad.And(Schema.CheckText(c))
@@ -71,9 +74,11 @@ func CheckName(field, name string, reserved func(string) bool) document.Violatio
 	case name == "":
 		return document.Violations{document.Violate(field, name, "is missing; give a name such as my-job")}
 	case !namePattern.MatchString(name):
-		return document.Violations{document.Violate(field, name, "must be 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")}
+		return document.Violations{document.Violate(field, name,
+			"must be 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")}
 	case reserved != nil && reserved(name):
-		return document.Violations{document.Violate(field, name, "is reserved: a route of the API has this name; choose another")}
+		return document.Violations{document.Violate(field, name,
+			"is reserved: a route of the API has this name; choose another")}
 	}
 	return nil
 }
@@ -81,10 +86,12 @@ func CheckName(field, name string, reserved func(string) bool) document.Violatio
 // CheckCommand checks a command line by the rules of SplitCommand.
 func CheckCommand(field, line string) document.Violations {
 	if strings.TrimSpace(line) == "" {
-		return document.Violations{document.Violate(field, line, "is missing; give the command to run, such as bin/start.sh")}
+		return document.Violations{document.Violate(field, line,
+			"is missing; give the command to run, such as bin/start.sh")}
 	}
 	if len(line) > MaxCommandBytes {
-		return document.Violations{document.Violate(field, line, "is longer than %d bytes; put it into a script of the package", MaxCommandBytes)}
+		return document.Violations{document.Violate(field, line,
+			"is longer than %d bytes; put it into a script of the package", MaxCommandBytes)}
 	}
 	if _, err := SplitCommand(line); err != nil {
 		return document.Violations{document.Violate(field, line, "%s", err.Error())}
@@ -97,7 +104,8 @@ func CheckAmounts(cpuCount, memoryMB float64) document.Violations {
 	var bad document.Violations
 	check := func(field string, value, low, high float64) {
 		if !(value >= low && value <= high) { // so that NaN is refused
-			bad = append(bad, document.Violate(field, number(value), "must be from %s to %s", number(low), number(high)))
+			bad = append(bad, document.Violate(field, number(value), "must be from %s to %s", number(low),
+				number(high)))
 		}
 	}
 	check("cpuCount", cpuCount, MinCPUCount, MaxCPUCount)

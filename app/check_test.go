@@ -83,11 +83,13 @@ func TestCheck(t *testing.T) {
 // A refused URL is shown without what may be a password.
 func TestCheckHidesCredentials(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"http://me:hunter2@h/x", "http://hunter2@h/x", "http://me:hun/ter2@h/x", "ftp://me:hunter2@h/x", "file://me:hunter2@localhost/x", "me:hunter2@h"} {
+	for _, url := range []string{"http://me:hunter2@h/x", "http://hunter2@h/x", "http://me:hun/ter2@h/x",
+		"ftp://me:hunter2@h/x", "file://me:hunter2@localhost/x", "me:hunter2@h"} {
 		c := stored()
 		c.AppURL = url
 		bad := c.Check(app.CheckOptions{AllowFile: true})
-		if len(bad) != 1 || strings.Contains(bad[0].Value+bad[0].Message, "ter2") || !strings.Contains(bad[0].Value, "***@") {
+		if len(bad) != 1 || strings.Contains(bad[0].Value+bad[0].Message, "ter2") ||
+			!strings.Contains(bad[0].Value, "***@") {
 			t.Errorf("%s: %+v", url, bad)
 		}
 	}
@@ -99,7 +101,8 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	for _, v := range (app.Config{EventTraceSamplingCount: -1, AppSHA256: "x"}).Check(app.CheckOptions{}) {
 		fields = append(fields, v.Field)
 	}
-	want := []string{"appName", "appURL", "bootstrapScript", "cpuCount", "memoryMB", "eventTraceSamplingCount", "appSHA256"}
+	want := []string{"appName", "appURL", "bootstrapScript", "cpuCount", "memoryMB", "eventTraceSamplingCount",
+		"appSHA256"}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Error(diff)
 	}
@@ -182,9 +185,11 @@ func TestSplitCommandProperty(t *testing.T) {
 // TestASecretOnACommandLineIsWarnedOf, and not repeated.
 func TestASecretOnACommandLineIsWarnedOf(t *testing.T) {
 	t.Parallel()
-	for script, warned := range map[string]bool{"run.sh --db mysql://me:hunter2@host/db": true, "run.sh --db mysql://host/db": false} {
+	for script, warned := range map[string]bool{"run.sh --db mysql://me:hunter2@host/db": true,
+		"run.sh --db mysql://host/db": false} {
 		notes := strings.Join(app.Config{BootstrapScript: script}.ExposureNotes(), "")
-		if strings.Contains(notes, "bootstrapScript has a password or token in a URL") != warned || strings.Contains(notes, "hunter2") {
+		if strings.Contains(notes, "bootstrapScript has a password or token in a URL") != warned ||
+			strings.Contains(notes, "hunter2") {
 			t.Errorf("%s: %q", script, notes)
 		}
 	}

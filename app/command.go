@@ -61,7 +61,8 @@ func (s *splitter) next() error {
 	case '\'':
 		end := strings.IndexByte(s.line[s.at+1:], '\'')
 		if end < 0 {
-			return fmt.Errorf("the single quote at column %d is never closed; write \\' for the character itself", s.column())
+			return fmt.Errorf("the single quote at column %d is never closed; write \\' for the character itself",
+				s.column())
 		}
 		s.add(s.line[s.at+1 : s.at+1+end])
 		s.at += end + 1
@@ -113,5 +114,6 @@ func (s *splitter) add(text string) {
 func (s *splitter) column() int { return utf8.RuneCountInString(s.line[:s.at]) + 1 }
 
 func (s *splitter) needsShell(what string) error {
-	return fmt.Errorf("unquoted %s at column %d: no shell is started; if you want one write sh -c '…', else quote it", what, s.column())
+	return fmt.Errorf("unquoted %s at column %d: no shell is started; if you want one write sh -c '…', else quote it",
+		what, s.column())
 }

@@ -53,7 +53,8 @@ func (c Config) checkContainer(opts CheckOptions) (bad document.Violations) {
 		return c.refuseContainer()
 	}
 	wrong := func(field, value, format string, args ...any) {
-		one := document.Violate("", value, format, args...) // names of Secrets are no secrets, though the field's name sounds so
+		one := document.Violate("", value, format,
+			args...) // names of Secrets are no secrets, though the field's name sounds so
 		one.Field = field
 		bad = append(bad, one)
 	}
@@ -100,7 +101,8 @@ func (c Config) refuseContainer() (bad document.Violations) {
 		if given.field != "image" && given.field != "imagePullPolicy" {
 			given.value = ""
 		}
-		bad = append(bad, document.Violate(given.field, given.value, "works on Kubernetes only, and this server runs jobs elsewhere: leave it out, or publish the app on a server with --kubernetes"))
+		bad = append(bad, document.Violate(given.field, given.value,
+			"works on Kubernetes only, and this server runs jobs elsewhere: leave it out, or publish the app on a server with --kubernetes"))
 	}
 	return bad
 }

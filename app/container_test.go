@@ -66,15 +66,18 @@ func TestCheckContainer(t *testing.T) {
 func TestNoContainersWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	c := stored()
-	c.AppURL, c.Image, c.ImagePullPolicy, c.ImagePullSecrets, c.PodTemplate = "", "a", "Never", document.ListOf("b"), `{"spec":{}}`
+	c.AppURL, c.Image, c.ImagePullPolicy, c.ImagePullSecrets, c.PodTemplate = "", "a", "Never", document.ListOf("b"),
+		`{"spec":{}}`
 	var fields []string
 	for _, v := range c.Check(app.CheckOptions{NoContainers: true}) {
 		fields = append(fields, v.Field)
-		if v.Field != "appURL" && !strings.HasPrefix(v.Message, "works on Kubernetes only, and this server runs jobs elsewhere") {
+		if v.Field != "appURL" && !strings.HasPrefix(v.Message,
+			"works on Kubernetes only, and this server runs jobs elsewhere") {
 			t.Errorf("%+v", v)
 		}
 	}
-	if diff := cmp.Diff([]string{"appURL", "image", "imagePullPolicy", "imagePullSecrets", "podTemplate"}, fields); diff != "" {
+	if diff := cmp.Diff([]string{"appURL", "image", "imagePullPolicy", "imagePullSecrets", "podTemplate"},
+		fields); diff != "" {
 		t.Error(diff)
 	}
 	if bad := stored().Check(app.CheckOptions{NoContainers: true}); len(bad) > 0 {

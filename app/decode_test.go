@@ -51,7 +51,8 @@ func TestDecodeQuickStart(t *testing.T) {
 // [D10]: the documented partial update changes what it gives and nothing else.
 func TestDecodePartialUpdate(t *testing.T) {
 	t.Parallel()
-	got, _, err := app.Schema.Decode([]byte(`{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":5}`), stored())
+	got, _, err := app.Schema.Decode([]byte(`{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":5}`),
+		stored())
 	want := stored()
 	want.AppCacheEnable, want.EventTraceSamplingCount = false, 5
 	if err != nil || got != want {
@@ -145,7 +146,8 @@ func TestDecodeViolations(t *testing.T) {
 			t.Parallel()
 			_, _, err := app.Schema.Decode([]byte(test.body), stored())
 			bad := violations(t, err)
-			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value || !strings.HasPrefix(bad[0].Message, test.want) {
+			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value ||
+				!strings.HasPrefix(bad[0].Message, test.want) {
 				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
 			}
 		})

@@ -14,9 +14,11 @@ import (
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()
 	c := Default()
-	c.AppName, c.AppURL, c.BootstrapScript = "a", "https://h/a.tar?token=hunter2&v=1", "run --from https://me:hunter2@h/x"
+	c.AppName, c.AppURL, c.BootstrapScript = "a", "https://h/a.tar?token=hunter2&v=1",
+		"run --from https://me:hunter2@h/x"
 	shown := c.WithoutSecrets()
-	if shown.AppURL != "https://h/a.tar?token=******&v=1" || shown.BootstrapScript != "run --from https://me:******@h/x" {
+	if shown.AppURL != "https://h/a.tar?token=******&v=1" ||
+		shown.BootstrapScript != "run --from https://me:******@h/x" {
 		t.Errorf("%+v", shown)
 	}
 	elsewhere := document.Object(`{"spec":{"hostAliases":[{"ip":"10.0.0.1","hostnames":["h"]}]}}`)
@@ -58,12 +60,14 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 	}
 	c.Image = "registry:5000/x:1"
 	shown.Image = "registry:5000/x@sha256:ab"
-	if kept, bad := shown.KeepSecrets(c); len(bad) > 0 || kept.AppURL != c.AppURL || kept.BootstrapScript != c.BootstrapScript {
+	if kept, bad := shown.KeepSecrets(c); len(bad) > 0 || kept.AppURL != c.AppURL ||
+		kept.BootstrapScript != c.BootstrapScript {
 		t.Errorf("the image's next version: %+v %v", kept, bad)
 	}
 	c.Image, shown.Image = "", ""
 	asNew, bad := shown.KeepSecrets(Default())
-	if bad = bad.And(asNew.Check(CheckOptions{})); len(bad) != 2 || !strings.Contains(bad[1].Message, "give the secret itself") {
+	if bad = bad.And(asNew.Check(CheckOptions{})); len(bad) != 2 ||
+		!strings.Contains(bad[1].Message, "give the secret itself") {
 		t.Errorf("as another app's: %v", bad)
 	}
 	c.AppURL = "ftp://h/a?token=hunter2"

@@ -92,8 +92,9 @@ func New(o Options) (*Access, error) {
 		return nil, err
 	}
 	d := &Access{
-		shared: o.Shared, fileToken: sha256.Sum256([]byte(o.FileToken)), hasFile: o.FileToken != "", keepAdmin: o.KeepAdmin,
-		lifetime: lifetime, now: o.Now, random: o.Random, log: o.Logger, hasher: h, turn: make(chan struct{}, 1),
+		shared: o.Shared, fileToken: sha256.Sum256([]byte(o.FileToken)), hasFile: o.FileToken != "",
+		keepAdmin: o.KeepAdmin,
+		lifetime:  lifetime, now: o.Now, random: o.Random, log: o.Logger, hasher: h, turn: make(chan struct{}, 1),
 	}
 	d.limits.limiter = newLimiter()
 	return d, nil
@@ -111,7 +112,8 @@ func (d *Access) Run(ctx context.Context) {
 			return
 		case err != nil && now.Sub(said) >= complainEvery:
 			said = now
-			d.log.Warn("users and tokens not read: trying on; nobody is let in when that fails for longer", "closed after", freshFor, "error", err)
+			d.log.Warn("users and tokens not read: trying on; nobody is let in when that fails for longer",
+				"closed after", freshFor, "error", err)
 		case err == nil && !said.IsZero():
 			said = time.Time{}
 			d.log.Info("users and tokens read again")

@@ -159,7 +159,8 @@ func TestRunSeesWhatOthersChange(t *testing.T) {
 	defer stop()
 	addUser(t, command, "ann", viewer)
 	token, p := login(t, command, "ann")
-	if p.Name != "ann" || p.Kind != auth.User || p.Role != auth.Viewer || !p.Covers("billing-x") || p.Covers("other") || p.Session == "" {
+	if p.Name != "ann" || p.Kind != auth.User || p.Role != auth.Viewer || !p.Covers("billing-x") ||
+		p.Covers("other") || p.Session == "" {
 		t.Errorf("logged in as %+v", p)
 	}
 	await(t, "the server takes the login", func() error {

@@ -64,8 +64,9 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 var (
 	errBadToken     = refused(BadToken, "this token is not known here: it is not whole, belongs to another cluster, or was removed")
 	errTokenExpired = refused(TokenExpired, "this token has expired: log in again, or ask for another one")
-	errTokenRevoked = refused(TokenRevoked, "this login has ended, by a logout or because its user was changed: log in again")
-	errFromFuture   = refused(BadToken, "this token is from the future: the clocks of the servers are more than a minute apart; set them right")
+	errTokenRevoked = refused(TokenRevoked,
+		"this login has ended, by a logout or because its user was changed: log in again")
+	errFromFuture = refused(BadToken, "this token is from the future: the clocks of the servers are more than a minute apart; set them right")
 )
 
 func (s *snapshot) byAPIToken(token string, now time.Time) (Principal, error) {
@@ -136,7 +137,8 @@ func (c *claims) sign(k key) (string, error) {
 	payload := tokenBase64.EncodeToString(text)
 	token := loginTokenPrefix + payload + "." + tokenBase64.EncodeToString(mac(k, loginPurpose, []byte(payload)))
 	if len(token) > maxToken {
-		return "", fmt.Errorf("the login token has %d bytes, and %d are the most: grant fewer patterns of apps", len(token), maxToken)
+		return "", fmt.Errorf("the login token has %d bytes, and %d are the most: grant fewer patterns of apps",
+			len(token), maxToken)
 	}
 	return token, nil
 }

@@ -21,7 +21,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 		b.Fatal(err)
 	}
 	in, _ := login(b, d, "ann")
-	for name, token := range map[string]string{"API token": api, "login": in, "token file": "token-of-a-file", "unknown": "ejt_" + api[5:]} {
+	for name, token := range map[string]string{"API token": api, "login": in, "token file": "token-of-a-file",
+		"unknown": "ejt_" + api[5:]} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				_, _ = d.Authenticate(token)

@@ -51,7 +51,8 @@ func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) 
 	}
 }
 
-func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply func(*accessDocument) error) (made bool, err error) {
+func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply func(*accessDocument) error) (made bool,
+	err error) {
 	began := d.now()
 	e, err := d.shared.ReadShared(ctx, sharedName)
 	if errors.Is(err, registry.ErrNotFound) && d.copy.Load() == nil {

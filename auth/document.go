@@ -166,7 +166,8 @@ func (d *accessDocument) token(name string) *apiToken {
 func (d *accessDocument) revoke(r revocation, now time.Time) error {
 	d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return now.After(old.Until.Add(clockSlack)) })
 	if r.Session == "" { // what it ends has been ended in part, or is ended with the rest
-		d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return old.Kind == r.Kind && old.Name == r.Name })
+		d.Revoked = slices.DeleteFunc(d.Revoked,
+			func(old revocation) bool { return old.Kind == r.Kind && old.Name == r.Name })
 	}
 	d.Revoked = append(d.Revoked, r)
 	size, err := sizeOf(d.Revoked)
@@ -193,7 +194,8 @@ func (d *accessDocument) mergeRevocations(now time.Time) {
 		}
 	}
 	d.Revoked = slices.DeleteFunc(d.Revoked, func(r revocation) bool { return subject{r.Kind, r.Name} == most })
-	d.Revoked = append(d.Revoked, revocation{Kind: most.kind, Name: most.name, Before: now, Until: now.Add(MaxLoginLifetime)})
+	d.Revoked = append(d.Revoked, revocation{Kind: most.kind, Name: most.name, Before: now,
+		Until: now.Add(MaxLoginLifetime)})
 }
 
 // snapshot is a document as it was read, made quick to ask. It is not changed.
@@ -210,7 +212,8 @@ type snapshot struct {
 func newSnapshot(d accessDocument, stored registry.Entry) *snapshot {
 	s := &snapshot{
 		accessDocument: d, version: stored.Version, value: sha256.Sum256(stored.Value),
-		users: map[string]*user{}, tokens: map[string]*apiToken{}, revoked: map[string]bool{}, ended: map[string]time.Time{},
+		users: map[string]*user{}, tokens: map[string]*apiToken{}, revoked: map[string]bool{},
+		ended: map[string]time.Time{},
 	}
 	for i := range d.Users {
 		s.users[d.Users[i].Name] = &d.Users[i]

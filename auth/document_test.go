@@ -41,23 +41,28 @@ func TestDocumentFits(t *testing.T) {
 	}
 	d := emptyDocument(t)
 	err := full(func(n int, d *accessDocument) {
-		d.Users = append(d.Users, user{Name: fmt.Sprintf("user%d", n), Hash: formatHash(newHashes, make([]byte, 16), make([]byte, 32)), Grant: Grant{Role: Viewer}, Generation: strings.Repeat("a", 16), Created: start})
+		d.Users = append(d.Users, user{Name: fmt.Sprintf("user%d", n),
+			Hash: formatHash(newHashes, make([]byte, 16), make([]byte, 32)), Grant: Grant{Role: Viewer},
+			Generation: strings.Repeat("a", 16), Created: start})
 	}, &d)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "scheduler user rm") || len(d.Users) < 1500 {
 		t.Errorf("%d users: %v", len(d.Users), err)
 	}
 	err = full(func(n int, d *accessDocument) {
-		d.Audit = append(d.Audit, event.Audit{ID: fmt.Sprint(n), Time: start, Action: "user.add", TargetName: strings.Repeat("n", maxName), After: strings.Repeat("\"", 100)})
+		d.Audit = append(d.Audit, event.Audit{ID: fmt.Sprint(n), Time: start, Action: "user.add",
+			TargetName: strings.Repeat("n", maxName), After: strings.Repeat("\"", 100)})
 	}, &d)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "start a server") {
 		t.Errorf("%d audit rows: %v", len(d.Audit), err)
 	}
 	err = nil
 	for n := range 400 {
-		d.Revoked = append(d.Revoked, revocation{Session: fmt.Sprintf("%015x", n), Kind: OIDC, Name: fmt.Sprintf("%0200d", n), Until: start.Add(time.Hour)})
+		d.Revoked = append(d.Revoked, revocation{Session: fmt.Sprintf("%015x", n), Kind: OIDC,
+			Name: fmt.Sprintf("%0200d", n), Until: start.Add(time.Hour)})
 	}
 	for n := 0; err == nil; n++ {
-		err = d.revoke(revocation{Session: fmt.Sprintf("%016x", n), Kind: OIDC, Name: fmt.Sprintf("%0200d", n), Until: start.Add(time.Hour)}, start)
+		err = d.revoke(revocation{Session: fmt.Sprintf("%016x", n), Kind: OIDC, Name: fmt.Sprintf("%0200d", n),
+			Until: start.Add(time.Hour)}, start)
 	}
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "password") {
 		t.Errorf("%d logouts: %v", len(d.Revoked), err)
@@ -66,7 +71,8 @@ func TestDocumentFits(t *testing.T) {
 	if err != nil || len(text) > registry.MaxValue || len(text) < 850_000 {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
-	if again, err := parseDocument(text); err != nil || len(again.Users) != len(d.Users) || string(again.Keys.Login) != string(d.Keys.Login) {
+	if again, err := parseDocument(text); err != nil || len(again.Users) != len(d.Users) ||
+		string(again.Keys.Login) != string(d.Keys.Login) {
 		t.Errorf("read again: %v", err)
 	}
 }
@@ -77,13 +83,15 @@ func TestLogoutsOfOneDoNotHinderOthers(t *testing.T) {
 	d := emptyDocument(t)
 	end := func(name, session string) {
 		t.Helper()
-		if err := d.revoke(revocation{Session: session, Kind: User, Name: name, Until: start.Add(time.Hour)}, start); err != nil {
+		if err := d.revoke(revocation{Session: session, Kind: User, Name: name, Until: start.Add(time.Hour)},
+			start); err != nil {
 			t.Fatal(err)
 		}
 	}
 	end("ann", "a")
 	for n := range 1690 {
-		d.Revoked = append(d.Revoked, revocation{Session: fmt.Sprintf("%016x", n), Kind: User, Name: "mallory", Until: start.Add(time.Hour)})
+		d.Revoked = append(d.Revoked, revocation{Session: fmt.Sprintf("%016x", n), Kind: User, Name: "mallory",
+			Until: start.Add(time.Hour)})
 	}
 	for n := range 40 {
 		end("mallory", fmt.Sprintf("%015x", n))
@@ -93,7 +101,8 @@ func TestLogoutsOfOneDoNotHinderOthers(t *testing.T) {
 	if !s.revoked["a"] || !s.revoked["b"] || !s.ended[subjectKey(User, "mallory")].Equal(start) || len(s.ended) != 1 {
 		t.Errorf("%d revoked, ended %v", len(s.revoked), s.ended)
 	}
-	if err := d.revoke(revocation{Session: "c", Kind: User, Name: "cid", Until: start.Add(31 * 24 * time.Hour)}, start.Add(30*24*time.Hour)); err != nil || len(d.Revoked) != 1 {
+	if err := d.revoke(revocation{Session: "c", Kind: User, Name: "cid", Until: start.Add(31 * 24 * time.Hour)},
+		start.Add(30*24*time.Hour)); err != nil || len(d.Revoked) != 1 {
 		t.Errorf("what has expired is kept: %d, %v", len(d.Revoked), err)
 	}
 }
@@ -108,10 +117,13 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{
-		"nothing": "", "null": "null", "cut": string(good[:len(good)-1]), "without keys": `{"users":[]}`, "short keys": `{"keys":{"login":"AAAA","proof":"AAAA"}}`,
-		"twice": string(good) + string(good), "an unknown role": strings.Replace(string(good), `"admin"`, `"root"`, 1), "no role": strings.Replace(string(good), `"admin"`, `""`, 1),
+		"nothing": "", "null": "null", "cut": string(good[:len(good)-1]), "without keys": `{"users":[]}`,
+		"short keys": `{"keys":{"login":"AAAA","proof":"AAAA"}}`,
+		"twice":      string(good) + string(good), "an unknown role": strings.Replace(string(good), `"admin"`,
+			`"root"`, 1), "no role": strings.Replace(string(good), `"admin"`, `""`, 1),
 	} {
-		if _, err := parseDocument([]byte(text)); !errors.Is(err, errDamaged) || strings.Contains(err.Error(), "secret") {
+		if _, err := parseDocument([]byte(text)); !errors.Is(err, errDamaged) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -125,7 +137,8 @@ func TestSecretsShowNowhere(t *testing.T) {
 	d.Users = []user{{Name: "ann", Hash: "$argon2id$hash-in-letters"}}
 	for _, format := range []string{"%v", "%+v", "%#v"} {
 		for _, v := range []any{d, &d, d.Keys, d.Users, d.Users[0].Hash, newSnapshot(d, registry.Entry{})} {
-			if text := fmt.Sprintf(format, v); strings.Contains(text, "in-letters") || strings.Contains(text, "0x6c, 0x6f, 0x67") {
+			if text := fmt.Sprintf(format, v); strings.Contains(text, "in-letters") ||
+				strings.Contains(text, "0x6c, 0x6f, 0x67") {
 				t.Errorf("%s of %T: %s", format, v, text)
 			}
 		}
@@ -165,10 +178,14 @@ func TestHashes(t *testing.T) {
 	salt := hashBase64.EncodeToString(make([]byte, 16))
 	sum := hashBase64.EncodeToString(make([]byte, 32))
 	for _, bad := range []string{
-		"", "$", "password", "$argon2i$v=19$m=64,t=1,p=1$" + salt + "$" + sum, "$argon2id$v=16$m=64,t=1,p=1$" + salt + "$" + sum,
-		"$argon2id$v=19$m=4294967295,t=1,p=1$" + salt + "$" + sum, "$argon2id$v=19$m=64,t=4000000,p=1$" + salt + "$" + sum,
-		"$argon2id$v=19$m=64,t=0,p=1$" + salt + "$" + sum, "$argon2id$v=19$m=64,t=1,p=0$" + salt + "$" + sum, "$argon2id$v=19$m=4,t=1,p=1$" + salt + "$" + sum,
-		"$argon2id$v=19$m=64,t=1,p=1$$" + sum, "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$", "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$",
+		"", "$", "password", "$argon2i$v=19$m=64,t=1,p=1$" + salt + "$" + sum,
+		"$argon2id$v=16$m=64,t=1,p=1$" + salt + "$" + sum,
+		"$argon2id$v=19$m=4294967295,t=1,p=1$" + salt + "$" + sum, "$argon2id$v=19$m=64,t=4000000,p=1$" + salt + "$" +
+			sum,
+		"$argon2id$v=19$m=64,t=0,p=1$" + salt + "$" + sum, "$argon2id$v=19$m=64,t=1,p=0$" + salt + "$" + sum,
+		"$argon2id$v=19$m=4,t=1,p=1$" + salt + "$" + sum,
+		"$argon2id$v=19$m=64,t=1,p=1$$" + sum, "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$",
+		"$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$",
 	} {
 		if _, err := h.verify(t.Context(), h.known, passwordHash(bad), "password"); !errors.Is(err, errNoHash) {
 			t.Errorf("%s: %v", bad, err)

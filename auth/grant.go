@@ -34,7 +34,8 @@ func ParseRole(name string) (Role, error) {
 	if i := slices.Index(roleNames, name); i > int(NoRole) {
 		return Role(i), nil
 	}
-	return NoRole, fmt.Errorf("must be one of %s", strings.Join([]string{"admin", "operator", "viewer", "metrics"}, ", "))
+	return NoRole, fmt.Errorf("must be one of %s",
+		strings.Join([]string{"admin", "operator", "viewer", "metrics"}, ", "))
 }
 
 // MarshalText writes the role's name.
@@ -62,7 +63,8 @@ func CheckApps(patterns []string) string {
 		return fmt.Sprintf("has %d patterns; %d are the most", len(patterns), MaxPatterns)
 	}
 	for _, p := range patterns {
-		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > 200 || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }) {
+		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > 200 ||
+			strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }) {
 			return fmt.Sprintf("%q is no pattern of app names; one is for instance billing-*, or an app's name", p)
 		}
 	}
@@ -74,7 +76,8 @@ func (g Grant) Unrestricted() bool { return len(g.Apps) == 0 }
 
 // Covers reports whether the grant is for an app, whatever its role.
 func (g Grant) Covers(app string) bool {
-	return g.Unrestricted() || slices.ContainsFunc(g.Apps, func(p string) bool { ok, err := path.Match(p, app); return ok && err == nil })
+	return g.Unrestricted() || slices.ContainsFunc(g.Apps,
+		func(p string) bool { ok, err := path.Match(p, app); return ok && err == nil })
 }
 
 // Includes reports whether the grant's role includes another.

@@ -174,7 +174,8 @@ func TestLimiterIsBounded(t *testing.T) {
 			t.Fatalf("forgotten after %d others", n)
 		}
 	}
-	if len(l.counters.byKey) > mostCounters || len(l.trusted.byKey) > mostTrusted || l.counters.order.Len() != len(l.counters.byKey) {
+	if len(l.counters.byKey) > mostCounters || len(l.trusted.byKey) > mostTrusted ||
+		l.counters.order.Len() != len(l.counters.byKey) {
 		t.Errorf("%d counters, %d trusted", len(l.counters.byKey), len(l.trusted.byKey))
 	}
 	idle := newLimiter()

@@ -83,7 +83,8 @@ func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issue
 	if err != nil {
 		return "", Principal{}, err
 	}
-	named := p.Name != "" && len(p.Name) <= maxIssuedName && utf8.ValidString(p.Name) && !strings.ContainsFunc(p.Name, unicode.IsControl)
+	named := p.Name != "" && len(p.Name) <= maxIssuedName && utf8.ValidString(p.Name) &&
+		!strings.ContainsFunc(p.Name, unicode.IsControl)
 	if p.Kind != OIDC || !named || p.Role == NoRole || lifetime < 0 {
 		return "", Principal{}, fmt.Errorf("issue a login token: it is for somebody of an OpenID provider, with a role and a name of at most %d bytes without control characters", maxIssuedName)
 	}
@@ -107,7 +108,8 @@ func (d *Access) issue(s *snapshot, c claims, grant Grant, lifetime time.Duratio
 	if err != nil {
 		return "", Principal{}, err
 	}
-	return token, Principal{Name: c.Name, Kind: c.Kind, Grant: grant, Session: session, Expires: time.UnixMilli(c.Expires).UTC()}, nil
+	return token, Principal{Name: c.Name, Kind: c.Kind, Grant: grant, Session: session,
+		Expires: time.UnixMilli(c.Expires).UTC()}, nil
 }
 
 // Logout ends the login that a principal is known by. For one without a login it does nothing.

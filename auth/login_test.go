@@ -58,7 +58,9 @@ func TestPasswordsThatAreTaken(t *testing.T) {
 	} {
 		err := d.SetPassword(t.Context(), by, "ann", c.password)
 		var bad document.Violations
-		if c.taken != (err == nil) || !c.taken && (!errors.As(err, &bad) || bad[0].Field != "password" || bad[0].Value != "" || c.password != "" && strings.Contains(err.Error(), c.password)) {
+		if c.taken != (err == nil) || !c.taken &&
+			(!errors.As(err, &bad) || bad[0].Field != "password" || bad[0].Value != "" ||
+				c.password != "" && strings.Contains(err.Error(), c.password)) {
 			t.Errorf("%s: %.200v", what, err)
 		}
 		if c.taken {
@@ -94,14 +96,16 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, _, err := d.AddToken(ctx, by, "", auth.Grant{Role: auth.Metrics, Apps: []string{"a"}}, time.Now().Add(-time.Second)); fields(err) != "name apps expires" {
+	if _, _, err := d.AddToken(ctx, by, "", auth.Grant{Role: auth.Metrics, Apps: []string{"a"}},
+		time.Now().Add(-time.Second)); fields(err) != "name apps expires" {
 		t.Errorf("a token: %v", err)
 	}
 	if _, err := d.ChangeUser(ctx, by, "ann", auth.Grant{Role: 9}); fields(err) != "role" {
 		t.Errorf("a role: %v", err)
 	}
 	_, err = d.ChangeUser(ctx, by, "ann", admin)
-	for what, err := range map[string]error{"change": err, "password": d.SetPassword(ctx, by, "ann", password), "remove": d.RemoveUser(ctx, by, "ann"), "token": d.RemoveToken(ctx, by, "ann")} {
+	for what, err := range map[string]error{"change": err, "password": d.SetPassword(ctx, by, "ann", password),
+		"remove": d.RemoveUser(ctx, by, "ann"), "token": d.RemoveToken(ctx, by, "ann")} {
 		if !errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -113,8 +117,10 @@ func TestBadInput(t *testing.T) {
 	if _, err := d.AddUser(ctx, by, "a.b_c@d-e", password, viewer); !errors.Is(err, auth.ErrExists) {
 		t.Errorf("twice: %v", err)
 	}
-	for _, p := range []auth.Principal{{}, {Name: "x", Kind: auth.User, Grant: admin}, {Name: "x", Kind: auth.OIDC}, {Name: "x\n", Kind: auth.OIDC, Grant: admin},
-		{Name: "x", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer, Apps: strings.Split(strings.Repeat("abcdefghijklmnopqrstuvwxyzabcdefghijklmn-*,", 80)+"a", ",")}}} {
+	for _, p := range []auth.Principal{{}, {Name: "x", Kind: auth.User, Grant: admin}, {Name: "x", Kind: auth.OIDC},
+		{Name: "x\n", Kind: auth.OIDC, Grant: admin},
+		{Name: "x", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer,
+			Apps: strings.Split(strings.Repeat("abcdefghijklmnopqrstuvwxyzabcdefghijklmn-*,", 80)+"a", ",")}}} {
 		if token, _, err := d.Issue(p, 0); err == nil || token != "" {
 			t.Errorf("issued to %.80v", p)
 		}
@@ -131,7 +137,8 @@ func TestStormOfLogins(t *testing.T) {
 	var storm sync.WaitGroup
 	for n := range 10_000 {
 		storm.Go(func() {
-			_, _, err := d.Login(t.Context(), fmt.Sprintf("user%d", n%500), "wrong password", fmt.Sprintf("10.0.%d.%d", n>>8, n&255))
+			_, _, err := d.Login(t.Context(), fmt.Sprintf("user%d", n%500), "wrong password",
+				fmt.Sprintf("10.0.%d.%d", n>>8, n&255))
 			var tooMany *auth.TooMany
 			switch {
 			case errors.As(err, &tooMany) && tooMany.Seconds() >= 1 && tooMany.Seconds() <= 60:
@@ -181,7 +188,9 @@ func TestManyServersChangeAtOnce(t *testing.T) {
 		t.Errorf("%d tokens, %d rows, %v", len(tokens), len(d.PendingAudit()), err)
 	}
 	other := open(t, auth.Options{Shared: shared})
-	if code := d.Sign("forward", []byte("what")); !other.Verify("forward", []byte("what"), code) || other.Verify("other", []byte("what"), code) || other.Verify("forward", []byte("whet"), code) || other.Verify("forward", []byte("what"), nil) {
+	if code := d.Sign("forward", []byte("what")); !other.Verify("forward", []byte("what"), code) ||
+		other.Verify("other", []byte("what"), code) || other.Verify("forward", []byte("whet"), code) ||
+		other.Verify("forward", []byte("what"), nil) {
 		t.Error("servers of one registry do not know each other, or anything for each other")
 	}
 	if open(t, auth.Options{}).Verify("forward", []byte("what"), d.Sign("forward", []byte("what"))) {
@@ -215,7 +224,8 @@ func TestLostAnswers(t *testing.T) {
 			t.Parallel()
 			shared, tries := newRegistry(t), 0
 			open(t, auth.Options{Shared: shared})
-			d := open(t, auth.Options{Shared: unsure{shared, func() (bool, bool) { tries++; return done, tries%2 == 1 }}})
+			d := open(t, auth.Options{Shared: unsure{shared,
+				func() (bool, bool) { tries++; return done, tries%2 == 1 }}})
 			addUser(t, d, "ann", admin)
 			if err := d.RemoveUser(t.Context(), by, "ann"); err != nil {
 				t.Error(err)
@@ -241,7 +251,8 @@ func TestDocumentThatIsGone(t *testing.T) {
 		t.Errorf("change: %v", err)
 	}
 	c.add(time.Minute)
-	if err := d.Unavailable(); d.State() != auth.Unknown || !errors.Is(err, auth.ErrUnavailable) || !strings.Contains(err.Error(), "somebody has removed") {
+	if err := d.Unavailable(); d.State() != auth.Unknown || !errors.Is(err, auth.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "somebody has removed") {
 		t.Errorf("%v, %v", d.State(), err)
 	}
 	gone.is.Store(false)
@@ -275,7 +286,8 @@ func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 		t.Errorf("%v, %v", d.State(), err)
 	}
 	c.add(time.Minute)
-	if err := d.Unavailable(); d.State() != auth.Unknown || err == nil || !strings.Contains(err.Error(), "start the servers again") {
+	if err := d.Unavailable(); d.State() != auth.Unknown || err == nil ||
+		!strings.Contains(err.Error(), "start the servers again") {
 		t.Errorf("a minute later: %v, %v", d.State(), err)
 	}
 	behind.is.Store(false)

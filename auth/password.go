@@ -58,7 +58,8 @@ type hasher struct {
 type queue chan struct{}
 
 func newHasher(random io.Reader) (*hasher, error) {
-	h := &hasher{random: random, running: make(chan struct{}, atOnce), strangers: make(queue, mostWaiting), known: make(queue, mostWaiting)}
+	h := &hasher{random: random, running: make(chan struct{}, atOnce), strangers: make(queue, mostWaiting),
+		known: make(queue, mostWaiting)}
 	salt, hash := make([]byte, saltBytes), make([]byte, hashedBytes)
 	for _, b := range [][]byte{salt, hash} {
 		if _, err := io.ReadFull(random, b); err != nil {
@@ -97,7 +98,8 @@ func (h *hasher) make(ctx context.Context, password string) (passwordHash, error
 		return "", fmt.Errorf("read random bytes: %w", err)
 	}
 	p := newHashes
-	return formatHash(p, salt, argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads, uint32(hashedBytes))), nil
+	return formatHash(p, salt, argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads,
+		uint32(hashedBytes))), nil
 }
 
 // verify reports whether a password has a hash, in a time that depends on the hash's parameters only.
@@ -116,7 +118,8 @@ func (h *hasher) verify(ctx context.Context, in queue, stored passwordHash, pass
 }
 
 func formatHash(p argonParams, salt, hash []byte) passwordHash {
-	return passwordHash(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes, p.threads,
+	return passwordHash(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes,
+		p.threads,
 		hashBase64.EncodeToString(salt), hashBase64.EncodeToString(hash)))
 }
 

@@ -86,7 +86,8 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 }
 
 // ChangeUser gives a user another role, or other apps, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull.
-func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account, err error) {
+func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
+	err error) {
 	if err := checkGrant(grant).OrNil(); err != nil {
 		return Account{}, err
 	}
@@ -151,7 +152,8 @@ func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) 
 			u.Generation = generation
 		}
 		now := d.now()
-		return nil, nil, d.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now, Until: now.Add(MaxLoginLifetime)}, fresh)
+		return nil, nil, d.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now,
+			Until: now.Add(MaxLoginLifetime)}, fresh)
 	})
 }
 
@@ -203,10 +205,12 @@ func (t *apiToken) shown() APIToken {
 
 // AddToken makes an API token, which expires at a moment, or never if that is zero. The token itself is returned here and never again.
 // Errors: document.Violations, ErrExists, ErrFull.
-func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant, expires time.Time) (token string, made APIToken, err error) {
+func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
+	expires time.Time) (token string, made APIToken, err error) {
 	bad := slices.Concat(checkName(name), checkGrant(grant))
 	if !expires.IsZero() && !expires.After(d.now()) {
-		bad = append(bad, document.Violate("expires", expires.Format(time.RFC3339), "must be in the future, or left out for a token that does not expire"))
+		bad = append(bad, document.Violate("expires", expires.Format(time.RFC3339),
+			"must be in the future, or left out for a token that does not expire"))
 	}
 	if err := bad.OrNil(); err != nil {
 		return "", APIToken{}, err
@@ -215,7 +219,8 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 	if err != nil {
 		return "", APIToken{}, err
 	}
-	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: d.stamp(), Expires: expires.UTC(), By: actor.Name}
+	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: d.stamp(), Expires: expires.UTC(),
+		By: actor.Name}
 	err = d.audited(ctx, actor, "token.add", name, func(doc *accessDocument) (before, after any, err error) {
 		if doc.token(name) != nil {
 			return nil, nil, fmt.Errorf("%w: there is an API token %s", ErrExists, name)
@@ -250,7 +255,8 @@ func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string
 
 // audited makes a change with its audit row. Apply returns what was before and what is after; its errUnchanged stands for a change
 // that is none.
-func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string, apply func(*accessDocument) (before, after any, err error)) error {
+func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string,
+	apply func(*accessDocument) (before, after any, err error)) error {
 	id, err := d.randomHex(16)
 	if err != nil {
 		return err
@@ -261,7 +267,8 @@ func (d *Access) audited(ctx context.Context, actor event.Actor, action, name st
 		had := doc.hasAdmin()
 		before, after, err := apply(doc)
 		if err == nil && d.keepAdmin && had && !doc.hasAdmin() && len(doc.Users)+len(doc.Tokens) > 0 {
-			err = fmt.Errorf("%w: give another user that role first (scheduler user add NAME --role admin)", ErrLastAdmin)
+			err = fmt.Errorf("%w: give another user that role first (scheduler user add NAME --role admin)",
+				ErrLastAdmin)
 		}
 		if err == nil {
 			row.Before, err = auditText(before)
@@ -315,7 +322,9 @@ func checkName(name string) document.Violations {
 	if isName(name) {
 		return nil
 	}
-	return document.Violations{document.Violate("name", name, "must be 1 to %d letters, digits, dots, underscores, @ and hyphens, and begin with a letter or digit", maxName)}
+	return document.Violations{document.Violate("name", name,
+		"must be 1 to %d letters, digits, dots, underscores, @ and hyphens, and begin with a letter or digit",
+		maxName)}
 }
 
 // checkPassword never says what the password is.
@@ -341,7 +350,8 @@ func checkGrant(g Grant) (bad document.Violations) {
 	if why := CheckApps(g.Apps); why != "" {
 		bad = append(bad, document.Violate("apps", strings.Join(g.Apps, ","), "%s", why))
 	} else if g.Role == Metrics && !g.Unrestricted() {
-		bad = append(bad, document.Violate("apps", strings.Join(g.Apps, ","), "the role metrics is for all apps: leave apps out"))
+		bad = append(bad, document.Violate("apps", strings.Join(g.Apps, ","),
+			"the role metrics is for all apps: leave apps out"))
 	}
 	return bad
 }

@@ -35,7 +35,8 @@ func TestTokens(t *testing.T) {
 		}
 		return secret
 	}
-	forever, short, gone := token(d, "forever", time.Time{}), token(d, "short", c.Now().Add(time.Minute)), token(d, "gone", time.Time{})
+	forever, short, gone := token(d, "forever", time.Time{}), token(d, "short", c.Now().Add(time.Minute)),
+		token(d, "gone", time.Time{})
 	foreign := token(other, "forever", time.Time{})
 	good, p := login(t, d, "ann")
 	out, outPrincipal := login(t, d, "ann")
@@ -55,7 +56,8 @@ func TestTokens(t *testing.T) {
 		return err
 	}
 	_, err = d.ChangeUser(ctx, by, "ben", admin)
-	for _, err := range []error{err, d.SetPassword(ctx, by, "cid", password), addAgain(), d.RemoveToken(ctx, by, "gone"), d.Logout(ctx, outPrincipal)} {
+	for _, err := range []error{err, d.SetPassword(ctx, by, "cid", password), addAgain(),
+		d.RemoveToken(ctx, by, "gone"), d.Logout(ctx, outPrincipal)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,10 +116,12 @@ func TestTokens(t *testing.T) {
 	check(t, map[string][2]string{"from a clock that is 61 s ahead": {good, auth.BadToken}})
 	c.add(3 * time.Minute)
 	refresh(t, d)
-	check(t, map[string][2]string{"expired API token": {short, auth.TokenExpired}, "its secret changed": {flipped(short, len(short)-1), auth.BadToken}, "login": {good, ""}})
+	check(t, map[string][2]string{"expired API token": {short, auth.TokenExpired},
+		"its secret changed": {flipped(short, len(short)-1), auth.BadToken}, "login": {good, ""}})
 	c.add(time.Hour)
 	refresh(t, d)
-	check(t, map[string][2]string{"expired login": {good, auth.TokenExpired}, "API token": {forever, ""}, "expired and logged out": {out, auth.TokenExpired}})
+	check(t, map[string][2]string{"expired login": {good, auth.TokenExpired}, "API token": {forever, ""},
+		"expired and logged out": {out, auth.TokenExpired}})
 }
 
 func FuzzAuthenticate(f *testing.F) {

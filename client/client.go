@@ -83,11 +83,12 @@ func New(o Options) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence, presence: presence{waiting: o.Waiting}, http: &http.Client{
-		Transport: transport,
-		// The token would go wherever a redirect leads.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence,
+		presence: presence{waiting: o.Waiting}, http: &http.Client{
+			Transport: transport,
+			// The token would go wherever a redirect leads.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}}, nil
 }
 
 // ParseServer reads a server's URL as Options.Server has it.
@@ -175,7 +176,8 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 		}
 		a = Answer[T]{Raw: bytes.TrimSpace(text), Warning: warningOf(header), Next: nextOf(header)}
 		if err := json.Unmarshal(text, &a.Value); err != nil {
-			return fmt.Errorf("%s does not answer as a scheduler does (%w): is it one, and of a version that fits?", c.at(r), err)
+			return fmt.Errorf("%s does not answer as a scheduler does (%w): is it one, and of a version that fits?",
+				c.at(r), err)
 		}
 		return nil
 	})
@@ -220,7 +222,8 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	for name, value := range map[string]string{"accessToken": c.token, "User-Agent": c.agent, "Idempotency-Key": r.key} {
+	for name, value := range map[string]string{"accessToken": c.token, "User-Agent": c.agent,
+		"Idempotency-Key": r.key} {
 		if value != "" {
 			req.Header.Set(name, value)
 		}

@@ -49,7 +49,8 @@ func connect(t *testing.T, o client.Options) *client.Client {
 
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"error":{"code":%q,"message":%q,"fields":[{"field":"cron","value":"x","message":"no cron"}]}}`, code, message)
+	fmt.Fprintf(w, `{"error":{"code":%q,"message":%q,"fields":[{"field":"cron","value":"x","message":"no cron"}]}}`,
+		code, message)
 }
 
 func TestARefusalHasItsCodeAndFields(t *testing.T) {
@@ -62,7 +63,8 @@ func TestARefusalHasItsCodeAndFields(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("%v: want a refusal", err)
 	}
-	want := &client.Error{Status: 422, Code: "invalid", Message: "no", Fields: []client.Field{{Field: "cron", Value: "x", Message: "no cron"}}}
+	want := &client.Error{Status: 422, Code: "invalid", Message: "no",
+		Fields: []client.Field{{Field: "cron", Value: "x", Message: "no cron"}}}
 	if diff := cmp.Diff(want, refused); diff != "" {
 		t.Error(diff)
 	}
@@ -106,7 +108,8 @@ func TestAServerThatIsNotThere(t *testing.T) {
 			t.Parallel()
 			_, err := connect(t, client.Options{Server: test.server}).Apps(t.Context())
 			var away *client.UnreachableError
-			if !errors.As(err, &away) || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.server) {
+			if !errors.As(err, &away) || !strings.Contains(err.Error(), test.want) ||
+				!strings.Contains(err.Error(), test.server) {
 				t.Errorf("%v: want the server's name and %q in it", err, test.want)
 			}
 		})
@@ -115,7 +118,10 @@ func TestAServerThatIsNotThere(t *testing.T) {
 
 func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `[]`) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, `[]`)
+	}))
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
@@ -233,7 +239,8 @@ func TestWatchGivesEachChangeOnce(t *testing.T) {
 			}
 			return
 		}
-		fmt.Fprintf(w, `{"executionId":"x","state":%q}`, []string{"WAITING", "WAITING", "RUNNING", "FINISHED"}[state.Load()])
+		fmt.Fprintf(w, `{"executionId":"x","state":%q}`,
+			[]string{"WAITING", "WAITING", "RUNNING", "FINISHED"}[state.Load()])
 		looked <- struct{}{}
 	})
 	var got []string
@@ -269,7 +276,8 @@ func TestOutputGoesOnWhereAConnectionBroke(t *testing.T) {
 		_, _ = io.WriteString(w, text[from:])
 	})
 	var got strings.Builder
-	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil || got.String() != text {
+	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil ||
+		got.String() != text {
 		t.Errorf("%q, %v: want %q; asked for %q", got.String(), err, text, asked)
 	}
 	got.Reset()

@@ -53,7 +53,8 @@ func (c *Client) SetAppEnabled(ctx context.Context, name string, enabled bool) (
 
 // DeleteApp deletes an app, with its jobs if asked for; without, an app that has jobs is refused.
 func (c *Client) DeleteApp(ctx context.Context, name string, jobs bool) (Answer[App], error) {
-	return call[App](ctx, c, request{method: http.MethodDelete, path: []string{"api", "app", name}, query: flag("jobs", jobs)})
+	return call[App](ctx, c, request{method: http.MethodDelete, path: []string{"api", "app", name},
+		query: flag("jobs", jobs)})
 }
 
 // Jobs lists the documents of all jobs.
@@ -77,7 +78,8 @@ func (c *Client) UpdateJob(ctx context.Context, document json.RawMessage) (Answe
 }
 
 // CheckJob says all that RegisterJob, or with update UpdateJob, would say of a document, and changes nothing.
-func (c *Client) CheckJob(ctx context.Context, document json.RawMessage, update bool) (Answer[json.RawMessage], error) {
+func (c *Client) CheckJob(ctx context.Context, document json.RawMessage, update bool) (Answer[json.RawMessage],
+	error) {
 	return call[json.RawMessage](ctx, c, post("api", "job", "check").sending(document).with(flag("update", update)))
 }
 

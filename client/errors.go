@@ -79,10 +79,12 @@ func (c *Client) readError(resp *http.Response) error {
 		return e
 	}
 	if to := c.redirected(resp); to != "" {
-		e.Message = fmt.Sprintf("%s redirects to %s: give that URL as the server's, if it is the one that you mean", c.Server(), to)
+		e.Message = fmt.Sprintf("%s redirects to %s: give that URL as the server's, if it is the one that you mean",
+			c.Server(), to)
 		return e
 	}
-	e.Message = strings.TrimSuffix(fmt.Sprintf("the answer is %s, and not a scheduler's: %.200s", resp.Status, first), ": ")
+	e.Message = strings.TrimSuffix(fmt.Sprintf("the answer is %s, and not a scheduler's: %.200s", resp.Status, first),
+		": ")
 	return e
 }
 
@@ -92,7 +94,8 @@ func (c *Client) redirected(resp *http.Response) string {
 	if resp.StatusCode/100 != 3 || err != nil || to.Host == "" {
 		return ""
 	}
-	to.Path = strings.TrimRight(strings.TrimSuffix(to.Path, strings.TrimPrefix(resp.Request.URL.Path, c.base.Path)), "/")
+	to.Path = strings.TrimRight(strings.TrimSuffix(to.Path, strings.TrimPrefix(resp.Request.URL.Path, c.base.Path)),
+		"/")
 	to.RawPath, to.RawQuery, to.Fragment, to.User = "", "", "", nil
 	return to.String()
 }
@@ -143,7 +146,8 @@ func (c *Client) unreachable(err error) error {
 
 // isBroken reports a connection that ended before the answer did.
 func isBroken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 func isDial(err error) bool {

@@ -59,7 +59,8 @@ func (c *Client) openLog(ctx context.Context, r request) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{ReadCloser: resp.Body, Offset: number(resp.Header, "Elasticjob-Log-Offset"), Size: number(resp.Header, "Elasticjob-Log-Size")}, nil
+	return &Log{ReadCloser: resp.Body, Offset: number(resp.Header, "Elasticjob-Log-Offset"),
+		Size: number(resp.Header, "Elasticjob-Log-Size")}, nil
 }
 
 // begin makes a request whose answer may last for ever, and has to begin in time.

@@ -66,7 +66,8 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 func (r request) harmless() bool { return r.method == http.MethodGet || r.key != "" }
 
 // lasting are the codes of refusals that have the status of a passing one, and stay until somebody does something.
-var lasting = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs", "leader_not_trusted", "token_differs", "oidc_unavailable",
+var lasting = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs", "leader_not_trusted",
+	"token_differs", "oidc_unavailable",
 	"no_output_yet", "too_many_streams"}
 
 // isPassing reports errors that a server which changes its leader, restarts, or is asked too often, or a proxy before

@@ -191,7 +191,8 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	})
 	c.SetPatience(0, 0)
 	var got strings.Builder
-	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil || got.String() != "hello\n" {
+	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil ||
+		got.String() != "hello\n" {
 		t.Errorf("%q, %v: want what came after the connection broke", got.String(), err)
 	}
 }
@@ -199,7 +200,8 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 // TestOnlyAServerThatHasAnsweredIsWaitedFor: another one may have the wrong address. That it is waited for is said once.
 func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	never := connect(t, client.Options{Server: "http://127.0.0.1:1", Waiting: func(error) { t.Error("it is waited for") }})
+	never := connect(t, client.Options{Server: "http://127.0.0.1:1",
+		Waiting: func(error) { t.Error("it is waited for") }})
 	for _, err := range never.Watch(t.Context(), "x") {
 		if err == nil {
 			t.Error("an answer of nobody")

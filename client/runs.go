@@ -38,7 +38,8 @@ type Runs struct {
 // Executions lists runs, the newest fire first.
 func (c *Client) Executions(ctx context.Context, ask Runs) (Answer[[]Summary], error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"state": strings.Join(ask.States, ","), "since": ask.Since, "before": ask.Before} {
+	for name, value := range map[string]string{"state": strings.Join(ask.States, ","), "since": ask.Since,
+		"before": ask.Before} {
 		if value != "" {
 			query.Set(name, value)
 		}

@@ -22,8 +22,10 @@ func TestCodesOfReasons(t *testing.T) {
 	answers := map[string]string{
 		"/api/app/a":      `{` + notes + `}`,
 		"/api/job/jobs/j": `{` + notes + `}`,
-		"/api/job/j/explain": `{` + notes + `,"waiting":[` + fires + `],"running":[` + fires + `],"ended":[` + fires + `],` +
-			`"lastRun":` + run + `,"lastSuccess":` + run + `,"droppedFires":` + fires + `,"missedFires":` + fires + `}`,
+		"/api/job/j/explain": `{` + notes + `,"waiting":[` + fires + `],"running":[` + fires + `],"ended":[` + fires +
+			`],` +
+			`"lastRun":` + run + `,"lastSuccess":` + run + `,"droppedFires":` + fires + `,"missedFires":` + fires +
+			`}`,
 		"/api/execution/e": `{` + why + `,"shards":[{` + why + `,` + said("failureCause", "failure") + `}]}`,
 		"/api/jobs":        `{"rows":[{` + said("waitingFor", "waitingFor") + `,"lastRun":` + run + `}]}`,
 		"/api/overview":    `{"problems":[{` + said("message", "message") + `}]}`,

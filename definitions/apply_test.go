@@ -25,9 +25,10 @@ func apply(t *testing.T, server *fakeServer, text string, o options) (shown stri
 	if err := plan.Show(&out); err != nil {
 		t.Fatal(err)
 	}
-	failed, err := plan.Apply(context.Background(), server, definitions.ApplyOptions{Kill: o.kill, Report: func(r definitions.Result) {
-		reports = append(reports, r.String())
-	}})
+	failed, err := plan.Apply(context.Background(), server,
+		definitions.ApplyOptions{Kill: o.kill, Report: func(r definitions.Result) {
+			reports = append(reports, r.String())
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,9 @@ func TestApplyCreatesThenChangesOnlyWhatDiffers(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	shown, reports := apply(t, server, billing, options{})
-	for _, want := range []string{"+ app billing  (billing.yaml:1)", "+ job nightly  (billing.yaml:7)", `    cron: "0 0 3 * * ?"`, `    env.DB_PASSWORD: {"fromFile":"/etc/elasticjob/secrets/db"}`, "2 to create, 0 to change, 0 to remove, 0 unchanged."} {
+	for _, want := range []string{"+ app billing  (billing.yaml:1)", "+ job nightly  (billing.yaml:7)",
+		`    cron: "0 0 3 * * ?"`, `    env.DB_PASSWORD: {"fromFile":"/etc/elasticjob/secrets/db"}`,
+		"2 to create, 0 to change, 0 to remove, 0 unchanged."} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in\n%s", want, shown)
 		}
@@ -78,11 +81,13 @@ func TestApplyCreatesThenChangesOnlyWhatDiffers(t *testing.T) {
 	}
 	server.changes()
 
-	if shown, reports = apply(t, server, billing, options{}); shown != "Nothing differs: 2 unchanged.\n" || len(reports)+len(server.changes()) > 0 {
+	if shown, reports = apply(t, server, billing, options{}); shown != "Nothing differs: 2 unchanged.\n" ||
+		len(reports)+len(server.changes()) > 0 {
 		t.Errorf("the second time: %s %q", shown, reports)
 	}
 
-	changed := strings.NewReplacer("0 0 3", "0 30 3", "LEVEL: debug", "LEVEL: info", "memoryMB: 256", "memoryMB: 256\nmisfire: true").Replace(billing)
+	changed := strings.NewReplacer("0 0 3", "0 30 3", "LEVEL: debug", "LEVEL: info", "memoryMB: 256",
+		"memoryMB: 256\nmisfire: true").Replace(billing)
 	shown, reports = apply(t, server, changed, options{})
 	want := `~ job nightly  (billing.yaml:7)
     cron: "0 0 3 * * ?" -> "0 30 3 * * ?"
@@ -127,14 +132,16 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	// The server can't be asked whether they are the same.
 	other := strings.Replace(clear, "first-token", "second-token", 1)
 	shown, _ = apply(t, server, other, options{})
-	if want := "  job nightly: env.API_TOKEN, env.USER: the server hides"; !strings.HasPrefix(shown, want) || len(server.changes()) > 0 {
+	if want := "  job nightly: env.API_TOKEN, env.USER: the server hides"; !strings.HasPrefix(shown, want) ||
+		len(server.changes()) > 0 {
 		t.Errorf("shown\n%s", shown)
 	}
 
 	// Another entry of the same map changes: the secrets stay what they are.
 	apply(t, server, strings.Replace(other, "LEVEL: debug", "LEVEL: info", 1), options{})
 	env := server.jobs["nightly"].Env
-	if env["API_TOKEN"].Value != "first-token" || env["USER"].Value != "me" || !env["USER"].Secret || env["LEVEL"].Value != "info" {
+	if env["API_TOKEN"].Value != "first-token" || env["USER"].Value != "me" || !env["USER"].Secret ||
+		env["LEVEL"].Value != "info" {
 		t.Errorf("env is %+v", env)
 	}
 	if made := strings.Join(server.changes(), "\n"); strings.Contains(made, "-token") {
@@ -157,13 +164,16 @@ func TestSecretsThatAreSentElsewhere(t *testing.T) {
 	elsewhere := strings.Replace(hook, "a.example", "b.example", 1)
 	hidden := strings.Replace(elsewhere, "first-secret", "'******'", 1)
 	_, err := definitions.NewPlan(read(t, hidden), fetch(t, server), definitions.PlanOptions{})
-	if err == nil || !strings.Contains(err.Error(), "job nightly: props.webhook.secret: holds ******, which keeps the stored secret only while") {
+	if err == nil || !strings.Contains(err.Error(),
+		"job nightly: props.webhook.secret: holds ******, which keeps the stored secret only while") {
 		t.Errorf("a secret that nobody gave: %v", err)
 	}
-	if shown, _ := apply(t, server, elsewhere, options{}); strings.Contains(shown, "hides") || !strings.Contains(shown, "webhook.secret") || strings.Contains(shown, "first-secret") {
+	if shown, _ := apply(t, server, elsewhere, options{}); strings.Contains(shown, "hides") ||
+		!strings.Contains(shown, "webhook.secret") || strings.Contains(shown, "first-secret") {
 		t.Errorf("shown\n%s", shown)
 	}
-	if got := server.jobs["nightly"].Props; got["webhook.url"].Value != "https://b.example/hook" || got["webhook.secret"].Value != "first-secret" {
+	if got := server.jobs["nightly"].Props; got["webhook.url"].Value != "https://b.example/hook" ||
+		got["webhook.secret"].Value != "first-secret" {
 		t.Errorf("props are %+v", got)
 	}
 }
@@ -172,18 +182,21 @@ func TestWhatWasExportedDiffersInNothing(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	apply(t, server, clear+"---\nkind: App\nappName: off\nappURL: https://example.com/x?token=abcdef\nbootstrapScript: run\ndisabled: true\n"+
-		"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly", "stopped", 1)+"disabled: true\n", options{})
+		"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly", "stopped",
+		1)+"disabled: true\n", options{})
 	exported, err := definitions.Encode(fetch(t, server).All)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"API_TOKEN: '******'", "disabled: true", "token=******"} {
-		if !strings.Contains(string(exported), want) && !strings.Contains(string(exported), strings.ReplaceAll(want, "'", `"`)) {
+		if !strings.Contains(string(exported), want) && !strings.Contains(string(exported),
+			strings.ReplaceAll(want, "'", `"`)) {
 			t.Errorf("%q is not in\n%s", want, exported)
 		}
 	}
 	server.changes()
-	shown, _ := apply(t, server, string(exported), options{PlanOptions: definitions.PlanOptions{Prune: true, SendSecrets: true}})
+	shown, _ := apply(t, server, string(exported),
+		options{PlanOptions: definitions.PlanOptions{Prune: true, SendSecrets: true}})
 	if shown != "Nothing differs: 4 unchanged.\n" || len(server.changes()) > 0 {
 		t.Errorf("%s\nof\n%s", shown, exported)
 	}
@@ -191,7 +204,8 @@ func TestWhatWasExportedDiffersInNothing(t *testing.T) {
 	// Elsewhere there is nothing that ****** stands for.
 	set := read(t, string(exported))
 	_, err = definitions.NewPlan(set, fetch(t, newServer()), definitions.PlanOptions{})
-	for _, field := range []string{"job nightly: env.API_TOKEN: holds ******", "job nightly: env.USER: holds ******", "app off: appURL: holds ******"} {
+	for _, field := range []string{"job nightly: env.API_TOKEN: holds ******", "job nightly: env.USER: holds ******",
+		"app off: appURL: holds ******"} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%q is not in %v", field, err)
 		}
@@ -211,7 +225,8 @@ func TestPruneRemovesJobsOfDefinedAppsOnly(t *testing.T) {
 	}
 	server.running["nightly"] = 2
 	_, reports := apply(t, server, onlyApps, prune)
-	if len(reports) != 1 || !strings.HasPrefix(reports[0], "failed to remove job nightly: 2 of its shards run or wait") || len(server.jobs) != 2 {
+	if len(reports) != 1 || !strings.HasPrefix(reports[0],
+		"failed to remove job nightly: 2 of its shards run or wait") || len(server.jobs) != 2 {
 		t.Errorf("while it runs: %q", reports)
 	}
 	prune.kill = true
@@ -219,7 +234,8 @@ func TestPruneRemovesJobsOfDefinedAppsOnly(t *testing.T) {
 	if !slices.Equal(reports, []string{"removed job nightly"}) || len(server.jobs) != 1 || len(server.apps) != 2 {
 		t.Errorf("reports %q, left %v", reports, server.jobs)
 	}
-	_, reports = apply(t, server, onlyApps, options{PlanOptions: definitions.PlanOptions{PruneApps: []string{"other"}}})
+	_, reports = apply(t, server, onlyApps,
+		options{PlanOptions: definitions.PlanOptions{PruneApps: []string{"other"}}})
 	if !slices.Equal(reports, []string{"removed job weekly", "removed app other"}) {
 		t.Errorf("reports %q", reports)
 	}
@@ -238,15 +254,18 @@ func TestDisabledIsLeftAsItIsUnlessTheFileSays(t *testing.T) {
 		t.Errorf("a file that doesn't say: %s", shown)
 	}
 	shown, _ := apply(t, server, billing+"disabled: false\n", options{})
-	if made := server.changes(); !slices.Equal(made, []string{"POST /job/nightly/enable"}) || !strings.Contains(shown, "disabled: true -> false") {
+	if made := server.changes(); !slices.Equal(made, []string{"POST /job/nightly/enable"}) ||
+		!strings.Contains(shown, "disabled: true -> false") {
 		t.Errorf("enabling made %q\n%s", made, shown)
 	}
 	server.running["nightly"] = 1
 	off := strings.Replace(billing, "appName: billing\n", "appName: billing\ndisabled: true\n", 1)
-	if _, reports := apply(t, server, off, options{}); len(reports) != 1 || !strings.Contains(reports[0], "run or wait") {
+	if _, reports := apply(t, server, off, options{}); len(reports) != 1 ||
+		!strings.Contains(reports[0], "run or wait") {
 		t.Errorf("an app whose job runs: %q", reports)
 	}
-	if _, reports := apply(t, server, off, options{kill: true}); !slices.Equal(reports, []string{"changed app billing: disabled"}) {
+	if _, reports := apply(t, server, off, options{kill: true}); !slices.Equal(reports,
+		[]string{"changed app billing: disabled"}) {
 		t.Errorf("an app whose job may be killed: %q", reports)
 	}
 }
@@ -263,10 +282,12 @@ func TestNoRunIsLostWithoutKill(t *testing.T) {
 		sent          []string
 	}{
 		"disabled while a run waits": {billing, billing + "disabled: true\n", func(s *fakeServer) { s.waiting["nightly"] = 2 }, "2 of its shards wait to run", nil},
-		"a daemon disabled while it waits": {daemon, daemon + "disabled: true\n", func(s *fakeServer) { s.waiting["nightly"] = 2 }, "",
+		"a daemon disabled while it waits": {daemon, daemon + "disabled: true\n",
+			func(s *fakeServer) { s.waiting["nightly"] = 2 }, "",
 			[]string{"POST /job/nightly/shutdown"}},
 		"removed": {billing, onlyApp, func(*fakeServer) {}, "", []string{"POST /job/nightly/shutdown", "DELETE /job/nightly/deregister"}},
-		"removed while a run begins": {billing, onlyApp, func(s *fakeServer) { s.began["nightly"] = true }, "a run of it has just begun",
+		"removed while a run begins": {billing, onlyApp, func(s *fakeServer) { s.began["nightly"] = true },
+			"a run of it has just begun",
 			[]string{"POST /job/nightly/shutdown"}},
 		"a daemon removed": {daemon, onlyApp, func(s *fakeServer) { s.running["nightly"] = 1 }, "would be killed: give --kill if that is meant", nil},
 	} {
@@ -277,7 +298,8 @@ func TestNoRunIsLostWithoutKill(t *testing.T) {
 			server.changes()
 			test.happens(server)
 			_, reports := apply(t, server, test.after, options{PlanOptions: prune})
-			if failed := strings.HasPrefix(reports[0], "failed"); len(reports) != 1 || failed != (test.fails != "") || !strings.Contains(reports[0], test.fails) {
+			if failed := strings.HasPrefix(reports[0], "failed"); len(reports) != 1 || failed != (test.fails != "") ||
+				!strings.Contains(reports[0], test.fails) {
 				t.Errorf("reports %q", reports)
 			}
 			if sent := server.changes(); !slices.Equal(sent, test.sent) {
@@ -297,7 +319,8 @@ func TestNothingFiresWithSettingsThatAreNotMeant(t *testing.T) {
 
 	server.refuse["PUT /job/update"] = "no room"
 	_, reports := apply(t, server, on, options{})
-	if want := []string{"failed to change job nightly: no room", "failed to change app billing: not enabled, since a job of it failed, which would fire as it is"}; !slices.Equal(reports, want) {
+	if want := []string{"failed to change job nightly: no room",
+		"failed to change app billing: not enabled, since a job of it failed, which would fire as it is"}; !slices.Equal(reports, want) {
 		t.Errorf("reports %q", reports)
 	}
 	delete(server.refuse, "PUT /job/update")
@@ -317,7 +340,8 @@ func TestAJobThatIsInNoPageIsAskedFor(t *testing.T) {
 	server := newServer()
 	apply(t, server, billing+"disabled: true\n", options{})
 	server.unlisted["nightly"] = true
-	if shown, _ := apply(t, server, billing+"disabled: true\n", options{}); !strings.HasPrefix(shown, "Nothing differs") {
+	if shown, _ := apply(t, server, billing+"disabled: true\n", options{}); !strings.HasPrefix(shown,
+		"Nothing differs") {
 		t.Errorf("shown\n%s", shown)
 	}
 }
@@ -337,7 +361,8 @@ func TestEachItemIsReportedAndTheOthersAreDone(t *testing.T) {
 	server := newServer()
 	server.refuse["POST /app"] = "no room"
 	_, reports := apply(t, server, billing, options{})
-	want := []string{"failed to create app billing: no room", "failed to create job nightly: not tried, since its app failed"}
+	want := []string{"failed to create app billing: no room",
+		"failed to create job nightly: not tried, since its app failed"}
 	if !slices.Equal(reports, want) {
 		t.Errorf("reports %q", reports)
 	}
@@ -354,13 +379,17 @@ func TestWhatTheServerRefusesIsKnownBeforeAnythingChanges(t *testing.T) {
 	server := newServer()
 	apply(t, server, billing, options{})
 	server.changes()
-	plan := planOf(t, server, billing+"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly", "trigger", 1), definitions.PlanOptions{})
+	plan := planOf(t, server, billing+"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly",
+		"trigger", 1), definitions.PlanOptions{})
 	err := plan.Check(context.Background(), server)
-	if err == nil || !strings.Contains(err.Error(), "billing.yaml:21: job trigger: jobName: is reserved") || len(server.changes()) > 0 {
+	if err == nil || !strings.Contains(err.Error(), "billing.yaml:21: job trigger: jobName: is reserved") ||
+		len(server.changes()) > 0 {
 		t.Errorf("%v", err)
 	}
 
-	_, err = definitions.NewPlan(read(t, strings.ReplaceAll(billing[strings.Index(billing, "kind: Job"):], "billing", "bling")), fetch(t, server), definitions.PlanOptions{})
+	_, err = definitions.NewPlan(read(t,
+		strings.ReplaceAll(billing[strings.Index(billing, "kind: Job"):], "billing", "bling")), fetch(t,
+		server), definitions.PlanOptions{})
 	if err == nil || !strings.Contains(err.Error(), "billing.yaml:3: job nightly: appName: there is no such app") {
 		t.Errorf("%v", err)
 	}
@@ -372,7 +401,8 @@ func TestAStoppedApplyEndsBetweenTwoItems(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	plan := planOf(t, server, billing, definitions.PlanOptions{})
 	failed, err := plan.Apply(ctx, server, definitions.ApplyOptions{Report: func(definitions.Result) { stop() }})
-	if failed != 0 || err == nil || !strings.Contains(err.Error(), "stopped before job nightly") || len(server.apps) != 1 || len(server.jobs) != 0 {
+	if failed != 0 || err == nil || !strings.Contains(err.Error(), "stopped before job nightly") ||
+		len(server.apps) != 1 || len(server.jobs) != 0 {
 		t.Errorf("%d failed, %v", failed, err)
 	}
 }

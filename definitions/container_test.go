@@ -32,10 +32,12 @@ func TestAppsInImagesAreApplied(t *testing.T) {
 	text := strings.Replace(inImage, "007", "'007'", 1)
 	apply(t, server, text, options{})
 	server.changes()
-	if shown, reports := apply(t, server, text, options{}); shown != "Nothing differs: 1 unchanged.\n" || len(reports)+len(server.changes()) > 0 {
+	if shown, reports := apply(t, server, text, options{}); shown != "Nothing differs: 1 unchanged.\n" ||
+		len(reports)+len(server.changes()) > 0 {
 		t.Errorf("the second time: %s %q", shown, reports)
 	}
-	changed := strings.NewReplacer("disk: ssd", "disk: nvme", "[mirror]", "[mirror, team]", "    - key: gpu\n", "    - key: gpu\n      effect: NoExecute\n").Replace(text)
+	changed := strings.NewReplacer("disk: ssd", "disk: nvme", "[mirror]", "[mirror, team]", "    - key: gpu\n",
+		"    - key: gpu\n      effect: NoExecute\n").Replace(text)
 	shown, _ := apply(t, server, changed, options{})
 	want := `~ app reports  (billing.yaml:1)
     imagePullSecrets: ["mirror"] -> ["mirror","team"]
@@ -52,7 +54,8 @@ func TestAppsInImagesAreApplied(t *testing.T) {
 		t.Errorf("%s", made)
 	}
 	written, err := definitions.Encode(fetch(t, server).All)
-	if err != nil || planOf(t, server, string(written), definitions.PlanOptions{}).Summary() != "Nothing differs: 1 unchanged." {
+	if err != nil || planOf(t, server, string(written),
+		definitions.PlanOptions{}).Summary() != "Nothing differs: 1 unchanged." {
 		t.Errorf("%v\n%s", err, written)
 	}
 }
@@ -60,8 +63,11 @@ func TestAppsInImagesAreApplied(t *testing.T) {
 // What is wrong is reported at its line.
 func TestNestedMistakesHaveTheirLines(t *testing.T) {
 	t.Parallel()
-	_, err := definitions.Read([]definitions.Source{{Name: "a.yaml", Text: []byte(strings.NewReplacer("[mirror]", "[Mirror]", "    - key: gpu\n", "    - key: gpu\n      key: cpu\n").Replace(inImage))}}, now)
-	if err == nil || !strings.Contains(err.Error(), "a.yaml:4: app reports: imagePullSecrets[0]: is no name of a Secret: lower-case letters, digits, '-' and '.' (found Mirror)") || !strings.Contains(err.Error(), "a.yaml:14: app reports: podTemplate.spec.tolerations[0].key: is given more than once") {
+	_, err := definitions.Read([]definitions.Source{{Name: "a.yaml",
+		Text: []byte(strings.NewReplacer("[mirror]", "[Mirror]", "    - key: gpu\n",
+			"    - key: gpu\n      key: cpu\n").Replace(inImage))}}, now)
+	if err == nil || !strings.Contains(err.Error(),
+		"a.yaml:4: app reports: imagePullSecrets[0]: is no name of a Secret: lower-case letters, digits, '-' and '.' (found Mirror)") || !strings.Contains(err.Error(), "a.yaml:14: app reports: podTemplate.spec.tolerations[0].key: is given more than once") {
 		t.Errorf("%v", err)
 	}
 }

@@ -119,13 +119,15 @@ func TestLinksToFoldersAreReadOrRefusedButNotSkipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources, err := definitions.Sources([]string{link}, nil)
-	if err != nil || len(sources) != 1 || sources[0].Name != filepath.Join(link, "billing.yaml") || string(sources[0].Text) != billing {
+	if err != nil || len(sources) != 1 || sources[0].Name != filepath.Join(link, "billing.yaml") ||
+		string(sources[0].Text) != billing {
 		t.Errorf("of a link to a folder %v was read (%v)", sources, err)
 	}
 	if err := os.Symlink(one, filepath.Join(folder, "linked.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if sources, err = definitions.Sources([]string{folder}, nil); err == nil || !strings.Contains(err.Error(), link+" is a link to a folder") {
+	if sources, err = definitions.Sources([]string{folder}, nil); err == nil ||
+		!strings.Contains(err.Error(), link+" is a link to a folder") {
 		t.Errorf("below it %v was read (%v)", sources, err)
 	}
 	if err := os.Remove(link); err != nil {
@@ -145,7 +147,8 @@ func TestAliasesWithoutEndAreRefused(t *testing.T) {
 }
 
 func object(random *rand.Rand) (o document.Object) {
-	text, err := json.Marshal(map[string]any{text(random): []any{text(random), true, nil, 1.5, map[string]any{"a": text(random), "b": map[string]any{}}}, "c": 7})
+	text, err := json.Marshal(map[string]any{text(random): []any{text(random), true, nil, 1.5,
+		map[string]any{"a": text(random), "b": map[string]any{}}}, "c": 7})
 	if err == nil {
 		err = o.UnmarshalJSON(text)
 	}
@@ -185,7 +188,9 @@ func fill(value reflect.Value, random *rand.Rand) {
 }
 
 func text(random *rand.Rand) string {
-	parts := []string{"a", "Ünï", "\n", "\n\n", " ", "\t", "'", `"`, "#", ": ", "- ", "%", "yes", "null", "~", "0080", "1e3", "2026-05-01", "{", "[", "&", "*", "!", "|", ">", "\\", "\r", "\u0085", "\u2028", "😀", "<<", "=", "\u0001", "\ufeff"}
+	parts := []string{"a", "Ünï", "\n", "\n\n", " ", "\t", "'", `"`, "#", ": ", "- ", "%", "yes", "null", "~", "0080",
+		"1e3", "2026-05-01", "{", "[", "&", "*", "!", "|", ">", "\\", "\r", "\u0085", "\u2028", "😀", "<<", "=",
+		"\u0001", "\ufeff"}
 	var out strings.Builder
 	for range random.IntN(6) {
 		out.WriteString(parts[random.IntN(len(parts))])
@@ -206,13 +211,15 @@ func TestEveryFieldComesBackFromYAML(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, _ := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: written}}, now) // their rules don't matter here
+		set, _ := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: written}},
+			now) // their rules don't matter here
 		if len(set.All) != 2 {
 			t.Fatalf("%d definitions in\n%s", len(set.All), written)
 		}
 		disabled := set.All[0].Disabled != nil && *set.All[0].Disabled
 		if !reflect.DeepEqual(set.All[0].App, a.App) || !reflect.DeepEqual(set.All[1].Job, j.Job) || disabled != yes {
-			t.Logf("seed %d:\n%s\n%#v\n%#v\nwant\n%#v\n%#v", seed, written, set.All[0].App, set.All[1].Job, a.App, j.Job)
+			t.Logf("seed %d:\n%s\n%#v\n%#v\nwant\n%#v\n%#v", seed, written, set.All[0].App, set.All[1].Job, a.App,
+				j.Job)
 			return false
 		}
 		return true
@@ -231,7 +238,8 @@ func TestYAMLIsShortAndReadable(t *testing.T) {
 	}
 	want := strings.Replace(billing, "# Runs each night.\n", "", 1)
 	want = strings.Replace(want, "jobExecutionType: TRANSIENT\n", "", 1) // as all that is the default
-	want = strings.Replace(want, "  LEVEL: debug\n  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n", "  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n  LEVEL: debug\n", 1)
+	want = strings.Replace(want, "  LEVEL: debug\n  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n",
+		"  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n  LEVEL: debug\n", 1)
 	if string(written) != want {
 		t.Errorf("got\n%s\nwant\n%s", written, want)
 	}

@@ -119,9 +119,11 @@ func (p *planner) checkApp(d *Definition) Problems {
 	case p.files.has(App, name):
 		return nil
 	case slices.Contains(p.options.PruneApps, name):
-		return Problems{{d.lineOf("appName"), d.String(), "appName", name, "is to be removed by --prune-app, and this job needs it"}}
+		return Problems{{d.lineOf("appName"), d.String(), "appName", name,
+			"is to be removed by --prune-app, and this job needs it"}}
 	case !p.server.has(App, name):
-		return Problems{{d.lineOf("appName"), d.String(), "appName", name, "there is no such app, in the files or on the server; add a definition of kind App"}}
+		return Problems{{d.lineOf("appName"), d.String(), "appName", name,
+			"there is no such app, in the files or on the server; add a definition of kind App"}}
 	}
 	return nil
 }
@@ -132,7 +134,8 @@ func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown do
 	if server == nil {
 		step.Action, step.body = Create, d.values()
 		step.Differences = compare(d.Kind, d.Kind.defaults(), d.shown().values())
-		step.Differences = slices.DeleteFunc(step.Differences, func(one Difference) bool { return one.Field == d.Kind.fields()[0] })
+		step.Differences = slices.DeleteFunc(step.Differences,
+			func(one Difference) bool { return one.Field == d.Kind.fields()[0] })
 		for i := range step.Differences {
 			step.Differences[i].Old = "" // there is nothing yet
 		}
@@ -200,5 +203,6 @@ func (p *Plan) Summary() string {
 	if p.Empty() {
 		return fmt.Sprintf("Nothing differs: %d unchanged.", len(p.Steps))
 	}
-	return fmt.Sprintf("%d to create, %d to change, %d to remove, %d unchanged.", p.Count(Create), p.Count(Change), p.Count(Remove), p.Count(Keep))
+	return fmt.Sprintf("%d to create, %d to change, %d to remove, %d unchanged.", p.Count(Create), p.Count(Change),
+		p.Count(Remove), p.Count(Keep))
 }

@@ -108,11 +108,15 @@ func (r *reader) readOne(at Place, root *yaml.Node) {
 	if disabled != nil {
 		is := new(bool)
 		if disabled.ShortTag() != "!!bool" || disabled.Decode(is) != nil {
-			bad = append(bad, document.Violate("disabled", "", "true or false is expected, or nothing, which leaves it as it is"))
+			bad = append(bad, document.Violate("disabled", "",
+				"true or false is expected, or nothing, which leaves it as it is"))
 		}
 		d.Disabled, d.lines["disabled"] = is, disabled.Line
 	}
-	slices.SortStableFunc(bad, func(a, b document.Violation) int { return cmp.Compare(d.lineOf(a.Field).Line, d.lineOf(b.Field).Line) })
+	slices.SortStableFunc(bad, func(a, b document.Violation) int {
+		return cmp.Compare(d.lineOf(a.Field).Line,
+			d.lineOf(b.Field).Line)
+	})
 	for _, v := range bad {
 		r.problem(d.lineOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
 	}
@@ -201,7 +205,8 @@ func FromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 		d.Job, _, err = jobs.Schema.Decode(body, jobs.Default())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the server's %s %q: %w; use an elasticjob as new as the server", kind.word(), cmp.Or(d.Name(), "?"), err)
+		return nil, fmt.Errorf("read the server's %s %q: %w; use an elasticjob as new as the server", kind.word(),
+			cmp.Or(d.Name(), "?"), err)
 	}
 	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // it becomes a part of paths
 		return nil, fmt.Errorf("read the server's %s: %w", d, bad)

@@ -29,7 +29,8 @@ type fakeServer struct {
 }
 
 func newServer() *fakeServer {
-	return &fakeServer{map[string]app.Config{}, map[string]jobs.Config{}, map[string]bool{}, map[string]int{}, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]string{}, nil}
+	return &fakeServer{map[string]app.Config{}, map[string]jobs.Config{}, map[string]bool{}, map[string]int{},
+		map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]string{}, nil}
 }
 
 func (s *fakeServer) Call(_ context.Context, method, path string, body, answer any) error {
@@ -100,7 +101,9 @@ func (s *fakeServer) page(path string) (any, error) {
 	var page struct{ Rows []map[string]any }
 	for name, one := range s.jobs {
 		if of := query.Get("app"); (of == "" || of == one.AppName) && !s.unlisted[name] {
-			page.Rows = append(page.Rows, map[string]any{"jobName": name, "state": s.state(name), "running": s.running[name], "waiting": s.waiting[name]})
+			page.Rows = append(page.Rows,
+				map[string]any{"jobName": name, "state": s.state(name), "running": s.running[name],
+					"waiting": s.waiting[name]})
 		}
 	}
 	return page, err

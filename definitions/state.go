@@ -95,7 +95,8 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 			mark, seen := disabled[d.Name()]
 			if !seen { // while pages are read, a job that is deleted moves others to a page that was read before
 				var one struct{ State string }
-				if err := server.Call(ctx, http.MethodGet, "/job/"+url.PathEscape(d.Name())+"/explain", nil, &one); err != nil {
+				if err := server.Call(ctx, http.MethodGet, "/job/"+url.PathEscape(d.Name())+"/explain", nil,
+					&one); err != nil {
 					return fmt.Errorf("read whether %s is disabled: %w", d, err)
 				}
 				mark = isDisabled(one.State)
@@ -103,7 +104,8 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 			*d.Disabled = mark
 			continue
 		}
-		if err := server.Call(ctx, http.MethodGet, "/app/"+url.PathEscape(d.Name())+"/disable", nil, d.Disabled); err != nil {
+		if err := server.Call(ctx, http.MethodGet, "/app/"+url.PathEscape(d.Name())+"/disable", nil,
+			d.Disabled); err != nil {
 			return fmt.Errorf("read whether %s is disabled: %w", d, err)
 		}
 	}

@@ -152,7 +152,8 @@ func (u *update) entries(field string, mine, shown, there values, sendSecrets bo
 }
 
 // choose is the value to send, and whether it is another one than the server's.
-func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSecrets bool) (value json.RawMessage, differs bool) {
+func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSecrets bool) (value json.RawMessage,
+	differs bool) {
 	hidden := bytes.Contains(mine, []byte(secrets.Hidden))
 	why, moved := u.moved[field]
 	switch same := bytes.Equal(shown, there); {

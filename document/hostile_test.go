@@ -13,12 +13,16 @@ import (
 func hostile(size int) map[string]string {
 	docs := map[string]string{}
 	again := func(before, piece, after string) {
-		docs[fmt.Sprintf("%q, %q again and again, %q", before, piece, after)] = before + strings.Repeat(piece, max(size-len(before)-len(after), 0)/len(piece)) + after
+		docs[fmt.Sprintf("%q, %q again and again, %q", before, piece, after)] = before + strings.Repeat(piece,
+			max(size-len(before)-len(after), 0)/len(piece)) + after
 	}
 	for _, piece := range []string{
-		"[", "]", "{", "}", "[]", "{}", "[a,", "{a: ", "{\"a\":", "- ", "- a\n", "? ", "? a\n: b\n", ": ", "a: ", "a:\n", "a: [\n", "'a': ",
-		"&a ", "*a ", "!a ", "!!a ", "!<a> ", "a: &a\n", "a: *a\n", "<<: ", "<<: *a\n", "|\n", ">", "a: |\n x\n", "@", "`", "%YAML 1.2\n", "---\n", "...\n",
-		"\"", "'", "''", "\\", "a: \"", "a: '\n", "x: \"\\u0041", "#", "# x\n", "\n", "\r", "\r\n", "\t", " ", "\x00", "\ufeff", "\u2028", "~", "1_", "a,", "a\n", "上 ",
+		"[", "]", "{", "}", "[]", "{}", "[a,", "{a: ", "{\"a\":", "- ", "- a\n", "? ", "? a\n: b\n", ": ", "a: ",
+		"a:\n", "a: [\n", "'a': ",
+		"&a ", "*a ", "!a ", "!!a ", "!<a> ", "a: &a\n", "a: *a\n", "<<: ", "<<: *a\n", "|\n", ">", "a: |\n x\n", "@",
+		"`", "%YAML 1.2\n", "---\n", "...\n",
+		"\"", "'", "''", "\\", "a: \"", "a: '\n", "x: \"\\u0041", "#", "# x\n", "\n", "\r", "\r\n", "\t", " ", "\x00",
+		"\ufeff", "\u2028", "~", "1_", "a,", "a\n", "上 ",
 	} {
 		again("", piece, "")
 	}
@@ -54,7 +58,8 @@ func hostile(size int) map[string]string {
 	docs["members"] = "{" + members.String() + `"a":1}`
 	docs["members in a map"] = `{"map":{` + members.String() + `"a":1}}`
 	docs["stairs"] = stairs.String()
-	docs["deep around much"] = strings.Repeat(`{"a":`, 9_000) + `"` + strings.Repeat("x", max(size-60_000, 0)) + `"` + strings.Repeat("}", 9_000)
+	docs["deep around much"] = strings.Repeat(`{"a":`, 9_000) + `"` + strings.Repeat("x",
+		max(size-60_000, 0)) + `"` + strings.Repeat("}", 9_000)
 	laughs := "a0: &a0 x\n"
 	for i := 1; i < 30; i++ {
 		laughs += fmt.Sprintf("b%d: &a%d {a: *a%d, b: *a%d, c: *a%d, d: *a%d}\n", i, i, i-1, i-1, i-1, i-1)
@@ -93,8 +98,10 @@ func TestBoundsSayWhatIsTooMuch(t *testing.T) {
 		strings.Repeat("a: 1\n", maxFields+1):              "more than 65536 lines",
 		`{"a":[` + strings.Repeat("1,", maxFields) + "1]}": "more than 65536 fields",
 		"a: &a {b: *a}\n":                                  "too large with its aliases written out",
-		"text: " + long + "\n":                             "", "text: '" + long + ": '\n": "", "text: \"" + long + "\\n\"\n": "", `{"text":"` + long + `"}`: "",
-		"map:\n  'a b': " + long + "\n": "", "text: one\n" + strings.Repeat("  more of it\n", 60_000): "", "text: 'one:\n" + strings.Repeat("\n  it''s: more\n", 30_000) + "  end'\n": "",
+		"text: " + long + "\n":                             "", "text: '" + long + ": '\n": "",
+		"text: \"" + long + "\\n\"\n": "", `{"text":"` + long + `"}`: "",
+		"map:\n  'a b': " + long + "\n": "", "text: one\n" + strings.Repeat("  more of it\n", 60_000): "",
+		"text: 'one:\n" + strings.Repeat("\n  it''s: more\n", 30_000) + "  end'\n": "",
 	} {
 		_, _, err := everythingSchema().DecodeStored([]byte(doc))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -105,7 +112,8 @@ func TestBoundsSayWhatIsTooMuch(t *testing.T) {
 
 // FuzzStored holds what is read of any document against its bounds, and against what is written of it.
 func FuzzStored(f *testing.F) {
-	for _, file := range []string{"../app/testdata/app-3.0.1.yaml", "../app/testdata/app-2.1.5.json", "../jobs/testdata/script-3.0.1.yaml", "../jobs/testdata/job-2.1.5.json"} {
+	for _, file := range []string{"../app/testdata/app-3.0.1.yaml", "../app/testdata/app-2.1.5.json",
+		"../jobs/testdata/script-3.0.1.yaml", "../jobs/testdata/job-2.1.5.json"} {
 		doc, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
@@ -123,7 +131,8 @@ func FuzzStored(f *testing.F) {
 		if err != nil || len(everythingSchema().CheckText(got)) > 0 {
 			return
 		}
-		if again, _, err := everythingSchema().DecodeStored(everythingSchema().EncodeYAML(got)); err != nil || fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", got) {
+		if again, _, err := everythingSchema().DecodeStored(everythingSchema().EncodeYAML(got)); err != nil ||
+			fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", got) {
 			t.Fatalf("%+v\nwritten and read again is %+v, %v", got, again, err)
 		}
 	})

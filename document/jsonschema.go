@@ -76,10 +76,12 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 // JSONSchema says which documents a Schema reads: all fields, with what the hints say of them. A field that is needed has no default, as its
 // default breaks its rules. Fields that are ignored are deprecated. Not every rule can be said in a schema: a document that fits may still break some.
 func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema {
-	whole := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object", AdditionalProperties: false}
+	whole := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object",
+		AdditionalProperties: false}
 	for _, f := range s.fields {
 		hint := hints[f.name]
-		one := JSONSchema{Description: hint.Description, Enum: hint.Enum, MaxLength: hint.MaxLength, Pattern: hint.Pattern, Format: hint.Format}
+		one := JSONSchema{Description: hint.Description, Enum: hint.Enum, MaxLength: hint.MaxLength,
+			Pattern: hint.Pattern, Format: hint.Format}
 		switch f.zero.Interface().(type) {
 		case string:
 			one.Type = "string"
@@ -109,7 +111,8 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 				one.MinLength = 1
 			}
 		case hint.Or != "":
-			whole.AnyOf = append(whole.AnyOf, &JSONSchema{Required: []string{f.name}}, &JSONSchema{Required: []string{hint.Or}})
+			whole.AnyOf = append(whole.AnyOf, &JSONSchema{Required: []string{f.name}},
+				&JSONSchema{Required: []string{hint.Or}})
 		case one.Type == "object":
 			one.Default = Texts{}
 		case one.Type == "array":
@@ -125,7 +128,8 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 	}
 	slices.Sort(ignored)
 	for _, name := range ignored {
-		whole.Properties = append(whole.Properties, Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
+		whole.Properties = append(whole.Properties,
+			Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
 	}
 	return whole
 }
@@ -133,7 +137,8 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 // Without is a schema without some fields, for who does not take them: what may be given in place of one of them is required.
 func (s *JSONSchema) Without(fields ...string) *JSONSchema {
 	less := *s
-	less.Properties = slices.DeleteFunc(slices.Clone(s.Properties), func(p Property) bool { return slices.Contains(fields, p.Name) })
+	less.Properties = slices.DeleteFunc(slices.Clone(s.Properties),
+		func(p Property) bool { return slices.Contains(fields, p.Name) })
 	less.AnyOf, less.Required = nil, slices.Clone(s.Required)
 	for _, one := range s.AnyOf {
 		if !slices.Contains(fields, one.Required[0]) {
@@ -147,8 +152,10 @@ func (s *JSONSchema) Without(fields ...string) *JSONSchema {
 func textSchema() *JSONSchema {
 	text := JSONSchema{Type: "string"}
 	object := func(need string, more ...Property) *JSONSchema {
-		return &JSONSchema{Type: "object", Required: []string{need}, AdditionalProperties: false, Properties: append(Properties{{need, text}}, more...)}
+		return &JSONSchema{Type: "object", Required: []string{need}, AdditionalProperties: false,
+			Properties: append(Properties{{need, text}}, more...)}
 	}
 	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "nobody is shown the value"}}
-	return &JSONSchema{AnyOf: []*JSONSchema{&text, object("value", hide), object("fromFile", hide), object("fromEnv", hide)}}
+	return &JSONSchema{AnyOf: []*JSONSchema{&text, object("value", hide), object("fromFile", hide),
+		object("fromEnv", hide)}}
 }

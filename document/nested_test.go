@@ -23,7 +23,8 @@ var nestedSchema = document.MustSchema[nested]("name", nil)
 // Objects and lists mean the same in JSON, in YAML and in the registry, and equal ones are equal texts.
 func TestNestedIsReadAndWritten(t *testing.T) {
 	t.Parallel()
-	want := nested{Name: "x", Tree: `{"a":[1,{"b":"no"},null,1.50],"c":{"d":true,"e":"<&>"},"f":"2026-01-01"}`, List: `["a","007"]`}
+	want := nested{Name: "x", Tree: `{"a":[1,{"b":"no"},null,1.50],"c":{"d":true,"e":"<&>"},"f":"2026-01-01"}`,
+		List: `["a","007"]`}
 	for _, body := range []string{
 		`{"name":"x","list":["a","007"],"tree":{"f":"2026-01-01","c":{"e":"<&>","d":true},"a":[1,{"b":"no"},null,1.50]}}`,
 		`{ "tree" : {"c":{"e":"\u003c&>","d":true},"a":[ 1, {"b":"no"},null,1.50],"f":"2026-01-01"},"list":["a","\u0030\u00307"],"name":"x"}`,
@@ -41,7 +42,8 @@ func TestNestedIsReadAndWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range []string{inYAML, string(whole), "name: x\nlist: [a, 007]\ntree: {f: 2026-01-01, a: [1, {b: no}, ~, 1.50], c: {d: true, e: <&>}}\n"} {
+	for _, doc := range []string{inYAML, string(whole),
+		"name: x\nlist: [a, 007]\ntree: {f: 2026-01-01, a: [1, {b: no}, ~, 1.50], c: {d: true, e: <&>}}\n"} {
 		got, notes, err := nestedSchema.DecodeStored([]byte(doc))
 		if err != nil || len(notes) > 0 || got != want {
 			t.Errorf("%s: %v %v %s", doc, err, notes, cmp.Diff(want, got))
@@ -74,7 +76,8 @@ func TestNestedIsReplacedWhole(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(nested{Name: "x"})
-	if err != nil || string(text) != `{"name":"x"}` || string(nestedSchema.EncodeYAML(nested{Name: "x"})) != "name: x\n" {
+	if err != nil || string(text) != `{"name":"x"}` ||
+		string(nestedSchema.EncodeYAML(nested{Name: "x"})) != "name: x\n" {
 		t.Errorf("%s %v", text, err)
 	}
 }
@@ -109,7 +112,8 @@ func TestNestedIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	for tree, wrong := range map[document.Object]bool{`{"a":"b\u0000"}`: true, `{"a":"b\\u0000"}`: false, `{"a":"\\\u0000"}`: true} {
+	for tree, wrong := range map[document.Object]bool{`{"a":"b\u0000"}`: true, `{"a":"b\\u0000"}`: false,
+		`{"a":"\\\u0000"}`: true} {
 		if bad := nestedSchema.CheckText(nested{Tree: tree}); (len(bad) > 0) != wrong {
 			t.Errorf("%s: %v", tree, bad)
 		}
@@ -119,18 +123,26 @@ func TestNestedIsRefused(t *testing.T) {
 // Whatever JSON can say goes through the registry as it is.
 func TestNestedReadsBack(t *testing.T) {
 	t.Parallel()
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"no", "~", "null", "1e3", "0x1F", "2026-01-01", "1:30", "", " a", "a: b", "- a", "#", "'", "\n", "<<", "*a", "&a", "!a", ".inf", "1_000"}))
-	valid := rapid.Map(text, func(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "") })
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"no", "~", "null", "1e3", "0x1F", "2026-01-01",
+		"1:30", "", " a", "a: b", "- a", "#", "'", "\n", "<<", "*a", "&a", "!a", ".inf", "1_000"}))
+	valid := rapid.Map(text, func(s string) string {
+		return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""),
+			"")
+	})
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
-		scalars := []*rapid.Generator[any]{valid.AsAny(), rapid.Bool().AsAny(), rapid.Int64().AsAny(), rapid.Float64Range(-1e6, 1e6).AsAny(), rapid.Just(any(nil))}
+		scalars := []*rapid.Generator[any]{valid.AsAny(), rapid.Bool().AsAny(), rapid.Int64().AsAny(),
+			rapid.Float64Range(-1e6, 1e6).AsAny(), rapid.Just(any(nil))}
 		if depth > 0 {
-			scalars = append(scalars, rapid.SliceOfN(value(depth-1), 0, 3).AsAny(), rapid.MapOfN(valid, value(depth-1), 0, 3).AsAny())
+			scalars = append(scalars, rapid.SliceOfN(value(depth-1), 0, 3).AsAny(),
+				rapid.MapOfN(valid, value(depth-1), 0, 3).AsAny())
 		}
 		return rapid.OneOf(scalars...)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		body, err := json.Marshal(map[string]any{"name": "x", "tree": rapid.MapOfN(valid, value(3), 0, 4).Draw(t, "tree"), "list": rapid.SliceOfN(valid, 0, 4).Draw(t, "list")})
+		body, err := json.Marshal(map[string]any{"name": "x",
+			"tree": rapid.MapOfN(valid, value(3), 0, 4).Draw(t, "tree"),
+			"list": rapid.SliceOfN(valid, 0, 4).Draw(t, "list")})
 		if err != nil {
 			t.Fatal(err)
 		}

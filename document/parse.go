@@ -182,7 +182,8 @@ func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 		read[m.name] = value
 	}
 	if len(bad) > maxStrays {
-		bad = append(bad[:maxStrays], Violate(name, "", "%s wrong", moreOf(len(bad)-maxStrays, "entry is", "entries are")))
+		bad = append(bad[:maxStrays], Violate(name, "", "%s wrong",
+			moreOf(len(bad)-maxStrays, "entry is", "entries are")))
 	}
 	if len(read) > 0 {
 		*into = read

@@ -140,7 +140,8 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 		seen[m.name] = true
 	}
 	if strays > maxStrays {
-		bad = append(bad, Violate("", "", "%s unknown or given more than once", moreOf(strays-maxStrays, "field is", "fields are")))
+		bad = append(bad, Violate("", "", "%s unknown or given more than once",
+			moreOf(strays-maxStrays, "field is", "fields are")))
 	}
 	return merged, notes, bad.OrNil()
 }

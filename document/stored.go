@@ -287,7 +287,8 @@ func yamlInt(text string) (int, bool) {
 		return int(n), !strings.ContainsAny(text, "oO")
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != math.Trunc(f) || f < math.MinInt32 || f > math.MaxInt32 || !strings.ContainsAny(text, ".eE") {
+	if err != nil || f != math.Trunc(f) || f < math.MinInt32 || f > math.MaxInt32 ||
+		!strings.ContainsAny(text, ".eE") {
 		return 0, false
 	}
 	return int(f), true

@@ -55,31 +55,35 @@ func TestDecodeStored(t *testing.T) {
 		"text: &x a\nextra: *x\n":         with(func(c *everything) { c.Text, c.Extra = "a", "a" }),
 		"text: a\r\ncount: 2\r\n":         with(func(c *everything) { c.Text, c.Count = "a", 2 }),
 		// Numbers of YAML 1.1.
-		"count: 12\n":                                count(12),
-		"count: '12'\n":                              count(12),
-		"count: 3.0\n":                               count(3),
-		"count: 1_000\n":                             count(1000),
-		"count: 010\n":                               count(8),
-		"count: 0x1F\n":                              count(31),
-		"count: -1\n":                                count(-1),
-		"size: 1\n":                                  size(1),
-		"size: 128.0\n":                              size(128),
-		"size: 1.0E-3\n":                             size(0.001),
-		"size: .5\n":                                 size(0.5),
-		"on1: yes\n":                                 on(true),
-		"on1: Off\n":                                 on(false),
-		"on1: 'false'\n":                             on(false),
-		"map: {}\n":                                  base,
-		"map:\n":                                     base,
-		"map:\n  a: 1\n  b.c: 'no'\n  d: yes\n":      entries(Texts{"a": {Value: "1"}, "b.c": {Value: "no"}, "d": {Value: "yes"}}),
-		"map: !!java.util.Properties\n  a: b\n":      entries(Texts{"a": {Value: "b"}}),
-		"map: {a: b, 'c d': e}\n":                    entries(Texts{"a": {Value: "b"}, "c d": {Value: "e"}}),
-		"!!org.example.Pojo\nname: x\n":              with(func(c *everything) { c.Name = "x" }),
-		"--- !!org.example.Pojo {name: x}\n":         with(func(c *everything) { c.Name = "x" }),
-		"%YAML 1.1\n---\nname: x\n...\n":             with(func(c *everything) { c.Name = "x" }),
-		"{name: x, count: 2}":                        with(func(c *everything) { c.Name, c.Count = "x", 2 }),
-		`{"name":"x","count":2.0,"text":null}`:       with(func(c *everything) { c.Name, c.Count = "x", 2 }),
-		`{"size":"0.5","map":{"a":"b"},"on1":false}`: with(func(c *everything) { c.Size, c.On, c.Map = 0.5, false, Texts{"a": {Value: "b"}} }),
+		"count: 12\n":    count(12),
+		"count: '12'\n":  count(12),
+		"count: 3.0\n":   count(3),
+		"count: 1_000\n": count(1000),
+		"count: 010\n":   count(8),
+		"count: 0x1F\n":  count(31),
+		"count: -1\n":    count(-1),
+		"size: 1\n":      size(1),
+		"size: 128.0\n":  size(128),
+		"size: 1.0E-3\n": size(0.001),
+		"size: .5\n":     size(0.5),
+		"on1: yes\n":     on(true),
+		"on1: Off\n":     on(false),
+		"on1: 'false'\n": on(false),
+		"map: {}\n":      base,
+		"map:\n":         base,
+		"map:\n  a: 1\n  b.c: 'no'\n  d: yes\n": entries(Texts{"a": {Value: "1"}, "b.c": {Value: "no"},
+			"d": {Value: "yes"}}),
+		"map: !!java.util.Properties\n  a: b\n": entries(Texts{"a": {Value: "b"}}),
+		"map: {a: b, 'c d': e}\n":               entries(Texts{"a": {Value: "b"}, "c d": {Value: "e"}}),
+		"!!org.example.Pojo\nname: x\n":         with(func(c *everything) { c.Name = "x" }),
+		"--- !!org.example.Pojo {name: x}\n":    with(func(c *everything) { c.Name = "x" }),
+		"%YAML 1.1\n---\nname: x\n...\n":        with(func(c *everything) { c.Name = "x" }),
+		"{name: x, count: 2}":                   with(func(c *everything) { c.Name, c.Count = "x", 2 }),
+		`{"name":"x","count":2.0,"text":null}`:  with(func(c *everything) { c.Name, c.Count = "x", 2 }),
+		`{"size":"0.5","map":{"a":"b"},"on1":false}`: with(func(c *everything) {
+			c.Size, c.On, c.Map = 0.5, false,
+				Texts{"a": {Value: "b"}}
+		}),
 	} {
 		got, notes, err := everythingSchema().DecodeStored([]byte(doc))
 		if err != nil || len(notes) > 0 {
@@ -94,7 +98,8 @@ func TestDecodeStoredNotes(t *testing.T) {
 	t.Parallel()
 	doc := "old: 3\nnovel: !!org.example.Thing\n  a: [1]\nlist: [1, 2]\noff: false\nzero: 0\nempty: ''\nnothing:\nname: x\n"
 	got, notes, err := everythingSchema().DecodeStored([]byte(doc))
-	want := []string{"old is ignored: it is old", "novel is not a field that is known here: it has no effect", "list is not a field that is known here: it has no effect"}
+	want := []string{"old is ignored: it is old", "novel is not a field that is known here: it has no effect",
+		"list is not a field that is known here: it has no effect"}
 	if err != nil || got.Name != "x" || !cmp.Equal(notes, want) {
 		t.Errorf("%+v, %v, %v", got, notes, err)
 	}
@@ -142,16 +147,21 @@ func TestDecodeStoredRefuses(t *testing.T) {
 func TestEncodeYAMLReadsBack(t *testing.T) {
 	t.Parallel()
 	tricky := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9:#'"\\\[\]{}&*!|>%@~ .,+=?/_-]{0,12}`),
-		rapid.SampledFrom([]string{"no", "yes", "null", "~", "0123", "1e3", "2026-01-01", "1:30", "=", "<<", "- a", "a: b", "a #b", " a", "a ", "'", "''", "\n", "a\nb\n", ".inf", "0x1F", "? a", "* * * * * ?", "...", "---"}))
+		rapid.SampledFrom([]string{"no", "yes", "null", "~", "0123", "1e3", "2026-01-01", "1:30", "=", "<<", "- a",
+			"a: b", "a #b", " a", "a ", "'", "''", "\n", "a\nb\n", ".inf", "0x1F", "? a", "* * * * * ?", "...",
+			"---"}))
 	rapid.Check(t, func(t *rapid.T) {
 		valid := func(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "") }
-		c := everything{Name: valid(tricky.Draw(t, "name")), Text: valid(tricky.Draw(t, "text")), Extra: valid(tricky.Draw(t, "extra")),
-			On: rapid.Bool().Draw(t, "on"), Size: float64(rapid.Int64Range(0, 1e9).Draw(t, "size")) / 1000, Count: rapid.IntRange(-9, 1e6).Draw(t, "count")}
+		c := everything{Name: valid(tricky.Draw(t, "name")), Text: valid(tricky.Draw(t, "text")),
+			Extra: valid(tricky.Draw(t, "extra")),
+			On:    rapid.Bool().Draw(t, "on"), Size: float64(rapid.Int64Range(0, 1e9).Draw(t, "size")) / 1000,
+			Count: rapid.IntRange(-9, 1e6).Draw(t, "count")}
 		for range rapid.IntRange(0, 3).Draw(t, "entries") {
 			if c.Map == nil {
 				c.Map = Texts{}
 			}
-			c.Map[valid(tricky.Draw(t, "key"))] = drawText(t, func(label string) string { return valid(tricky.Draw(t, label)) })
+			c.Map[valid(tricky.Draw(t, "key"))] = drawText(t,
+				func(label string) string { return valid(tricky.Draw(t, label)) })
 		}
 		doc := everythingSchema().EncodeYAML(c)
 		got, _, err := everythingSchema().DecodeStored(doc)

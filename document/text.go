@@ -122,4 +122,5 @@ func (t Text) IsPlaceholder(name string) bool {
 }
 
 // PlaceholderMessage says what is wrong with a placeholder that stands for nothing.
-const PlaceholderMessage = "holds " + secrets.Hidden + ", which answers show in place of a secret; give the secret itself"
+const PlaceholderMessage = "holds " + secrets.Hidden +
+	", which answers show in place of a secret; give the secret itself"

@@ -36,7 +36,8 @@ func TestTextsAreWritten(t *testing.T) {
 	if err := json.Unmarshal(text, &again); err != nil || !cmp.Equal(c, again) {
 		t.Error(err, cmp.Diff(c, again))
 	}
-	for _, doc := range []string{inYAML, inJSON, "name: x\nenv: {A: <plain>, B: {value: 'hidden: yes', secret: yes}, C: {fromFile: /s/c}, D: {fromEnv: D}, E: '', F: {value: '', secret: true}, G: ~}\n"} {
+	for _, doc := range []string{inYAML, inJSON,
+		"name: x\nenv: {A: <plain>, B: {value: 'hidden: yes', secret: yes}, C: {fromFile: /s/c}, D: {fromEnv: D}, E: '', F: {value: '', secret: true}, G: ~}\n"} {
 		got, notes, err := s.DecodeStored([]byte(doc))
 		if diff := cmp.Diff(c, got); err != nil || len(notes) > 0 || diff != "" {
 			t.Errorf("%s: %v %v %s", doc, err, notes, diff)
@@ -46,7 +47,8 @@ func TestTextsAreWritten(t *testing.T) {
 	if diff := cmp.Diff(c, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if got, _, err = s.Decode([]byte(`{"env":{"A":{"value":"a","secret":false}}}`), withTexts{}); err != nil || got.Env["A"] != (document.Text{Value: "a"}) {
+	if got, _, err = s.Decode([]byte(`{"env":{"A":{"value":"a","secret":false}}}`), withTexts{}); err != nil ||
+		got.Env["A"] != (document.Text{Value: "a"}) {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -64,12 +66,15 @@ func TestStoredTextsAreRefused(t *testing.T) {
 	for _, v := range bad {
 		got = append(got, v.Field+": "+v.Message)
 	}
-	want := []string{"env.A.Value: unknown key; did you mean value?", "env.B.fromFile: a string is expected", "env.C.secret: true or false is expected",
-		"env.D: a string is expected", "env.E: give one of value, fromFile and fromEnv", "env.F.value: a string is expected"}
+	want := []string{"env.A.Value: unknown key; did you mean value?", "env.B.fromFile: a string is expected",
+		"env.C.secret: true or false is expected",
+		"env.D: a string is expected", "env.E: give one of value, fromFile and fromEnv",
+		"env.F.value: a string is expected"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, err := s.DecodeStored([]byte("name: x\nenv: https://me:hunter2@h/x\n")); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if _, _, err := s.DecodeStored([]byte("name: x\nenv: https://me:hunter2@h/x\n")); err == nil ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
 	}
 }

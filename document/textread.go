@@ -77,7 +77,8 @@ func readText(path string, raw json.RawMessage) (Text, Violations) {
 		return Text{Value: plain}, nil
 	}
 	if raw[0] != '{' {
-		return Text{}, Violations{Violate(path, "", "a string, or an object with value, fromFile or fromEnv, is expected, found %s", describe(raw))}
+		return Text{}, Violations{Violate(path, "",
+			"a string, or an object with value, fromFile or fromEnv, is expected, found %s", describe(raw))}
 	}
 	members, err := splitObject(raw)
 	if err != nil {
@@ -91,7 +92,10 @@ func readText(path string, raw json.RawMessage) (Text, Violations) {
 		case seen[m.name]:
 			r.violate(m.name, "is given more than once")
 		default:
-			r.set(m.name, func(into reflect.Value) bool { return !isNull(m.raw) && len(readValue(m.name, m.raw, into)) == 0 })
+			r.set(m.name, func(into reflect.Value) bool {
+				return !isNull(m.raw) &&
+					len(readValue(m.name, m.raw, into)) == 0
+			})
 		}
 		seen[m.name] = true
 	}

@@ -26,7 +26,8 @@ func Violate(field, value, format string, args ...any) Violation {
 		name = "" // it is not the text of that name
 	}
 	value = Text{Value: value}.Shown(name).Value
-	return Violation{Field: shorten(field, shortValue), Value: shorten(value, shortValue), Message: fmt.Sprintf(format, args...)}
+	return Violation{Field: shorten(field, shortValue), Value: shorten(value, shortValue),
+		Message: fmt.Sprintf(format, args...)}
 }
 
 // shorten cuts a text to at most so many bytes, between two characters.

@@ -67,7 +67,8 @@ func newAgentClient(c Config) *agentClient {
 		frameworkID: c.FrameworkID, executorID: c.ExecutorID,
 		http: &http.Client{
 			Transport: &http.Transport{
-				DialContext:           (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 10 * time.Second}).DialContext,
+				DialContext: (&net.Dialer{Timeout: 5 * time.Second,
+					KeepAlive: 10 * time.Second}).DialContext,
 				TLSClientConfig:       c.TLS,
 				TLSHandshakeTimeout:   5 * time.Second,
 				ResponseHeaderTimeout: answerWithin,
@@ -124,7 +125,8 @@ func (a *agentClient) subscribe(ctx context.Context, tasks []assignment, updates
 		call.Subscribe.UnacknowledgedTasks = append(call.Subscribe.UnacknowledgedTasks, t.raw)
 	}
 	for _, u := range updates {
-		call.Subscribe.UnacknowledgedUpdates = append(call.Subscribe.UnacknowledgedUpdates, executor.Call_Update{Status: a.status(u)})
+		call.Subscribe.UnacknowledgedUpdates = append(call.Subscribe.UnacknowledgedUpdates,
+			executor.Call_Update{Status: a.status(u)})
 	}
 	response, err := a.call(ctx, call)
 	if err != nil {

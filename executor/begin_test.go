@@ -57,7 +57,8 @@ func TestE1OneWordIsEnough(t *testing.T) {
 	})
 	a.launch(taskOf("heard", url))
 	a.await("heard", mesos.TASK_FINISHED)
-	for id, want := range map[string]string{"fetches": "STARTING STARTING FINISHED", "unheard": "STARTING FINISHED", "heard": "FINISHED"} {
+	for id, want := range map[string]string{"fetches": "STARTING STARTING FINISHED", "unheard": "STARTING FINISHED",
+		"heard": "FINISHED"} {
 		// On a busy machine a process that ends at once may be seen to run.
 		if got := strings.ReplaceAll(a.states(id), "RUNNING ", ""); got != want {
 			t.Errorf("%s: %s, expected %s", id, got, want)

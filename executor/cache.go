@@ -26,7 +26,8 @@ func cacheFolder(sandbox string, user int) string {
 	}
 	parts := strings.Split(filepath.Clean(sandbox), string(filepath.Separator))
 	// …/slaves/ID/frameworks/ID/executors/ID/runs/ID
-	if n := len(parts); n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" && parts[n-2] == "runs" {
+	if n := len(parts); n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" &&
+		parts[n-2] == "runs" {
 		return filepath.Join(string(filepath.Separator), filepath.Join(parts[:n-8]...), name)
 	}
 	return ownCache(sandbox)

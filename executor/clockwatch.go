@@ -66,7 +66,8 @@ func (c *clockWatch) watch(ctx context.Context) {
 		all := slices.Collect(maps.Keys(c.told))
 		c.mu.Unlock()
 		if step.Abs() >= worthALog && len(all) > 0 {
-			c.log.Warn("wall clock set: no fire is run twice, and those of more than a minute ago are skipped", "by", step)
+			c.log.Warn("wall clock set: no fire is run twice, and those of more than a minute ago are skipped", "by",
+				step)
 		}
 		for _, set := range all {
 			select {

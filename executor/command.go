@@ -51,7 +51,8 @@ func findCommand(root string, words []string, search string) (file string, args 
 			return program, slices.Clone(words), nil
 		}
 	}
-	return "", nil, fmt.Errorf("command %q is neither in the package nor in PATH (%s)%s", name, search, near(root, name))
+	return "", nil, fmt.Errorf("command %q is neither in the package nor in PATH (%s)%s", name, search,
+		near(root, name))
 }
 
 func asProgram(file string, info fs.FileInfo, words []string) (string, []string, error) {

@@ -74,7 +74,8 @@ var ErrNoAgent = errors.New("not started by an agent")
 // FromEnvironment reads what a Mesos agent puts into the environment. Without any of
 // it the error is ErrNoAgent; else it names all that is missing or wrong.
 func FromEnvironment(getenv func(string) string) (Config, error) {
-	if getenv("MESOS_AGENT_ENDPOINT") == "" && getenv("MESOS_FRAMEWORK_ID") == "" && getenv("MESOS_EXECUTOR_ID") == "" {
+	if getenv("MESOS_AGENT_ENDPOINT") == "" && getenv("MESOS_FRAMEWORK_ID") == "" &&
+		getenv("MESOS_EXECUTOR_ID") == "" {
 		return Config{}, ErrNoAgent
 	}
 	var problems []error

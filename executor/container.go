@@ -55,7 +55,8 @@ func (c *container) inWords(text string) string {
 }
 
 var wordsOfContainer = strings.NewReplacer(
-	", at the limit of the container that all tasks of the app share on this agent", ", at the limit of the pod, which is the job's memoryMB",
+	", at the limit of the container that all tasks of the app share on this agent",
+	", at the limit of the pod, which is the job's memoryMB",
 	"the executor's environment on this agent", "the container's environment",
 	" on this agent", " in this container",
 )

@@ -52,7 +52,8 @@ func (o *containerOutput) streams(string, *supervisor.Spec) ([]*os.File, func(),
 		return nil, nil, fmt.Errorf("make the pipe of stderr: %w", err)
 	}
 	_ = unix.SetNonblock(fds[0], true) // only our own end: a process expects writes that wait
-	read, write := os.NewFile(uintptr(fds[0]), "stderr of a process"), os.NewFile(uintptr(fds[1]), "stderr of a process")
+	read, write := os.NewFile(uintptr(fds[0]), "stderr of a process"),
+		os.NewFile(uintptr(fds[1]), "stderr of a process")
 	stdout, err := unix.FcntlInt(o.stdout.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		closeAll([]*os.File{read, write})

@@ -69,7 +69,8 @@ func TestEndOfStderr(t *testing.T) {
 	}
 	expect := func(since outputMark, want string) {
 		t.Helper()
-		if got := o.cause("1", "failed", since, func(text string) string { return strings.ReplaceAll(text, "secret", "***") }); got != want {
+		if got := o.cause("1", "failed", since,
+			func(text string) string { return strings.ReplaceAll(text, "secret", "***") }); got != want {
 			t.Errorf("got %.200q, want %.200q", got, want)
 		}
 	}

@@ -255,7 +255,8 @@ func (s *shard) specOf(run *daemon.Run) wire.Task {
 	spec.Source = ""
 	if run != nil {
 		spec.FireTime, spec.Source, spec.Attempt = run.Fire, run.Source, run.Attempt
-		spec.ExecutionID = spec.JobName + "@" + run.Fire.UTC().Format("20060102T150405Z") // as the core names a fire's execution
+		spec.ExecutionID = spec.JobName + "@" +
+			run.Fire.UTC().Format("20060102T150405Z") // as the core names a fire's execution
 	}
 	return spec
 }

@@ -30,14 +30,16 @@ func TestDaemonWithoutHello(t *testing.T) {
 	lines := strings.Split(a.read("tasks/1/stdout"), "\n")
 	pids := strings.Split(a.read("tasks/1/stderr"), "\n")
 	for i, r := range runs[:2] {
-		if r.Attempt != 1 || r.Source != "NORMAL_TRIGGER" || r.Fire.Nanosecond() != 0 || r.Start.Before(r.Fire) || r.Complete.Before(r.Start) || !r.Sampled || r.Retried ||
+		if r.Attempt != 1 || r.Source != "NORMAL_TRIGGER" || r.Fire.Nanosecond() != 0 || r.Start.Before(r.Fire) ||
+			r.Complete.Before(r.Start) || !r.Sampled || r.Retried ||
 			r.ExitStatus == nil || *r.ExitStatus != 3 || r.totals.Runs != int64(i+1) || r.totals.Failed != int64(i+1) {
 			t.Errorf("run %+v", r)
 		}
 		if want := "exit status 3; end of stderr:\n" + pids[i]; r.Cause != want {
 			t.Errorf("cause %q, want %q", r.Cause, want)
 		}
-		want := r.Fire.Format("2006-01-02T15:04:05.000Z") + " job@" + r.Fire.Format("20060102T150405Z") + " NORMAL_TRIGGER 1 "
+		want := r.Fire.Format("2006-01-02T15:04:05.000Z") + " job@" + r.Fire.Format("20060102T150405Z") +
+			" NORMAL_TRIGGER 1 "
 		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("it wrote %q, want %q", lines[i], want)
 		}
@@ -54,14 +56,16 @@ func TestDaemonWithoutHello(t *testing.T) {
 func TestResidentDaemon(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	task := daemonOf("d", residentScript(t, `echo "$$ $line"; [ $run = 2 ] && error='bad\nluck'; [ $run = 3 ] && { echo oops >&2; exit 7; }`))
+	task := daemonOf("d", residentScript(t,
+		`echo "$$ $line"; [ $run = 2 ] && error='bad\nluck'; [ $run = 3 ] && { echo oops >&2; exit 7; }`))
 	task.Props = map[string]string{"own": "x"}
 	a.launch(task)
 	finished, failed := a.awaitRuns("d", wire.RunFinished, 2), a.awaitRuns("d", wire.RunFailed, 2)
 	if failed[0].Cause != "bad\nluck" || failed[0].ExitStatus != nil {
 		t.Errorf("second run: %+v", failed[0])
 	}
-	if failed[1].Cause != "the process ended during the run: exit status 7; end of stderr:\noops" || failed[1].ExitStatus == nil || *failed[1].ExitStatus != 7 {
+	if failed[1].Cause != "the process ended during the run: exit status 7; end of stderr:\noops" ||
+		failed[1].ExitStatus == nil || *failed[1].ExitStatus != 7 {
 		t.Errorf("third run: %+v", failed[1])
 	}
 	if last := finished[1].totals; last.Runs != 4 || last.Failed != 2 || last.Skipped != 0 {
@@ -77,7 +81,8 @@ func TestResidentDaemon(t *testing.T) {
 		t.Errorf("processes %v", pids)
 	}
 	fire := finished[0].Fire.Format(time.RFC3339)
-	for _, part := range []string{`"run":"1"`, `"fireTime":"` + fire + `"`, `"source":"NORMAL_TRIGGER"`, `"attempt":1`, `"executionId":"job@`, `"shardingItem":1`, `"props":{"own":"x"}`} {
+	for _, part := range []string{`"run":"1"`, `"fireTime":"` + fire + `"`, `"source":"NORMAL_TRIGGER"`, `"attempt":1`,
+		`"executionId":"job@`, `"shardingItem":1`, `"props":{"own":"x"}`} {
 		if !strings.Contains(lines[0], part) {
 			t.Errorf("no %s in %s", part, lines[0])
 		}
@@ -89,12 +94,14 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	once := filepath.Join(t.TempDir(), "once")
-	task := daemonOf("d", residentScript(t, `[ -e `+once+` ] || { touch `+once+`; say "{\"type\":\"done\",\"run\":\"$run\"}"; exit 5; }`))
+	task := daemonOf("d", residentScript(t,
+		`[ -e `+once+` ] || { touch `+once+`; say "{\"type\":\"done\",\"run\":\"$run\"}"; exit 5; }`))
 	a.launch(task)
 	a.awaitRuns("d", wire.RunFinished, 2)
 	a.until("a word of the process that ended", func() bool {
 		for _, u := range a.statesOf("d") {
-			if strings.Contains(u.GetMessage(), "the resident process ended: exit status 5; it is started again in 0s") {
+			if strings.Contains(u.GetMessage(),
+				"the resident process ended: exit status 5; it is started again in 0s") {
 				return true
 			}
 		}
@@ -105,7 +112,8 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 // A kill ends the run under way, and the last update has it.
 func TestDaemonKilledInARun(t *testing.T) {
 	t.Parallel()
-	for name, program := range map[string]string{"one run": script(t, `echo $$; exec sleep 1000`), "resident": residentScript(t, `echo $$; sleep 1000`)} {
+	for name, program := range map[string]string{"one run": script(t, `echo $$; exec sleep 1000`),
+		"resident": residentScript(t, `echo $$; sleep 1000`)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t)
@@ -114,7 +122,8 @@ func TestDaemonKilledInARun(t *testing.T) {
 			pid := strings.TrimSpace(a.read("tasks/1/stdout"))
 			a.kill("d")
 			_, status := a.await("d", mesos.TASK_KILLED)
-			if r := status.Run; r == nil || r.State != wire.RunKilled || !r.Fire.Equal(begun[0].Fire) || r.Signal != "terminated" || status.Cause != "killed" || status.Totals.Failed != 0 {
+			if r := status.Run; r == nil || r.State != wire.RunKilled || !r.Fire.Equal(begun[0].Fire) ||
+				r.Signal != "terminated" || status.Cause != "killed" || status.Totals.Failed != 0 {
 				t.Errorf("%+v %+v", status, status.Run)
 			}
 			if alive(pid) {
@@ -160,7 +169,8 @@ func TestDaemonDrained(t *testing.T) {
 			}
 			_, status := a.await("d", mesos.TASK_KILLED)
 			finished := a.awaitRuns("d", wire.RunFinished, 1)
-			if len(finished) != 1 || !finished[0].Fire.Equal(begun[0].Fire) || status.Run != nil || status.Totals.Runs != 1 {
+			if len(finished) != 1 || !finished[0].Fire.Equal(begun[0].Fire) || status.Run != nil ||
+				status.Totals.Runs != 1 {
 				t.Errorf("%+v, %+v", finished, status)
 			}
 		})
@@ -205,7 +215,8 @@ func TestDaemonMisfire(t *testing.T) {
 		runs := a.awaitRuns("d", wire.RunFinished, 3)
 		if misfire {
 			for i, r := range runs[1:3] {
-				if r.Source != "MISFIRE" || !r.Fire.Equal(first.Add(time.Duration(i+1)*time.Second)) || r.totals.Skipped != 0 {
+				if r.Source != "MISFIRE" || !r.Fire.Equal(first.Add(time.Duration(i+1)*time.Second)) ||
+					r.totals.Skipped != 0 {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -260,7 +271,8 @@ func TestDaemonShutdown(t *testing.T) {
 	if _, status := a.await("busy", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled {
 		t.Errorf("%+v", status)
 	}
-	if _, status := a.await("idle", mesos.TASK_KILLED); status.Run != nil || !strings.Contains(status.Cause, "shut down") {
+	if _, status := a.await("idle", mesos.TASK_KILLED); status.Run != nil ||
+		!strings.Contains(status.Cause, "shut down") {
 		t.Errorf("%+v", status)
 	}
 	if status := a.exit(); status != 0 {

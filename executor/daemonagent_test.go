@@ -75,6 +75,7 @@ func (a *fakeAgent) awaitRuns(id, state string, count int) (found []runUpdate) {
 // killWithin kills a task with a grace period of the agent's.
 func (a *fakeAgent) killWithin(id string, grace time.Duration) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{
-		TaskID: mesos.TaskID{Value: id}, KillPolicy: &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: int64(grace)}},
+		TaskID:     mesos.TaskID{Value: id},
+		KillPolicy: &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: int64(grace)}},
 	}})
 }

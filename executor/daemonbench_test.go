@@ -111,7 +111,8 @@ func BenchmarkManyShards(b *testing.B) {
 	parts := slices.DeleteFunc(inSession(pid), func(p int) bool {
 		name, err := os.ReadFile("/proc/" + strconv.Itoa(p) + "/comm")
 		line, _ := os.ReadFile("/proc/" + strconv.Itoa(p) + "/cmdline")
-		return p == pid || err != nil || !strings.HasPrefix(string(line), "executor\x00supervisor") && strings.TrimSpace(string(name)) != "exe"
+		return p == pid || err != nil || !strings.HasPrefix(string(line), "executor\x00supervisor") &&
+			strings.TrimSpace(string(name)) != "exe"
 	})
 	if len(parts) != 1 {
 		b.Fatalf("the supervisor is one of %v", parts)

@@ -117,7 +117,8 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 	bad := daemonOf("bad", script(t, ":"))
 	bad.Command = []string{"/bin/sh", strings.Repeat("x", 200_000)}
 	a.launch(bad)
-	if r := a.awaitRuns("bad", wire.RunFailed, 2)[0]; !strings.Contains(r.Cause, "the arguments or the environment are too long") {
+	if r := a.awaitRuns("bad", wire.RunFailed, 2)[0]; !strings.Contains(r.Cause,
+		"the arguments or the environment are too long") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -170,7 +171,8 @@ func TestResidentsDieWithTheSupervisor(t *testing.T) {
 	a.launch(killer)
 	for _, id := range []string{"idle", "killer"} {
 		_, status := a.await(id, mesos.TASK_FAILED)
-		if !status.SupervisorLost || status.Totals == nil || id == "killer" && (status.Run == nil || status.Run.State != wire.RunKilled) {
+		if !status.SupervisorLost || status.Totals == nil || id == "killer" &&
+			(status.Run == nil || status.Run.State != wire.RunKilled) {
 			t.Errorf("%s: %+v", id, status)
 		}
 	}
@@ -184,7 +186,8 @@ func TestResidentsDieWithTheSupervisor(t *testing.T) {
 func TestReports(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	a.launch(daemonOf("d", residentScript(t, `say "{\"type\":\"progress\",\"run\":\"$run\",\"fraction\":0.25,\"message\":\"run $run\"}"; sleep 1.5`)))
+	a.launch(daemonOf("d", residentScript(t,
+		`say "{\"type\":\"progress\",\"run\":\"$run\",\"fraction\":0.25,\"message\":\"run $run\"}"; sleep 1.5`)))
 	a.launch(taskOf("t", script(t, `echo '{"type":"progress","fraction":0.5,"message":"half"}' >&4; exec sleep 1000`)))
 	seen := map[string]wire.TaskReport{}
 	a.until("reports of both", func() bool {
@@ -200,10 +203,12 @@ func TestReports(t *testing.T) {
 		}
 		return len(seen) == 2
 	})
-	if d := seen["d"]; d.Progress.Fraction != 0.25 || !strings.HasPrefix(d.Progress.Message, "run ") || d.Fire.IsZero() || d.Totals == nil || time.Since(d.Progress.At) > time.Minute {
+	if d := seen["d"]; d.Progress.Fraction != 0.25 || !strings.HasPrefix(d.Progress.Message, "run ") ||
+		d.Fire.IsZero() || d.Totals == nil || time.Since(d.Progress.At) > time.Minute {
 		t.Errorf("%+v %+v", d, d.Progress)
 	}
-	if task := seen["t"]; task.Progress.Fraction != 0.5 || task.Progress.Message != "half" || !task.Fire.IsZero() || task.Totals != nil {
+	if task := seen["t"]; task.Progress.Fraction != 0.5 || task.Progress.Message != "half" || !task.Fire.IsZero() ||
+		task.Totals != nil {
 		t.Errorf("%+v %+v", task, task.Progress)
 	}
 	a.kill("t")

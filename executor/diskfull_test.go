@@ -38,7 +38,8 @@ func TestDiskFull(t *testing.T) {
 func diskFull(t *testing.T, work, limit string) {
 	a := newAgentIn(t, work, env("ELASTICJOB_OUTPUT_FILE", "4MiB"))
 	full := func(cause string) bool {
-		return strings.Contains(cause, "the agent's disk is full") || strings.Contains(cause, "no space left") || limit != "" && strings.Contains(strings.ToLower(cause), "file")
+		return strings.Contains(cause, "the agent's disk is full") || strings.Contains(cause, "no space left") ||
+			limit != "" && strings.Contains(strings.ToLower(cause), "file")
 	}
 	// Output alone may be rotated in time, or not.
 	a.launch(taskOf("printer", script(t, limit+`head -c 100000000 /dev/zero`)))
@@ -87,7 +88,8 @@ func (a *fakeAgent) untilOver(id string) {
 	a.t.Helper()
 	a.until("end of "+id, func() bool {
 		states := a.statesOf(id)
-		return len(states) > 0 && states[len(states)-1].GetState() >= mesos.TASK_FINISHED && states[len(states)-1].GetState() <= mesos.TASK_KILLED
+		return len(states) > 0 && states[len(states)-1].GetState() >= mesos.TASK_FINISHED &&
+			states[len(states)-1].GetState() <= mesos.TASK_KILLED
 	})
 }
 

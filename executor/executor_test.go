@@ -35,8 +35,10 @@ func script(t testing.TB, body string) string {
 
 func taskOf(id, url string) wire.Task {
 	return wire.Task{
-		TaskID: id, ExecutionID: "e-1", JobName: "job", Item: 1, Total: 3, JobParameter: "all", ShardingParameter: "<one>",
-		Source: "NORMAL_TRIGGER", FireTime: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC), Attempt: 1,
+		TaskID: id, ExecutionID: "e-1", JobName: "job", Item: 1, Total: 3, JobParameter: "all",
+		ShardingParameter: "<one>",
+		Source:            "NORMAL_TRIGGER", FireTime: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC),
+		Attempt: 1,
 		Package: wire.Package{URL: url, Cache: true}, Command: []string{"job.sh"}, KillGraceMillis: 60_000,
 	}
 }
@@ -50,13 +52,15 @@ func TestVersionAndByHand(t *testing.T) {
 	command := exec.Command(binary)
 	command.Env = []string{"PATH=/bin"}
 	out, _ = command.CombinedOutput()
-	if command.ProcessState.ExitCode() != 2 || strings.Count(string(out), "\n") != 3 || !strings.Contains(string(out), "scheduler --local") {
+	if command.ProcessState.ExitCode() != 2 || strings.Count(string(out), "\n") != 3 ||
+		!strings.Contains(string(out), "scheduler --local") {
 		t.Errorf("by hand: status %d, %q", command.ProcessState.ExitCode(), out)
 	}
 	command = exec.Command(binary)
 	command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_RECOVERY_TIMEOUT=soon", "MESOS_SANDBOX=/tmp"}
 	out, _ = command.CombinedOutput()
-	for _, part := range []string{"MESOS_FRAMEWORK_ID is missing", "MESOS_EXECUTOR_ID is missing", `MESOS_RECOVERY_TIMEOUT is "soon"`} {
+	for _, part := range []string{"MESOS_FRAMEWORK_ID is missing", "MESOS_EXECUTOR_ID is missing",
+		`MESOS_RECOVERY_TIMEOUT is "soon"`} {
 		if !strings.Contains(string(out), part) {
 			t.Errorf("no %q in %q", part, out)
 		}
@@ -76,7 +80,8 @@ func TestFinishedTask(t *testing.T) {
 	if got := a.states("t1"); got != "STARTING STARTING RUNNING FINISHED" {
 		t.Errorf("states: %s", got)
 	}
-	if status.Dir != "tasks/1" || status.Sandbox != a.sandbox || status.ExitStatus == nil || *status.ExitStatus != 0 || status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
+	if status.Dir != "tasks/1" || status.Sandbox != a.sandbox || status.ExitStatus == nil || *status.ExitStatus != 0 ||
+		status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
 		t.Errorf("status: %+v", status)
 	}
 	context := `{"taskId":"t1","jobName":"job","shardingTotalCount":3,"jobParameter":"all","shardingItem":1,"shardingParameter":"<one>"}`
@@ -103,10 +108,14 @@ func TestFinishedTask(t *testing.T) {
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "de_DE.UTF-8", "TZ": "UTC",
 		"TMPDIR": a.sandbox + "/tmp/1", "OWN": "yes",
 		"ELASTICJOB_SHARDING_CONTEXT": context, "ELASTICJOB_JOB_NAME": "job", "ELASTICJOB_TASK_ID": "t1",
-		"ELASTICJOB_SHARDING_ITEM": "1", "ELASTICJOB_SHARDING_PARAMETER": "<one>", "ELASTICJOB_SHARDING_TOTAL_COUNT": "3",
-		"ELASTICJOB_JOB_PARAMETER": "all", "ELASTICJOB_PROPS": "{}", "ELASTICJOB_PIPE": "3,4", "ELASTICJOB_EXECUTION_SOURCE": "NORMAL_TRIGGER",
-		"ELASTICJOB_WORK_DIR": dir, "ELASTICJOB_PACKAGE_DIR": a.sandbox + "/packages/1/package", "PYTHONDONTWRITEBYTECODE": "1",
-		"ELASTICJOB_FIRE_TIME": "2026-01-02T03:04:05.678Z", "ELASTICJOB_EXECUTION_ID": "e-1", "ELASTICJOB_ATTEMPT": "1",
+		"ELASTICJOB_SHARDING_ITEM": "1", "ELASTICJOB_SHARDING_PARAMETER": "<one>",
+		"ELASTICJOB_SHARDING_TOTAL_COUNT": "3",
+		"ELASTICJOB_JOB_PARAMETER":        "all", "ELASTICJOB_PROPS": "{}", "ELASTICJOB_PIPE": "3,4",
+		"ELASTICJOB_EXECUTION_SOURCE": "NORMAL_TRIGGER",
+		"ELASTICJOB_WORK_DIR":         dir, "ELASTICJOB_PACKAGE_DIR": a.sandbox + "/packages/1/package",
+		"PYTHONDONTWRITEBYTECODE": "1",
+		"ELASTICJOB_FIRE_TIME":    "2026-01-02T03:04:05.678Z", "ELASTICJOB_EXECUTION_ID": "e-1",
+		"ELASTICJOB_ATTEMPT": "1",
 	}
 	if diff := cmp.Diff(want, variables); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
@@ -135,7 +144,8 @@ func TestArguments(t *testing.T) {
 		"large": {true, `cat "$ELASTICJOB_JOB_PARAMETER_FILE"; tail -c 4 "$ELASTICJOB_SHARDING_CONTEXT_FILE"; env | grep -c '^ELASTICJOB.*_FILE=\|xxxx\|CONTEXT='`, long, long + `e>"}2` + "\n"},
 	} {
 		task := taskOf(id, script(t, ":"))
-		task.Command, task.PlainCommand, task.JobParameter = []string{"sh", "-c", test.command, "sh", "a b"}, test.plain, test.parameter
+		task.Command, task.PlainCommand, task.JobParameter = []string{"sh", "-c", test.command, "sh", "a b"},
+			test.plain, test.parameter
 		a.launch(task)
 		_, status := a.await(id, mesos.TASK_FINISHED)
 		if got := a.read(status.Dir + "/stdout"); got != test.want {
@@ -180,7 +190,8 @@ func TestCachedPackageIsFetchedOnce(t *testing.T) {
 	if got := a.states("later"); strings.Contains(got, "STARTING") {
 		t.Errorf("states without a fetch: %s", got)
 	}
-	if out := a.read("tasks/21/stdout"); !strings.Contains(out, "/"+cacheName()+"/content/") || strings.HasPrefix(out, a.sandbox) {
+	if out := a.read("tasks/21/stdout"); !strings.Contains(out, "/"+cacheName()+"/content/") ||
+		strings.HasPrefix(out, a.sandbox) {
 		t.Errorf("ran in %s", out)
 	}
 }
@@ -263,7 +274,8 @@ func TestKill(t *testing.T) {
 	a.read(status.Dir + "/stdout")
 	a.kill("gentle")
 	a.kill("gentle")
-	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") || !strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") {
+	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") ||
+		!strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") {
 		t.Errorf("%+v", status)
 	}
 	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))
@@ -310,7 +322,8 @@ func TestShutdown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t, env("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", "3secs"))
-			a.launch(taskOf("gentle", script(t, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`)))
+			a.launch(taskOf("gentle", script(t,
+				`trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`)))
 			a.launch(taskOf("deaf", script(t, `trap '' TERM; echo up; while :; do sleep 0.01; done`)))
 			for _, id := range []string{"gentle", "deaf"} {
 				_, status := a.await(id, mesos.TASK_RUNNING)

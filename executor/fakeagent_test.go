@@ -127,7 +127,8 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	a.cmd.Env = []string{
 		"MESOS_AGENT_ENDPOINT=" + a.address, "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SLAVE_ID=S0",
-		"MESOS_SANDBOX=" + a.sandbox, "MESOS_DIRECTORY=" + a.sandbox, "MESOS_CHECKPOINT=1", "MESOS_RECOVERY_TIMEOUT=15mins",
+		"MESOS_SANDBOX=" + a.sandbox, "MESOS_DIRECTORY=" + a.sandbox, "MESOS_CHECKPOINT=1",
+		"MESOS_RECOVERY_TIMEOUT=15mins",
 		"MESOS_SUBSCRIPTION_BACKOFF_MAX=200ms", "MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD=5secs", "SECRET=executor's own",
 	}
 	for _, o := range options {
@@ -234,7 +235,8 @@ func (a *fakeAgent) stop() {
 func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var call mesosexec.Call
-	if err != nil || r.URL.Path != "/api/v1/executor" || r.Header.Get("Content-Type") != "application/x-protobuf" || call.Unmarshal(body) != nil {
+	if err != nil || r.URL.Path != "/api/v1/executor" || r.Header.Get("Content-Type") != "application/x-protobuf" ||
+		call.Unmarshal(body) != nil {
 		http.Error(w, "bad call", http.StatusNotAcceptable)
 		return
 	}
@@ -282,7 +284,8 @@ func (a *fakeAgent) serveSubscribe(w http.ResponseWriter, r *http.Request, s *me
 	stream := make(chan []byte, 10_000)
 	a.stream = stream
 	a.emit(mesosexec.Event{Type: mesosexec.Event_SUBSCRIBED, Subscribed: &mesosexec.Event_Subscribed{
-		ExecutorInfo: mesos.ExecutorInfo{ExecutorID: mesos.ExecutorID{Value: "E"}}, FrameworkInfo: mesos.FrameworkInfo{}, AgentInfo: mesos.AgentInfo{},
+		ExecutorInfo:  mesos.ExecutorInfo{ExecutorID: mesos.ExecutorID{Value: "E"}},
+		FrameworkInfo: mesos.FrameworkInfo{}, AgentInfo: mesos.AgentInfo{},
 	}})
 	for _, u := range s.UnacknowledgedUpdates {
 		a.take(u.Status)
@@ -307,7 +310,8 @@ func (a *fakeAgent) take(s mesos.TaskStatus) {
 	}
 	if !a.silent && a.stream != nil {
 		a.acked[string(s.UUID)] = true
-		a.emit(mesosexec.Event{Type: mesosexec.Event_ACKNOWLEDGED, Acknowledged: &mesosexec.Event_Acknowledged{TaskID: s.TaskID, UUID: s.UUID}})
+		a.emit(mesosexec.Event{Type: mesosexec.Event_ACKNOWLEDGED,
+			Acknowledged: &mesosexec.Event_Acknowledged{TaskID: s.TaskID, UUID: s.UUID}})
 	}
 	a.wake()
 }

@@ -102,7 +102,8 @@ func (a *fakeAgent) await(id string, state mesos.TaskState) (mesos.TaskStatus, w
 	if !ok {
 		a.t.Errorf("task %s: status data %q", id, found.Data)
 	}
-	if len(found.UUID) != 16 || found.GetSource() != mesos.SOURCE_EXECUTOR || found.GetMessage() == "" || found.GetTimestamp() == 0 {
+	if len(found.UUID) != 16 || found.GetSource() != mesos.SOURCE_EXECUTOR || found.GetMessage() == "" ||
+		found.GetTimestamp() == 0 {
 		a.t.Errorf("task %s: incomplete update %v", id, found)
 	}
 	return found, status

@@ -106,7 +106,8 @@ var hostileScripts = []struct {
 	cause        string
 }{
 	{"leaves children", `for i in 1 2 3 4 5; do sleep 1000 & echo $! >>$PIDS; done`, mesos.TASK_FINISHED, ""},
-	{"leaves children in sessions of their own", `for i in 1 2 3; do setsid sh -c 'trap "" TERM HUP; echo $$ >>$PIDS; sleep 1000; sleep 1000' & done
+	{"leaves children in sessions of their own",
+		`for i in 1 2 3; do setsid sh -c 'trap "" TERM HUP; echo $$ >>$PIDS; sleep 1000; sleep 1000' & done
 		while [ "$(wc -l <$PIDS)" -lt 3 ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
 	{"leaves a child without its environment", `setsid env -i /bin/sh -c 'echo $$ >>$0; exec /bin/sleep 1000' $PIDS & while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
 	{"leaves a daemon", `setsid env -i /bin/sh -c 'cd /; (exec </dev/null >/dev/null 2>&1; echo $(exec sh -c "echo \$PPID") >>$0; sleep 1000; sleep 1000) &' $PIDS
@@ -147,13 +148,15 @@ func TestHostileProcesses(t *testing.T) {
 func hostileProcesses(t *testing.T, user uint32) {
 	work, victims, pids := t.TempDir(), newVictim(t), t.TempDir()
 	a := newAgentIn(t, work, as(t, user, work, pids, victims.dir, victims.file),
-		env("ELASTICJOB_OUTPUT_FILE", "8MiB"), env("ELASTICJOB_OUTPUT_TASKS", "5"), env("ELASTICJOB_OUTPUT_BYTES", "64MiB"))
+		env("ELASTICJOB_OUTPUT_FILE", "8MiB"), env("ELASTICJOB_OUTPUT_TASKS", "5"),
+		env("ELASTICJOB_OUTPUT_BYTES", "64MiB"))
 	a.launch(taskOf("neighbour", script(t, `echo $$; echo mine >$TMPDIR/file; exec sleep 1000`)))
 	_, neighbour := a.await("neighbour", mesos.TASK_RUNNING)
 	neighbourPID := strings.TrimSpace(a.read(neighbour.Dir + "/stdout"))
 
 	// What one writes to in others' folders is gone when they are.
-	a.launch(taskOf("scribbler", script(t, own+`d=$(dirname $(dirname $(own 1))); for x in $d/* $TMPDIR/../*; do echo spam >$x/spam; mkdir -p $x/more/and/more; done`)))
+	a.launch(taskOf("scribbler", script(t,
+		own+`d=$(dirname $(dirname $(own 1))); for x in $d/* $TMPDIR/../*; do echo spam >$x/spam; mkdir -p $x/more/and/more; done`)))
 	a.await("scribbler", mesos.TASK_FINISHED)
 
 	var peak int64
@@ -195,7 +198,8 @@ func hostileProcesses(t *testing.T, user uint32) {
 		if hostile.state == mesos.TASK_FAILED && !strings.Contains(status.Cause, hostile.cause) {
 			t.Errorf("%s: no %q in %.300q", hostile.name, hostile.cause, status.Cause)
 		}
-		if !utf8.ValidString(status.Cause) || strings.Contains(status.Cause, "\ufffd\ufffd") || len(status.Cause) > 2000 {
+		if !utf8.ValidString(status.Cause) || strings.Contains(status.Cause, "\ufffd\ufffd") ||
+			len(status.Cause) > 2000 {
 			t.Errorf("%s: cause %q", hostile.name, status.Cause)
 		}
 		mustEnd(t, filepath.Join(pids, strconv.Itoa(i)))
@@ -207,13 +211,15 @@ func hostileProcesses(t *testing.T, user uint32) {
 		t.Errorf("%d MB were on the disk at once", peak>>20)
 	}
 	victims.mustBeWhole(t)
-	eventually(t, "only the executor, its supervisor and the neighbour run", func() bool { return len(inSession(a.cmd.Process.Pid)) == 3 })
+	eventually(t, "only the executor, its supervisor and the neighbour run",
+		func() bool { return len(inSession(a.cmd.Process.Pid)) == 3 })
 	if !alive(neighbourPID) {
 		t.Error("another task was hit")
 	}
 	// Those that come after find all in order.
 	for i := range 20 {
-		a.launch(taskOf(fmt.Sprint("after ", i), script(t, `set -e; test -d $TMPDIR; test ! -L $TMPDIR; test -z "$(ls -A $TMPDIR)"; echo x >$TMPDIR/x; test ! -e $TMPDIR/../../tasks/$$; echo fine`)))
+		a.launch(taskOf(fmt.Sprint("after ", i),
+			script(t, `set -e; test -d $TMPDIR; test ! -L $TMPDIR; test -z "$(ls -A $TMPDIR)"; echo x >$TMPDIR/x; test ! -e $TMPDIR/../../tasks/$$; echo fine`)))
 	}
 	for i := range 20 {
 		a.await(fmt.Sprint("after ", i), mesos.TASK_FINISHED)
@@ -221,7 +227,8 @@ func hostileProcesses(t *testing.T, user uint32) {
 	a.kill("neighbour")
 	a.await("neighbour", mesos.TASK_KILLED)
 	victims.mustBeWhole(t)
-	eventually(t, "the temporary folders are empty", func() bool { return filesIn(filepath.Join(a.sandbox, "tmp")) == 0 })
+	eventually(t, "the temporary folders are empty",
+		func() bool { return filesIn(filepath.Join(a.sandbox, "tmp")) == 0 })
 	eventually(t, "little is kept", func() bool { return diskUse(a.sandbox) < 80<<20 })
 }
 
@@ -253,7 +260,8 @@ func as(t testing.TB, user uint32, folders ...string) option {
 func TestTaskPutsPipesAhead(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	hostile := taskOf("hostile", script(t, own+`cd "$(own 1)/.."; for n in 2 3; do mkdir $n; mkfifo $n/stdout $n/stderr; done; echo ready; exec sleep 1000`))
+	hostile := taskOf("hostile", script(t,
+		own+`cd "$(own 1)/.."; for n in 2 3; do mkdir $n; mkfifo $n/stdout $n/stderr; done; echo ready; exec sleep 1000`))
 	hostile.KillGraceMillis = 50
 	a.launch(hostile)
 	a.await("hostile", mesos.TASK_RUNNING)
@@ -283,7 +291,8 @@ func TestTaskKillsTheSupervisor(t *testing.T) {
 	})
 	a.launch(taskOf("killer", script(t, `kill -9 $PPID; exec sleep 1000`)))
 	for _, id := range []string{"other", "killer"} {
-		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause, "supervises the executor's tasks was killed") {
+		if _, status := a.await(id, mesos.TASK_FAILED); !strings.Contains(status.Cause,
+			"supervises the executor's tasks was killed") {
 			t.Errorf("%s: %q", id, status.Cause)
 		}
 	}
@@ -300,7 +309,8 @@ func TestForkChainsWithoutSupervisor(t *testing.T) {
 	a := newAgent(t)
 	chain := "chain-" + t.TempDir()
 	a.launch(taskOf("chains", script(t, fmt.Sprintf(`(i=0; while [ $i -lt 40 ]; do setsid sh -c 'f() { f & }; f' %s & i=$((i+1)); done); kill -9 $PPID; exec sleep 1000`, chain))))
-	if _, status := a.await("chains", mesos.TASK_FAILED); !status.SupervisorLost || strings.Contains(status.Cause, "left") {
+	if _, status := a.await("chains", mesos.TASK_FAILED); !status.SupervisorLost ||
+		strings.Contains(status.Cause, "left") {
 		t.Errorf("%+v", status)
 	}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")

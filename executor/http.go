@@ -41,7 +41,8 @@ func request(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (
 	if err != nil {
 		return 0, err
 	}
-	limits := &requestLimits{connect: time.Duration(r.ConnectTimeoutMillis) * time.Millisecond, read: time.Duration(r.ReadTimeoutMillis) * time.Millisecond}
+	limits := &requestLimits{connect: time.Duration(r.ConnectTimeoutMillis) * time.Millisecond,
+		read: time.Duration(r.ReadTimeoutMillis) * time.Millisecond}
 	transport := limits.transport()
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: checkRedirect}
@@ -56,7 +57,8 @@ func request(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (
 	case answer.StatusCode/100 != 2:
 		return answer.StatusCode, refusal(answer, begin)
 	case err != nil:
-		return answer.StatusCode, limits.explain(ctx, ask.URL, err, "status "+answer.Status+", and the answer broke off")
+		return answer.StatusCode, limits.explain(ctx, ask.URL, err,
+			"status "+answer.Status+", and the answer broke off")
 	}
 	return answer.StatusCode, nil
 }

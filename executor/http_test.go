@@ -101,11 +101,14 @@ func TestRequestIsWhatTheJobSays(t *testing.T) {
 				body, _ := io.ReadAll(r.Body)
 				var got, want any
 				header := r.Header.Get("shardingContext")
-				if err := errors.Join(json.Unmarshal([]byte(header), &got), json.Unmarshal([]byte(shard), &want)); err != nil || fmt.Sprint(got) != fmt.Sprint(want) || !strings.Contains(header, `na\u00efve \ud83d\ude00 \n\u007f`) {
+				if err := errors.Join(json.Unmarshal([]byte(header), &got),
+					json.Unmarshal([]byte(shard),
+						&want)); err != nil || fmt.Sprint(got) != fmt.Sprint(want) || !strings.Contains(header, `na\u00efve \ud83d\ude00 \n\u007f`) {
 					t.Errorf("shardingContext is %s, %v", header, err)
 				}
 				user, password, _ := r.BasicAuth()
-				if r.Method != tt.r.Method || string(body) != tt.body || r.Header.Get("Content-Type") != tt.contentType || user+":"+password != max(tt.auth, ":") {
+				if r.Method != tt.r.Method || string(body) != tt.body ||
+					r.Header.Get("Content-Type") != tt.contentType || user+":"+password != max(tt.auth, ":") {
 					t.Errorf("%s %q of %q by %s:%s", r.Method, body, r.Header.Get("Content-Type"), user, password)
 				}
 			})
@@ -114,7 +117,8 @@ func TestRequestIsWhatTheJobSays(t *testing.T) {
 			if tt.auth != "" {
 				r.URL = strings.Replace(url, "//", "//"+tt.auth+"@", 1)
 			}
-			if status, output, err := ask(t.Context(), r, shard); err != nil || status != 200 || output != "HTTP/1.1 200 OK\n" {
+			if status, output, err := ask(t.Context(), r, shard); err != nil || status != 200 ||
+				output != "HTTP/1.1 200 OK\n" {
 				t.Errorf("%d, %q, %v", status, output, err)
 			}
 		})
@@ -150,7 +154,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		"success with a body": {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "done\n") }, 200, "HTTP/1.1 200 OK\ndone\n", nil},
 		"created":             {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201) }, 201, "HTTP/1.1 201 Created\n", nil},
-		"failure": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such table", 500) }, 500, "HTTP/1.1 500 Internal Server Error\nno such table\n",
+		"failure": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such table", 500) }, 500,
+			"HTTP/1.1 500 Internal Server Error\nno such table\n",
 			[]string{"answered 500 Internal Server Error:\nno such table"}},
 		"failure of bytes": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(404)
@@ -179,7 +184,8 @@ func TestAnswers(t *testing.T) {
 			status, output, err := ask(t.Context(), wire.HTTP{URL: serving(t, tt.serve)}, "{}")
 			expect(t, err, tt.causes)
 			if status != tt.status || tt.output != "" && output != tt.output {
-				t.Errorf("status %d and output of %d bytes %.100q; want %d, %d bytes %.100q", status, len(output), output, tt.status, len(tt.output), tt.output)
+				t.Errorf("status %d and output of %d bytes %.100q; want %d, %d bytes %.100q", status, len(output),
+					output, tt.status, len(tt.output), tt.output)
 			}
 		})
 	}

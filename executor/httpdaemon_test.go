@@ -34,7 +34,8 @@ func TestRequestDaemon(t *testing.T) {
 	of := func(id, path string) wire.Task { return asRequest(daemonOf(id, ""), s.URL+path) }
 	a := newAgent(t)
 	a.launch(of("t1", "/"))
-	if failed := a.awaitRuns("t1", wire.RunFailed, 1)[0]; !strings.Contains(failed.Cause, "answered 503 Service Unavailable:\nnot yet") {
+	if failed := a.awaitRuns("t1", wire.RunFailed, 1)[0]; !strings.Contains(failed.Cause,
+		"answered 503 Service Unavailable:\nnot yet") {
 		t.Errorf("%+v", failed)
 	}
 	runs := a.awaitRuns("t1", wire.RunFinished, 2)
@@ -58,7 +59,8 @@ func TestRequestDaemon(t *testing.T) {
 	<-hangs
 	a.awaitRuns("t3", wire.RunRunning, 1)
 	a.kill("t3")
-	if _, status := a.await("t3", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled || status.Run.Complete.Sub(status.Run.Start) > time.Minute {
+	if _, status := a.await("t3", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled ||
+		status.Run.Complete.Sub(status.Run.Start) > time.Minute {
 		t.Errorf("%+v: want the run that was cut off", status.Run)
 	}
 }

@@ -39,16 +39,21 @@ func TestRequestTasks(t *testing.T) {
 	a := newAgent(t)
 	a.launch(of("t1", "/ok"))
 	last, status := a.await("t1", mesos.TASK_FINISHED)
-	if got := a.states("t1"); !strings.HasPrefix(got, "STARTING ") || !strings.HasSuffix(got, "FINISHED") || last.GetMessage() != "status 200" || status.Cause != "" || status.StartTime.IsZero() || status.CompleteTime.Before(status.StartTime) {
+	if got := a.states("t1"); !strings.HasPrefix(got, "STARTING ") || !strings.HasSuffix(got, "FINISHED") ||
+		last.GetMessage() != "status 200" || status.Cause != "" || status.StartTime.IsZero() ||
+		status.CompleteTime.Before(status.StartTime) {
 		t.Errorf("states %s, %q, %+v", got, last.GetMessage(), status)
 	}
-	if got, want := a.read(status.Dir+"/stdout"), `{"taskId":"t1","jobName":"job","shardingTotalCount":3,"jobParameter":"all","shardingItem":1,"shardingParameter":"<one>"}`; got != "HTTP/1.1 200 OK\n"+want+"\n" {
+	if got, want := a.read(status.Dir+"/stdout"),
+		`{"taskId":"t1","jobName":"job","shardingTotalCount":3,"jobParameter":"all","shardingItem":1,"shardingParameter":"<one>"}`; got != "HTTP/1.1 200 OK\n"+want+"\n" {
 		t.Errorf("output %q", got)
 	}
 
 	a.launch(of("t2", "/fails"))
 	last, status = a.await("t2", mesos.TASK_FAILED)
-	if host := strings.TrimPrefix(s.URL, "http://"); status.Phase != wire.PhaseRun || status.Cause != host+" answered 500 Internal Server Error:\nno such table" || last.GetMessage() != host+" answered 500 Internal Server Error:" {
+	if host := strings.TrimPrefix(s.URL, "http://"); status.Phase != wire.PhaseRun ||
+		status.Cause != host+" answered 500 Internal Server Error:\nno such table" ||
+		last.GetMessage() != host+" answered 500 Internal Server Error:" {
 		t.Errorf("%q, %+v", last.GetMessage(), status)
 	}
 

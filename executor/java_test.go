@@ -31,7 +31,8 @@ Exception in thread "main" java.lang.UnsatisfiedLinkError: no mesos in java.libr
 		"one item without Mesos": {`java.lang.IllegalStateException: no rows
 	at com.example.Report.execute(Report.java:10)
 	at org.apache.shardingsphere.elasticjob.cloud.executor.facade.CloudJobFacade.x(CloudJobFacade.java:3)
-	at org.apache.shardingsphere.elasticjob.cloud.executor.local.LocalTaskExecutor.execute(LocalTaskExecutor.java:58)`, false},
+	at org.apache.shardingsphere.elasticjob.cloud.executor.local.LocalTaskExecutor.execute(LocalTaskExecutor.java:58)`,
+			false},
 	} {
 		if got := javaExecutor(tt.output) != ""; got != tt.want {
 			t.Errorf("%s: recognised %v", name, got)

@@ -12,7 +12,8 @@ import (
 // killIn kills a task with a grace of the agent's.
 func (a *fakeAgent) killIn(id string, grace time.Duration) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{
-		TaskID: mesos.TaskID{Value: id}, KillPolicy: &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: grace.Nanoseconds()}},
+		TaskID:     mesos.TaskID{Value: id},
+		KillPolicy: &mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: grace.Nanoseconds()}},
 	}})
 }
 

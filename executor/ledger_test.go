@@ -49,7 +49,8 @@ func TestRefusedUpdate(t *testing.T) {
 			}
 		}
 		const ms = time.Millisecond
-		if diff := cmp.Diff([]time.Duration{0, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, 10_000 * ms, 10_000 * ms}, waits); diff != "" {
+		if diff := cmp.Diff([]time.Duration{0, 200 * ms, 400 * ms, 800 * ms, 1600 * ms, 3200 * ms, 6400 * ms,
+			10_000 * ms, 10_000 * ms}, waits); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]bool{true, false, true, false, false, true, false, false, false}, news); diff != "" {

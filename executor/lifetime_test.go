@@ -163,7 +163,8 @@ func TestSupervisorDies(t *testing.T) {
 	if status := a.exit(); status != 1 {
 		t.Errorf("exit status %d", status)
 	}
-	if _, status := a.await("t", mesos.TASK_FAILED); !status.SupervisorLost || !strings.Contains(status.Cause, "supervises") {
+	if _, status := a.await("t", mesos.TASK_FAILED); !status.SupervisorLost ||
+		!strings.Contains(status.Cause, "supervises") {
 		t.Errorf("cause %q", status.Cause)
 	}
 }

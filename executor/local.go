@@ -81,9 +81,11 @@ func signalNumber(name string) int {
 func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
 	config := Config{
-		FrameworkID: "local", ExecutorID: "local", Sandbox: l.Sandbox, AgentSandbox: l.Sandbox, Cache: ownCache(l.Sandbox),
-		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace), Supervisor: l.Supervisor,
-		Package: pack.Defaults(), Output: DefaultOutputLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
+		FrameworkID: "local", ExecutorID: "local", Sandbox: l.Sandbox, AgentSandbox: l.Sandbox,
+		Cache:      ownCache(l.Sandbox),
+		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace),
+		Supervisor: l.Supervisor,
+		Package:    pack.Defaults(), Output: DefaultOutputLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
 	}
 	if config.RunAs = l.RunAs; config.RunAs == "" && os.Geteuid() == 0 {
 		config.RunAs = "0"
@@ -128,13 +130,15 @@ var _ agent = (*localAgent)(nil)
 
 func newLocalAgent(task string, data []byte) *localAgent {
 	a := &localAgent{task: task, events: make(chan *executor.Event, 16)}
-	a.send(&executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: task}, Data: data}}})
+	a.send(&executor.Event{Type: executor.Event_LAUNCH,
+		Launch: &executor.Event_Launch{Task: mesos.TaskInfo{TaskID: mesos.TaskID{Value: task}, Data: data}}})
 	return a
 }
 
 // kill asks for the end of the task, with its own grace unless the policy names another.
 func (a *localAgent) kill(policy *mesos.KillPolicy) {
-	a.send(&executor.Event{Type: executor.Event_KILL, Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}, KillPolicy: policy}})
+	a.send(&executor.Event{Type: executor.Event_KILL,
+		Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}, KillPolicy: policy}})
 }
 
 func (a *localAgent) send(e *executor.Event) { a.events <- e }
@@ -147,7 +151,8 @@ func (a *localAgent) subscribe(ctx context.Context, _ []assignment, _ []update) 
 func (a *localAgent) update(_ context.Context, u update) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED, Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: u.task}, UUID: u.uuid[:]}})
+	a.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
+		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: u.task}, UUID: u.uuid[:]}})
 	switch {
 	case u.state.terminal():
 		a.last = &u
@@ -194,7 +199,8 @@ func (a *localAgent) ending() (Ending, bool) {
 	}
 	status, _ := wire.DecodeStatus(a.last.data)
 	return Ending{
-		Finished: a.last.state == finished, Killed: a.last.state == killed, TimedOut: a.last.state == killed && a.timedOut,
+		Finished: a.last.state == finished, Killed: a.last.state == killed, TimedOut: a.last.state == killed &&
+			a.timedOut,
 		Message: a.last.message, Status: status,
 	}, true
 }

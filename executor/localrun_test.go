@@ -42,7 +42,8 @@ func (tr trial) pack(body string) {
 	body = "#!/bin/sh\n" + body
 	err := archive.WriteHeader(&tar.Header{Name: "bin/start.sh", Mode: 0o755, Size: int64(len(body))})
 	_, writes := io.WriteString(archive, body)
-	if err := errors.Join(err, writes, archive.Close(), zip.Close(), os.WriteFile(filepath.Join(tr.dir, "app.tar.gz"), packed.Bytes(), 0o644)); err != nil {
+	if err := errors.Join(err, writes, archive.Close(), zip.Close(),
+		os.WriteFile(filepath.Join(tr.dir, "app.tar.gz"), packed.Bytes(), 0o644)); err != nil {
 		tr.t.Fatal(err)
 	}
 }
@@ -127,7 +128,8 @@ func TestRunByHand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tr := newTrial(t, map[string]string{"single.sh": "#!/bin/sh\necho single\n", "job.json": tt.job, "broken.tar.gz": "\x1f\x8bno"})
+			tr := newTrial(t, map[string]string{"single.sh": "#!/bin/sh\necho single\n", "job.json": tt.job,
+				"broken.tar.gz": "\x1f\x8bno"})
 			tr.pack(tt.script)
 			document := `{"appName":"a","appURL":"file://` + tr.dir + `/app.tar.gz","bootstrapScript":"bin/start.sh"}`
 			if err := os.WriteFile(filepath.Join(tr.dir, "app.json"), []byte(document), 0o644); err != nil {
@@ -141,7 +143,8 @@ func TestRunByHand(t *testing.T) {
 				return
 			}
 			if status != tt.status || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) {
-				t.Errorf("status %d, stdout %.300q, stderr %q; want %d, %.300q, %q", status, stdout, stderr, tt.status, tt.stdout, tt.stderr)
+				t.Errorf("status %d, stdout %.300q, stderr %q; want %d, %.300q, %q", status, stdout, stderr, tt.status,
+					tt.stdout, tt.stderr)
 			}
 		})
 	}

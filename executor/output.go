@@ -90,7 +90,8 @@ func newOutput(config Config, as *isolation.Account, log *slog.Logger) output {
 }
 
 func newOutputs(sandbox string, limits OutputLimits, as *isolation.Account, log *slog.Logger) *outputs {
-	return &outputs{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{}, begun: make(chan struct{}, 1)}
+	return &outputs{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{},
+		begun: make(chan struct{}, 1)}
 }
 
 func (o *outputs) file(number, name string) string {
@@ -173,7 +174,8 @@ func (o *outputs) writer(number string, stream int) (*os.File, error) {
 	err := o.permit(files[stream]) // which its user may have changed
 	if err == nil {
 		var f *os.File
-		if f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", files[stream].Fd()), os.O_WRONLY|os.O_APPEND, 0); err == nil {
+		if f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", files[stream].Fd()), os.O_WRONLY|os.O_APPEND,
+			0); err == nil {
 			return f, nil
 		}
 	}

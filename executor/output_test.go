@@ -145,7 +145,8 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 			return errors.Join(os.Remove(path), writeString(f, strings.Repeat("x", 2*limit)))
 		}, ""},
 		"another file instead": {func(f *os.File, path string) error {
-			return errors.Join(os.Rename(path, path+".2"), os.WriteFile(path, nil, 0o600), writeString(f, strings.Repeat("x", 2*limit)))
+			return errors.Join(os.Rename(path, path+".2"), os.WriteFile(path, nil, 0o600),
+				writeString(f, strings.Repeat("x", 2*limit)))
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -227,7 +228,8 @@ func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
 func TestOutputByDefault(t *testing.T) {
 	t.Parallel()
 	c, err := FromEnvironment(func(name string) string {
-		return map[string]string{"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E", "MESOS_SANDBOX": "/s"}[name]
+		return map[string]string{"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E",
+			"MESOS_SANDBOX": "/s"}[name]
 	})
 	if err != nil || c.Output.Tasks != 1000 || c.Output.Bytes != 1<<30 {
 		t.Errorf("%+v, %v", c.Output, err)
@@ -292,7 +294,8 @@ func TestOutputFolderIsNew(t *testing.T) {
 		func(path string) error { return syscall.Mkfifo(path, 0o644) },
 		func(path string) error { return os.WriteFile(path, nil, 0o644) },
 		func(path string) error {
-			return errors.Join(os.MkdirAll(filepath.Join(path, "a"), 0o755), syscall.Mkfifo(filepath.Join(path, "stdout"), 0o644))
+			return errors.Join(os.MkdirAll(filepath.Join(path, "a"), 0o755),
+				syscall.Mkfifo(filepath.Join(path, "stdout"), 0o644))
 		},
 	}
 	if err := os.Mkdir(filepath.Join(o.sandbox, tasksFolder), 0o755); err != nil {
@@ -354,8 +357,9 @@ func TestReadable(t *testing.T) {
 func TestParseDuration(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
-		"15mins": 15 * time.Minute, "2secs": 2 * time.Second, "1.5days": 36 * time.Hour, "250ms": 250 * time.Millisecond,
-		"3us": 3 * time.Microsecond, "1weeks": 7 * 24 * time.Hour, "0ns": 0,
+		"15mins": 15 * time.Minute, "2secs": 2 * time.Second, "1.5days": 36 * time.Hour,
+		"250ms": 250 * time.Millisecond,
+		"3us":   3 * time.Microsecond, "1weeks": 7 * 24 * time.Hour, "0ns": 0,
 	} {
 		if got, err := parseDuration(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v", text, got, err)
@@ -372,7 +376,8 @@ func TestParseDuration(t *testing.T) {
 // path than the agent, whose files API takes the agent's.
 func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"}, {"", "/mnt/mesos/sandbox"}} {
+	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"},
+		{"", "/mnt/mesos/sandbox"}} {
 		config, err := FromEnvironment(func(name string) string {
 			return map[string]string{
 				"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E",

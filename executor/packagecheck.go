@@ -94,7 +94,8 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 		return facts, err
 	}
 	if c.SHA256 != "" && facts.SHA256 != "" && !strings.EqualFold(c.SHA256, facts.SHA256) {
-		facts.add("appSHA256", "the package's sha256 is %s: give that, or the URL of the package that was meant", facts.SHA256)
+		facts.add("appSHA256", "the package's sha256 is %s: give that, or the URL of the package that was meant",
+			facts.SHA256)
 	}
 	if refused == nil {
 		facts.findScript(c)
@@ -123,7 +124,8 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	_, _, err := findCommand(root, c.Command, baseEnvironment(nil)["PATH"])
 	inside, notBelow := filepath.Rel(f.Dir, filepath.Join(root, path.Clean(name)))
 	info, missing := os.Stat(filepath.Join(root, path.Clean(name)))
-	isInside := !path.IsAbs(name) && notBelow == nil && filepath.IsLocal(inside) && missing == nil && info.Mode().IsRegular()
+	isInside := !path.IsAbs(name) && notBelow == nil && filepath.IsLocal(inside) && missing == nil &&
+		info.Mode().IsRegular()
 	switch {
 	case isInside:
 		f.Script = ScriptFacts{Path: inside, Found: true, Executable: info.Mode()&0o111 != 0}
@@ -136,7 +138,8 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 		f.addMissing(root, name)
 	case !path.IsAbs(name):
 		// A program of the agents, which this server need not have; but a file of that name in another folder of the package is what was meant.
-		if found, _, _ := lookNear(root, name); slices.ContainsFunc(found, func(file string) bool { return path.Base(file) == name }) {
+		if found, _, _ := lookNear(root, name); slices.ContainsFunc(found,
+			func(file string) bool { return path.Base(file) == name }) {
 			f.addMissing(root, name)
 		}
 	}
@@ -179,9 +182,11 @@ func (f *PackageFacts) addMissing(root, name string) {
 	found, files, more := lookNear(root, name)
 	switch {
 	case len(found) > 0:
-		f.add("bootstrapScript", "%s %s; did you mean %s?", name, where, strings.Join(found[:min(3, len(found))], " or "))
+		f.add("bootstrapScript", "%s %s; did you mean %s?", name, where,
+			strings.Join(found[:min(3, len(found))], " or "))
 	default:
-		f.add("bootstrapScript", "%s %s, which holds %s: name one of its files, or pack again with the script in it", name, where,
+		f.add("bootstrapScript", "%s %s, which holds %s: name one of its files, or pack again with the script in it",
+			name, where,
 			strings.Join(files, ", ")+map[bool]string{true: ", …"}[more])
 	}
 }

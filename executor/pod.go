@@ -77,7 +77,8 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 
 // NotStarted is the end of a task that was kept from being started, here at least.
 func NotStarted(err error) Ending {
-	status := wire.Status{Phase: wire.PhaseStart, Cause: readable(err.Error(), causeLength), SupervisorLost: errors.Is(err, errBegun)}
+	status := wire.Status{Phase: wire.PhaseStart, Cause: readable(err.Error(), causeLength),
+		SupervisorLost: errors.Is(err, errBegun)}
 	var failed *pack.Error
 	if errors.As(err, &failed) {
 		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
@@ -128,8 +129,10 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 		return NotStarted(err)
 	}
 	config := Config{
-		FrameworkID: "pod", ExecutorID: "pod", Sandbox: filepath.Join(p.Folder, "run"), Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second,
-		ShutdownGrace: ShutdownGrace(time.Duration(task.KillGraceMillis) * time.Millisecond), Package: p.Package, Secrets: p.Secrets, container: c,
+		FrameworkID: "pod", ExecutorID: "pod", Sandbox: filepath.Join(p.Folder, "run"), Checkpoint: true,
+		Recovery: time.Hour, BackoffMax: time.Second,
+		ShutdownGrace: ShutdownGrace(time.Duration(task.KillGraceMillis) * time.Millisecond), Package: p.Package,
+		Secrets: p.Secrets, container: c,
 	}
 	config.Cache = ownCache(config.Sandbox)
 	// A container that was started before has left there what it was fetching.

@@ -51,7 +51,8 @@ func TestPod(t *testing.T) {
 		"secret": {`echo "$PASSWORD"; echo "$PASSWORD" >&2; exit 1`, func(task *wire.Task) { task.Env = map[string]string{"PASSWORD": "hunter22hunter22"} },
 			1, "hunter22hunter22\n", "hunter22hunter22\n", wire.PhaseRun, "end of stderr:\n***"},
 		"a variable of the container": {`echo "$OWN"`, func(task *wire.Task) { task.EnvVariables = map[string]string{"OWN": "HOME"} }, 0, "/home/of-image\n", "", "", ""},
-		"no such variable": {":", func(task *wire.Task) { task.EnvVariables = map[string]string{"OWN": "NOWHERE"} }, 125, "", "executor pod: env.OWN", wire.PhaseStart,
+		"no such variable": {":", func(task *wire.Task) { task.EnvVariables = map[string]string{"OWN": "NOWHERE"} },
+			125, "", "executor pod: env.OWN", wire.PhaseStart,
 			"env.OWN: the container's environment has no NOWHERE"},
 		"a mounted file": {`echo "$OWN"`, func(task *wire.Task) {
 			task.EnvFiles = map[string]string{"OWN": strings.TrimPrefix(file(t, "mounted"), "file://")}
@@ -68,10 +69,13 @@ func TestPod(t *testing.T) {
 			p := startPod(t, podDir(t), task, nil)
 			status, left := p.end()
 			text, stderr := p.text.String(), p.stderr.String()
-			if status != tt.status || text != tt.stdout || !strings.Contains(stderr, tt.stderr) || tt.stderr == "" && stderr != "" {
-				t.Errorf("status %d, stdout %.300q, stderr %.300q; want %d, %.300q, %.300q", status, text, stderr, tt.status, tt.stdout, tt.stderr)
+			if status != tt.status || text != tt.stdout || !strings.Contains(stderr, tt.stderr) ||
+				tt.stderr == "" && stderr != "" {
+				t.Errorf("status %d, stdout %.300q, stderr %.300q; want %d, %.300q, %.300q", status, text, stderr,
+					tt.status, tt.stdout, tt.stderr)
 			}
-			if left.Phase != tt.phase || !strings.Contains(left.Cause, tt.cause) || tt.cause == "" && tt.status == 0 && left.Cause != "" || left.Dir != "" {
+			if left.Phase != tt.phase || !strings.Contains(left.Cause, tt.cause) ||
+				tt.cause == "" && tt.status == 0 && left.Cause != "" || left.Dir != "" {
 				t.Errorf("termination message %+v", left)
 			}
 			if begun := status != 125; left.StartTime.IsZero() == begun || left.CompleteTime.IsZero() == begun {
@@ -102,7 +106,8 @@ func TestPodFetches(t *testing.T) {
 	if status, _ := p.end(); status != 0 || len(p.records) != 0 {
 		t.Errorf("status %d, %v", status, &unwanted{"", p.records})
 	}
-	if lines := strings.Fields(p.text.String()); len(lines) != 2 || lines[0] != lines[1] || !strings.HasPrefix(lines[0], p.dir+"/") {
+	if lines := strings.Fields(p.text.String()); len(lines) != 2 || lines[0] != lines[1] ||
+		!strings.HasPrefix(lines[0], p.dir+"/") {
 		t.Errorf("worked in %q", lines)
 	}
 }
@@ -114,7 +119,8 @@ func TestPodPrepared(t *testing.T) {
 	url := script(t, `echo "$0 $*" | cut -c -500; cat job.sh >/dev/null`)
 	first := startPod(t, dir, taskOf("t", url), nil, "--prepare")
 	status, prepared := first.end()
-	if status != 0 || len(prepared.PackageSHA256) != 64 || first.text.String()+first.stderr.String() != "" || len(first.records) != 0 {
+	if status != 0 || len(prepared.PackageSHA256) != 64 || first.text.String()+first.stderr.String() != "" ||
+		len(first.records) != 0 {
 		t.Fatalf("status %d, %+v, %q, %q", status, prepared, first.text.String(), first.stderr.String())
 	}
 	if err := os.Remove(strings.TrimPrefix(url, "file://")); err != nil {
@@ -122,11 +128,14 @@ func TestPodPrepared(t *testing.T) {
 	}
 	p := startPod(t, dir, taskOf("t", url), func(c *exec.Cmd) { c.Path = filepath.Join(dir, "executor") })
 	status, left := p.end()
-	if status != 0 || left.PackageSHA256 != prepared.PackageSHA256 || len(p.records) != 0 || !strings.Contains(p.text.String(), "/job.sh {") {
+	if status != 0 || left.PackageSHA256 != prepared.PackageSHA256 || len(p.records) != 0 ||
+		!strings.Contains(p.text.String(), "/job.sh {") {
 		t.Errorf("status %d, %+v, %q, %v", status, left, p.stderr.String(), &unwanted{p.text.String(), p.records})
 	}
-	broken := startPod(t, podDir(t), taskOf("t", "http://127.0.0.1:1/job.sh"), func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_PACKAGE_TRIES=1") }, "--prepare")
-	if status, left := broken.end(); status != 125 || left.Phase != wire.PhaseFetch || left.Unreachable != "127.0.0.1:1" || !strings.Contains(broken.stderr.String(), "127.0.0.1:1") {
+	broken := startPod(t, podDir(t), taskOf("t", "http://127.0.0.1:1/job.sh"),
+		func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_PACKAGE_TRIES=1") }, "--prepare")
+	if status, left := broken.end(); status != 125 || left.Phase != wire.PhaseFetch ||
+		left.Unreachable != "127.0.0.1:1" || !strings.Contains(broken.stderr.String(), "127.0.0.1:1") {
 		t.Errorf("status %d, %+v, %q", status, left, broken.stderr.String())
 	}
 }
@@ -135,7 +144,8 @@ func TestPodPrepared(t *testing.T) {
 func TestPodImage(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "own.sh"), []byte("#!/bin/sh\npwd; echo $FROM_IMAGE $ELASTICJOB_TASK$ELASTICJOB_POD_DIR; touch $ELASTICJOB_WORK_DIR/x $TMPDIR/x\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "own.sh"),
+		[]byte("#!/bin/sh\npwd; echo $FROM_IMAGE $ELASTICJOB_TASK$ELASTICJOB_POD_DIR; touch $ELASTICJOB_WORK_DIR/x $TMPDIR/x\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	task := taskOf("t", "")
@@ -169,16 +179,22 @@ func TestPodTaskInAFile(t *testing.T) {
 		t.Errorf("status %d, %+v, %q", status, left, p.text.String())
 	}
 	p = startPod(t, podDir(t), wire.Task{}, in("/nonexistent"))
-	if status, left := p.end(); status != 125 || !strings.Contains(left.Cause, "read the task's description: open /nonexistent") {
+	if status, left := p.end(); status != 125 ||
+		!strings.Contains(left.Cause, "read the task's description: open /nonexistent") {
 		t.Errorf("status %d, %+v", status, left)
 	}
-	p = startPod(t, podDir(t), wire.Task{}, func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_TASK={}", "ELASTICJOB_PACKAGE_BYTES=many") }, "--package-files=0")
-	if status, left := p.end(); status != 125 || !strings.Contains(left.Cause, "version 0") || !strings.Contains(left.Cause, "ELASTICJOB_PACKAGE_BYTES") || !strings.Contains(left.Cause, "--package-files=0") {
+	p = startPod(t, podDir(t), wire.Task{},
+		func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_TASK={}", "ELASTICJOB_PACKAGE_BYTES=many") },
+		"--package-files=0")
+	if status, left := p.end(); status != 125 || !strings.Contains(left.Cause, "version 0") ||
+		!strings.Contains(left.Cause, "ELASTICJOB_PACKAGE_BYTES") ||
+		!strings.Contains(left.Cause, "--package-files=0") {
 		t.Errorf("status %d, %+v", status, left)
 	}
 	byHand := exec.Command(binary, "pod")
 	byHand.Env = []string{}
-	if out, _ := byHand.CombinedOutput(); byHand.ProcessState.ExitCode() != 2 || !strings.HasPrefix(string(out), "usage: executor pod ") {
+	if out, _ := byHand.CombinedOutput(); byHand.ProcessState.ExitCode() != 2 ||
+		!strings.HasPrefix(string(out), "usage: executor pod ") {
 		t.Errorf("by hand: %d %q", byHand.ProcessState.ExitCode(), out)
 	}
 }
@@ -235,7 +251,8 @@ func (p *podTry) endsBy(signal syscall.Signal, stdout, cause string) {
 		p.t.Fatal(err)
 	}
 	status, left := p.end()
-	if status != 143 || p.text.String() != stdout || !strings.Contains(left.Cause, cause) || left.StartTime.IsZero() && left.Phase == "" {
+	if status != 143 || p.text.String() != stdout || !strings.Contains(left.Cause, cause) ||
+		left.StartTime.IsZero() && left.Phase == "" {
 		p.t.Errorf("status %d, %q, %+v", status, p.text.String(), left)
 	}
 }
@@ -265,7 +282,8 @@ while [ ! -e $MARK ]; do sleep 0.02; done; echo " and on"`))
 	p := startPod(t, podDir(t), task, nil)
 	p.until("progress", func(_ string, records []wire.PodRecord) bool {
 		for _, r := range records {
-			if r.Report != nil && len(r.Report.Tasks) == 1 && r.Report.Tasks[0].TaskID == "t" && r.Report.Tasks[0].Progress.Fraction == 0.5 {
+			if r.Report != nil && len(r.Report.Tasks) == 1 && r.Report.Tasks[0].TaskID == "t" &&
+				r.Report.Tasks[0].Progress.Fraction == 0.5 {
 				return true
 			}
 		}
@@ -315,7 +333,8 @@ func TestPodDaemon(t *testing.T) {
 			status, left := p.end()
 			runs := ofRuns(p.records)
 			last := runs[len(runs)-1]
-			if status != 143 || left.Totals == nil || left.Totals.Runs < 2 || left.Run == nil || left.Run.Number < last.Number || left.StartTime.IsZero() {
+			if status != 143 || left.Totals == nil || left.Totals.Runs < 2 || left.Run == nil ||
+				left.Run.Number < last.Number || left.StartTime.IsZero() {
 				t.Errorf("status %d, %+v", status, left)
 			}
 			for _, r := range ended(p.records) {
@@ -335,13 +354,15 @@ func TestPodDaemon(t *testing.T) {
 // TestPodReapsOrphans: what a job leaves behind while it runs becomes the first process's child, and is reaped.
 func TestPodReapsOrphans(t *testing.T) {
 	t.Parallel()
-	p := startPod(t, podDir(t), taskOf("t", script(t, "for i in 1 2 3 4 5; do (true &); done; echo left; trap 'exit 0' TERM; sleep 1000 & wait")), nil)
+	p := startPod(t, podDir(t), taskOf("t",
+		script(t, "for i in 1 2 3 4 5; do (true &); done; echo left; trap 'exit 0' TERM; sleep 1000 & wait")), nil)
 	p.said("left")
 	wait.Works(t, "no zombie", func() error {
 		stats, err := filepath.Glob("/proc/[0-9]*/stat")
 		for _, stat := range stats {
 			text, _ := os.ReadFile(stat)
-			if _, after, _ := strings.Cut(string(text), ") "); strings.HasPrefix(after, fmt.Sprintf("Z %d ", p.cmd.Process.Pid)) {
+			if _, after, _ := strings.Cut(string(text), ") "); strings.HasPrefix(after,
+				fmt.Sprintf("Z %d ", p.cmd.Process.Pid)) {
 				err = fmt.Errorf("a zombie: %s", text)
 			}
 		}
@@ -363,7 +384,8 @@ func TestPodDrained(t *testing.T) {
 			task := daemonOf("d", residentScript(t, `echo runs; while [ ! -e $GO_ON ]; do sleep 0.02; done`))
 			task.Env = map[string]string{"GO_ON": goOn}
 			task.KillGraceMillis = 50
-			p := startPod(t, podDir(t), task, func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_DRAIN_FILE="+drain) })
+			p := startPod(t, podDir(t), task,
+				func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_DRAIN_FILE="+drain) })
 			p.said("runs")
 			if err := os.WriteFile(drain, []byte("the job is paused\n"), 0o644); err != nil {
 				t.Fatal(err)
@@ -376,7 +398,8 @@ func TestPodDrained(t *testing.T) {
 				t.Fatal(err)
 			}
 			status, left := p.end()
-			if status != 143 || left.Run == nil || left.Run.State != wire.RunFinished || p.text.String() != strings.Repeat("runs\n", int(left.Run.Number)) {
+			if status != 143 || left.Run == nil || left.Run.State != wire.RunFinished ||
+				p.text.String() != strings.Repeat("runs\n", int(left.Run.Number)) {
 				t.Errorf("status %d, %q, %+v", status, p.text.String(), left)
 			}
 		})

@@ -14,7 +14,8 @@ import (
 // BenchmarkPod measures the whole life of a container whose job writes a line: of the job alone, and of an executor that runs it, with nothing to
 // fetch.
 func BenchmarkPod(b *testing.B) {
-	task := wire.Task{TaskID: "t", JobName: "job", Total: 1, Source: "TRIGGER", Command: []string{"/bin/echo", "begun"}}
+	task := wire.Task{TaskID: "t", JobName: "job", Total: 1, Source: "TRIGGER",
+		Command: []string{"/bin/echo", "begun"}}
 	data, err := task.Encode()
 	if err != nil {
 		b.Fatal(err)
@@ -28,7 +29,8 @@ func BenchmarkPod(b *testing.B) {
 					b.Fatal(err)
 				}
 				c := exec.Command(command[0], command[1:]...)
-				c.Env = []string{"ELASTICJOB_TASK=" + string(data), "ELASTICJOB_POD_DIR=" + dir, "ELASTICJOB_TERMINATION_LOG=" + filepath.Join(dir, "message")}
+				c.Env = []string{"ELASTICJOB_TASK=" + string(data), "ELASTICJOB_POD_DIR=" + dir,
+					"ELASTICJOB_TERMINATION_LOG=" + filepath.Join(dir, "message")}
 				out, err := c.StdoutPipe()
 				if err == nil {
 					err = c.Start()

@@ -84,7 +84,8 @@ func (p *podTry) shot() {
 		p.t.Fatal(err)
 	}
 	mustBeEmpty(p.t, p.cmd.Process.Pid)
-	if message, err := os.ReadFile(filepath.Join(p.dir, "message")); err != nil || len(message) == 0 || len(bytes.TrimSpace(message)) > 0 {
+	if message, err := os.ReadFile(filepath.Join(p.dir, "message")); err != nil || len(message) == 0 ||
+		len(bytes.TrimSpace(message)) > 0 {
 		p.t.Errorf("termination message %q, %v; want white space", message, err)
 	}
 }
@@ -95,9 +96,11 @@ func (p *podTry) isSecond() {
 	defer time.AfterFunc(deadline, func() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }).Stop() // one that runs waits for its end
 	status, left := p.end()
 	const why = "its container was started a second time"
-	if status != 125 || !left.SupervisorLost || !strings.Contains(left.Cause, why) || !left.StartTime.IsZero() || p.text.String() != "" || len(p.records) != 0 ||
+	if status != 125 || !left.SupervisorLost || !strings.Contains(left.Cause, why) || !left.StartTime.IsZero() ||
+		p.text.String() != "" || len(p.records) != 0 ||
 		!strings.HasPrefix(p.stderr.String(), "executor pod: "+why) {
-		p.t.Errorf("status %d, %+v, stderr %q, %v", status, left, p.stderr.String(), &unwanted{p.text.String(), p.records})
+		p.t.Errorf("status %d, %+v, stderr %q, %v", status, left, p.stderr.String(),
+			&unwanted{p.text.String(), p.records})
 	}
 }
 
@@ -144,7 +147,8 @@ func TestPodKilledInItsFetch(t *testing.T) {
 			first.shot()
 			if args != nil {
 				for range 2 { // the second time it is there
-					if status, left := startPod(t, dir, task, nil, args...).end(); status != 0 || len(left.PackageSHA256) != 64 {
+					if status, left := startPod(t, dir, task, nil, args...).end(); status != 0 ||
+						len(left.PackageSHA256) != 64 {
 						t.Fatalf("status %d, %+v", status, left)
 					}
 				}
@@ -205,7 +209,10 @@ func TestAsRootPodWithoutSpace(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		p := startPod(t, dir, task, func(c *exec.Cmd) { c.Env = append(c.Env, "ELASTICJOB_TERMINATION_LOG="+message+"/message") })
+		p := startPod(t, dir, task, func(c *exec.Cmd) {
+			c.Env = append(c.Env,
+				"ELASTICJOB_TERMINATION_LOG="+message+"/message")
+		})
 		p.dir = message
 		status, left := p.end()
 		if status == 0 {
@@ -214,7 +221,8 @@ func TestAsRootPodWithoutSpace(t *testing.T) {
 		if status != 125 || left.SupervisorLost || !left.StartTime.IsZero() || p.text.String() != "" {
 			t.Errorf("with %d files: status %d, %q, %+v", inodes, status, p.text.String(), left)
 		}
-		if strings.Contains(left.Cause, "note that the task begins, so that it does not begin twice: open "+dir+"/begun: no space left on device; see to it that ") {
+		if strings.Contains(left.Cause, "note that the task begins, so that it does not begin twice: open "+dir+
+			"/begun: no space left on device; see to it that ") {
 			refused++
 		}
 	}

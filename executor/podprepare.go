@@ -52,7 +52,8 @@ func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error
 		return ready.SHA256, nil
 	}
 	work := filepath.Join(p.Folder, "fetch")
-	if err := errors.Join(pack.RemoveTree(work), pack.RemoveTree(filepath.Join(p.Folder, preparedPackage))); err != nil {
+	if err := errors.Join(pack.RemoveTree(work),
+		pack.RemoveTree(filepath.Join(p.Folder, preparedPackage))); err != nil {
 		return "", fmt.Errorf("remove what an earlier start of this container has left: %w", err)
 	}
 	store, err := pack.Open(ownCache(work), filepath.Join(work, "packages"), p.Package, log)
@@ -85,7 +86,8 @@ func (p Pod) prepared() (*pack.Package, error) {
 	case err != nil:
 		return nil, fmt.Errorf("find the package that was fetched: %w", err)
 	}
-	return &pack.Package{Dir: filepath.Join(p.Folder, preparedPackage), SHA256: strings.TrimSpace(string(sum)), Release: func() {}}, nil
+	return &pack.Package{Dir: filepath.Join(p.Folder, preparedPackage), SHA256: strings.TrimSpace(string(sum)),
+		Release: func() {}}, nil
 }
 
 // copyProgram copies this program to a path where nobody finds half of it.

@@ -44,9 +44,11 @@ func startPod(t *testing.T, dir string, task wire.Task, change func(*exec.Cmd), 
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &podTry{t: t, dir: dir, cmd: exec.Command(binary, append([]string{"pod"}, args...)...), read: make(chan struct{})}
+	p := &podTry{t: t, dir: dir, cmd: exec.Command(binary, append([]string{"pod"}, args...)...),
+		read: make(chan struct{})}
 	p.cmd.Dir = "/"
-	p.cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/home/of-image", "ELASTICJOB_TASK=" + string(data), "ELASTICJOB_POD_DIR=" + dir, "ELASTICJOB_TERMINATION_LOG=" + dir + "/message"}
+	p.cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=/home/of-image", "ELASTICJOB_TASK=" + string(data),
+		"ELASTICJOB_POD_DIR=" + dir, "ELASTICJOB_TERMINATION_LOG=" + dir + "/message"}
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()

@@ -23,7 +23,8 @@ type process struct {
 
 // startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is called when it has closed its pipe, mostly because it has ended; hear is called with what
 // the process writes to its pipe, in another goroutine, until wait has returned; wait must be called.
-func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process, err error) {
+func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process,
+	err error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
 	t.session.starting <- struct{}{}
@@ -52,7 +53,8 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		return nil, err
 	}
 	p.releases = append(p.releases, putBack)
-	if err := t.startIn(places{temporary: temporary, work: work, root: root, start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
+	if err := t.startIn(places{temporary: temporary, work: work, root: root,
+		start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
 	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })

@@ -68,9 +68,11 @@ func (r references) resolve(t wire.Task) (map[string]string, error) {
 		value, there := r.lookup(variable)
 		switch {
 		case isOwnVariable(variable):
-			wrong = append(wrong, fmt.Errorf("env.%s: %s is a variable of the executor's own, which no job is given", name, variable))
+			wrong = append(wrong, fmt.Errorf("env.%s: %s is a variable of the executor's own, which no job is given",
+				name, variable))
 		case !there:
-			wrong = append(wrong, fmt.Errorf("env.%s: the executor's environment on this agent has no %s", name, variable))
+			wrong = append(wrong, fmt.Errorf("env.%s: the executor's environment on this agent has no %s", name,
+				variable))
 		case len(value) > maxSecret:
 			wrong = append(wrong, fmt.Errorf("env.%s: %s is longer than 64 KiB", name, variable))
 		}
@@ -81,7 +83,8 @@ func (r references) resolve(t wire.Task) (map[string]string, error) {
 
 // isOwnVariable is the rule of jobs.Config.Check, for tasks of other schedulers.
 func isOwnVariable(name string) bool {
-	return slices.ContainsFunc([]string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return slices.ContainsFunc([]string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"},
+		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // file reads a file for a job of the app, without one newline at its end.
@@ -91,12 +94,15 @@ func (r references) file(path, app string) (string, error) {
 		if err != nil || !filepath.IsLocal(inside) {
 			continue
 		}
-		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == ofApps && !strings.HasPrefix(rest, app+"/") {
-			return "", fmt.Errorf("it is for the app that its folder below %s is named after, and not for %s", filepath.Join(folder, ofApps), app)
+		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == ofApps &&
+			!strings.HasPrefix(rest, app+"/") {
+			return "", fmt.Errorf("it is for the app that its folder below %s is named after, and not for %s",
+				filepath.Join(folder, ofApps), app)
 		}
 		return readSecret(folder, inside)
 	}
-	return "", fmt.Errorf("it is in no folder for secrets: that is %s on this agent, which its operator sets by %s", strings.Join(r.folders, ", "), SecretsVariable)
+	return "", fmt.Errorf("it is in no folder for secrets: that is %s on this agent, which its operator sets by %s",
+		strings.Join(r.folders, ", "), SecretsVariable)
 }
 
 func readSecret(folder, inside string) (string, error) {

@@ -53,38 +53,52 @@ func TestReferences(t *testing.T) {
 	t.Parallel()
 	folder := secretFiles(t)
 	r := references{folders: []string{"/nowhere", folder}, lookup: func(name string) (string, bool) {
-		value, there := map[string]string{"GIVEN": "of the executor", "LONG": strings.Repeat("x", maxSecret+1), "MESOS_EXECUTOR_AUTHENTICATION_TOKEN": "hunter2"}[name]
+		value, there := map[string]string{"GIVEN": "of the executor", "LONG": strings.Repeat("x", maxSecret+1),
+			"MESOS_EXECUTOR_AUTHENTICATION_TOKEN": "hunter2"}[name]
 		return value, there
 	}}
 	for path, want := range map[string]string{
-		"db": "hunter2", "two-lines": "a\n", "empty": "", "most": strings.Repeat("x", maxSecret), "inside": "hunter2", "apps/billing/key": "of billing",
+		"db": "hunter2", "two-lines": "a\n", "empty": "", "most": strings.Repeat("x", maxSecret), "inside": "hunter2",
+		"apps/billing/key": "of billing",
 	} {
-		got, err := r.resolve(wire.Task{AppName: "billing", EnvFiles: map[string]string{"A": filepath.Join(folder, path)}, EnvVariables: map[string]string{"B": "GIVEN"}})
+		got, err := r.resolve(wire.Task{AppName: "billing",
+			EnvFiles:     map[string]string{"A": filepath.Join(folder, path)},
+			EnvVariables: map[string]string{"B": "GIVEN"}})
 		if diff := cmp.Diff(map[string]string{"A": want, "B": "of the executor"}, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", path, err, diff)
 		}
 	}
 	for path, want := range map[string]string{
-		folder + "/none": "there is no such file on this agent", folder + "/db/x": "not a directory", folder: "no regular file", folder + "/apps": "is for the app that its folder",
+		folder + "/none": "there is no such file on this agent", folder + "/db/x": "not a directory",
+		folder: "no regular file", folder + "/apps": "is for the app that its folder",
 		folder + "/pipe": "no regular file", folder + "/too-long": "longer than 64 KiB", folder + "/zero": "zero byte",
-		folder + "/leads-out": "escapes", folder + "/leads-out-absolutely": "escapes", folder + "/up/outside": "escapes",
-		folder + "/apps/billing/key": "and not for other", folder + "/apps/other/../billing/key": "and not for other", folder + "/apps/othe": "and not for other",
-		folder + "/../outside": "in no folder for secrets", "/etc/passwd": "in no folder for secrets", "db": "in no folder", folder + "2/db": "in no folder", "/nowhere/db": "the folder for secrets, /nowhere, can't be opened",
+		folder + "/leads-out": "escapes", folder + "/leads-out-absolutely": "escapes",
+		folder + "/up/outside":       "escapes",
+		folder + "/apps/billing/key": "and not for other", folder + "/apps/other/../billing/key": "and not for other",
+		folder + "/apps/othe":  "and not for other",
+		folder + "/../outside": "in no folder for secrets", "/etc/passwd": "in no folder for secrets",
+		"db": "in no folder", folder + "2/db": "in no folder",
+		"/nowhere/db": "the folder for secrets, /nowhere, can't be opened",
 	} {
 		got, err := r.resolve(wire.Task{AppName: "other", EnvFiles: map[string]string{"DB_PASSWORD": path}})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "env.DB_PASSWORD: file "+path+": ") || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "env.DB_PASSWORD: file "+path+": ") ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, %v", path, got, err)
 		}
 	}
 	for variable, want := range map[string]string{
-		"MESOS_EXECUTOR_AUTHENTICATION_TOKEN": "executor's own", "LIBPROCESS_SSL_KEY_FILE": "executor's own", "ELASTICJOB_MESOS_CA": "executor's own",
-		"NONE": "the executor's environment on this agent has no NONE", "LONG": "longer than 64 KiB",
+		"MESOS_EXECUTOR_AUTHENTICATION_TOKEN": "executor's own", "LIBPROCESS_SSL_KEY_FILE": "executor's own",
+		"ELASTICJOB_MESOS_CA": "executor's own",
+		"NONE":                "the executor's environment on this agent has no NONE", "LONG": "longer than 64 KiB",
 	} {
-		if got, err := r.resolve(wire.Task{EnvVariables: map[string]string{"A": variable}}); err == nil || !strings.Contains(err.Error(), want) {
+		if got, err := r.resolve(wire.Task{EnvVariables: map[string]string{"A": variable}}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", variable, got, err)
 		}
 	}
-	_, err := r.resolve(wire.Task{EnvFiles: map[string]string{"A": "/x", "B": "/y"}, EnvVariables: map[string]string{"C": "NONE"}})
+	_, err := r.resolve(wire.Task{EnvFiles: map[string]string{"A": "/x", "B": "/y"},
+		EnvVariables: map[string]string{"C": "NONE"}})
 	if err == nil || strings.Count(err.Error(), "env.") != 3 {
 		t.Errorf("not all at once: %v", err)
 	}

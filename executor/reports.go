@@ -42,7 +42,8 @@ func (r *reports) progress(id string, m pipe.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.of(id)
-	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: readable(m.Message, wire.MaxProgressMessage), At: time.Now().UTC()}
+	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: readable(m.Message, wire.MaxProgressMessage),
+		At: time.Now().UTC()}
 	n.changed = true
 }
 

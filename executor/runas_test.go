@@ -92,10 +92,14 @@ func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 	}
 	a := runAs(t, "nobody", env("ELASTICJOB_KEEP_FAILED", "1"))
 	// While it swaps a folder of its own and a link to root's without end, other tasks end in folders that are put in order and removed.
-	racer := script(t, `cd "$TMPDIR/.." && mkdir -p own && while :; do for f in */; do ln -sfn `+precious+` "$f/link" 2>/dev/null; mv own away 2>/dev/null && ln -s `+precious+` own; rm -f own; mv away own 2>/dev/null; done; done`)
+	racer := script(t, `cd "$TMPDIR/.." && mkdir -p own && while :; do for f in */; do ln -sfn `+precious+
+		` "$f/link" 2>/dev/null; mv own away 2>/dev/null && ln -s `+precious+
+		` own; rm -f own; mv away own 2>/dev/null; done; done`)
 	a.launch(taskOf("racer", racer))
 	a.await("racer", mesos.TASK_RUNNING)
-	leavesLinks := script(t, `mkdir -p a/b "$TMPDIR/c"; ln -s `+precious+` a/b/link; ln -s `+precious+` "$TMPDIR/c/link"; ln `+"/etc/passwd"+` hard 2>/dev/null; mkdir closed && touch closed/file && chmod 0 closed; exit $((ELASTICJOB_SHARDING_ITEM % 2))`)
+	leavesLinks := script(t, `mkdir -p a/b "$TMPDIR/c"; ln -s `+precious+` a/b/link; ln -s `+precious+
+		` "$TMPDIR/c/link"; ln `+"/etc/passwd"+
+		` hard 2>/dev/null; mkdir closed && touch closed/file && chmod 0 closed; exit $((ELASTICJOB_SHARDING_ITEM % 2))`)
 	for i := range 10 {
 		task := taskOf(fmt.Sprint("t", i), leavesLinks)
 		task.Item = i
@@ -140,7 +144,8 @@ func TestAsRootDaemonsRunAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
 	a := runAs(t, "nobody")
-	said, _ := a.ran(taskOf("pipes", script(t, `echo '{"type":"progress","fraction":0.5,"message":"half"}' >&4; echo "$ELASTICJOB_PIPE"; setsid sleep 1000 >/dev/null 2>&1 & sleep 0.1`)))
+	said, _ := a.ran(taskOf("pipes", script(t,
+		`echo '{"type":"progress","fraction":0.5,"message":"half"}' >&4; echo "$ELASTICJOB_PIPE"; setsid sleep 1000 >/dev/null 2>&1 & sleep 0.1`)))
 	if said != "3,4\n" {
 		t.Errorf("it wrote %q", said)
 	}
@@ -180,7 +185,8 @@ func TestAsRootAFolderThatTheUserCannotEnterIsNamed(t *testing.T) {
 	work := t.TempDir() // which is root's alone
 	a := newAgentIn(t, work, env("ELASTICJOB_RUN_AS", "nobody"))
 	a.launch(taskOf("t", script(t, "exit 0")))
-	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause, "user nobody can't enter "+filepath.Dir(work)) {
+	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause,
+		"user nobody can't enter "+filepath.Dir(work)) {
 		t.Errorf("cause %q", status.Cause)
 	}
 }
@@ -257,7 +263,8 @@ func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	work := openFolder(t)
 	hidden := filepath.Join(work, "data")
 	secret, link := filepath.Join(hidden, "secret"), filepath.Join(work, "link")
-	if err := errors.Join(os.Mkdir(hidden, 0o755), os.WriteFile(secret, []byte("#!/bin/sh\n"), 0o755), os.Symlink(secret, link)); err != nil {
+	if err := errors.Join(os.Mkdir(hidden, 0o755), os.WriteFile(secret, []byte("#!/bin/sh\n"), 0o755),
+		os.Symlink(secret, link)); err != nil {
 		t.Fatal(err)
 	}
 	a := newAgentIn(t, work, asNobody(t),
@@ -293,7 +300,8 @@ func TestAsRootNothingOfAnotherUsersTaskIsLeft(t *testing.T) {
 	a := runAs(t, "nobody")
 	a.launch(taskOf("neighbour", script(t, "exec sleep 1000")))
 	a.await("neighbour", mesos.TASK_RUNNING)
-	said, _ := a.ran(taskOf("t", script(t, `cd "$TMPDIR"; setsid env -i /bin/sh -c 'echo $$ >pid; exec /bin/sleep 1000' >/dev/null 2>&1 & while [ ! -s "$TMPDIR/pid" ]; do sleep 0.01; done; cat "$TMPDIR/pid"`)))
+	said, _ := a.ran(taskOf("t", script(t,
+		`cd "$TMPDIR"; setsid env -i /bin/sh -c 'echo $$ >pid; exec /bin/sleep 1000' >/dev/null 2>&1 & while [ ! -s "$TMPDIR/pid" ]; do sleep 0.01; done; cat "$TMPDIR/pid"`)))
 	if pid := strings.TrimSpace(said); pid == "" || alive(pid) {
 		t.Errorf("process %q is left", pid)
 	}

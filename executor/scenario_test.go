@@ -146,7 +146,8 @@ func (s *scene) back() {
 
 // launch has a task write its pid, ignore SIGTERM, and wait for the file that finish makes.
 func (s *scene) launch(id, how string) {
-	body := fmt.Sprintf(`trap '' TERM; echo $$ > %[1]s/%[2]s.pid; while [ ! -e %[1]s/%[2]s ]; do sleep 0.01; done`, s.dir, id)
+	body := fmt.Sprintf(`trap '' TERM; echo $$ > %[1]s/%[2]s.pid; while [ ! -e %[1]s/%[2]s ]; do sleep 0.01; done`,
+		s.dir, id)
 	if how == "quits" {
 		body = "exit 0"
 	}
@@ -178,7 +179,8 @@ func (s *scene) refuse(status string) {
 // await waits for a state of a task, for its process too where it runs.
 func (s *scene) await(id, state string) {
 	s.agent.until(state+" of task "+id, func() bool {
-		return slices.ContainsFunc(s.agent.statesOf(id), func(u mesos.TaskStatus) bool { return u.GetState().String() == "TASK_"+state })
+		return slices.ContainsFunc(s.agent.statesOf(id),
+			func(u mesos.TaskStatus) bool { return u.GetState().String() == "TASK_"+state })
 	})
 	if state != "RUNNING" {
 		return
@@ -268,5 +270,6 @@ func (s *scene) subscription(sub mesosexec.Call_Subscribe) string {
 	if len(tasks)+len(updates) == 0 {
 		return "SUBSCRIBE"
 	}
-	return fmt.Sprintf("SUBSCRIBE, tasks not acknowledged: %s; updates not acknowledged: %s", strings.Join(tasks, ", "), strings.Join(updates, ", "))
+	return fmt.Sprintf("SUBSCRIBE, tasks not acknowledged: %s; updates not acknowledged: %s",
+		strings.Join(tasks, ", "), strings.Join(updates, ", "))
 }

@@ -126,12 +126,14 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	s := &session{
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
 		references: references{folders: config.Secrets, lookup: os.LookupEnv},
-		ledger:     newLedger(), outputs: newOutput(config, as, log), base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
+		ledger:     newLedger(), outputs: newOutput(config, as, log),
+		base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
 		temporaries: workFolders{sandbox: sandbox, dir: temporariesFolder, as: as, log: log},
 		works: workFolders{
 			sandbox: sandbox, dir: workFoldersFolder, kept: failedFolder, keep: config.KeepFailed, as: as, log: log,
 		},
-		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(), reports: newReports(), orphaned: make(chan struct{}),
+		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(),
+		reports: newReports(), orphaned: make(chan struct{}),
 	}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
@@ -164,7 +166,8 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	if config.TLS != nil && config.TLS.VerifyConnection == nil {
 		log.Warn("agent's certificate not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
 	}
-	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox, "pid", os.Getpid(), "supervisor", supervised.PID())
+	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox,
+		"pid", os.Getpid(), "supervisor", supervised.PID())
 
 	select {
 	case err := <-away:
@@ -205,7 +208,8 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 // only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
 func makeFolders(config Config, as *isolation.Account) error {
 	if config.container != nil { // for one task, few files come and go
-		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder), makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
+		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
+			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
 			return fmt.Errorf("make the folder for the task: %w", err)
 		}
 		return nil
@@ -274,7 +278,8 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 		case !s.config.Checkpoint && !first,
 			!s.config.Checkpoint && time.Since(lastSeen) > answerWithin,
 			time.Since(lastSeen) > s.config.Recovery:
-			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for", time.Since(lastSeen).Round(time.Millisecond))
+			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for",
+				time.Since(lastSeen).Round(time.Millisecond))
 			return fmt.Errorf("%w: %w", ErrAway, err)
 		}
 		select {

@@ -27,7 +27,8 @@ func arguments(args ...string) option {
 // TestOutputIsKept: of the last tasks, within the sizes that were set; those that fail before they begin take nobody's place.
 func TestOutputIsKept(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, env("ELASTICJOB_OUTPUT_TASKS", "6"), env("ELASTICJOB_OUTPUT_BYTES", "1MiB"), env("ELASTICJOB_OUTPUT_FILE", "512KiB"))
+	a := newAgent(t, env("ELASTICJOB_OUTPUT_TASKS", "6"), env("ELASTICJOB_OUTPUT_BYTES", "1MiB"),
+		env("ELASTICJOB_OUTPUT_FILE", "512KiB"))
 	kept := func() []int {
 		var numbers []int
 		entries, err := os.ReadDir(filepath.Join(a.sandbox, "tasks"))
@@ -79,18 +80,23 @@ func TestBadSettings(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{
 		"ELASTICJOB_PACKAGE_BYTES": "much", "ELASTICJOB_OUTPUT_BYTES": "-1", "ELASTICJOB_OUTPUT_TASKS": "0",
-		"ELASTICJOB_PACKAGE_DOWNLOAD": "9999999999GiB", "ELASTICJOB_PACKAGE_STALL": "5", "ELASTICJOB_PACKAGE_FILES": "1e5",
+		"ELASTICJOB_PACKAGE_DOWNLOAD": "9999999999GiB", "ELASTICJOB_PACKAGE_STALL": "5",
+		"ELASTICJOB_PACKAGE_FILES": "1e5",
 	} {
 		command := exec.Command(binary)
-		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SANDBOX=/tmp", name + "=" + value}
+		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E",
+			"MESOS_SANDBOX=/tmp", name + "=" + value}
 		out, _ := command.CombinedOutput()
-		if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), fmt.Sprintf("%s is %q: ", name, value)) {
+		if command.ProcessState.ExitCode() != 2 ||
+			!strings.Contains(string(out), fmt.Sprintf("%s is %q: ", name, value)) {
 			t.Errorf("%s: status %d, %s", name, command.ProcessState.ExitCode(), out)
 		}
 	}
-	for _, argument := range []string{"--package-bytes=much", "--package-bytes", "--package=1", "package-bytes=1", "start", "--output-tasks=0"} {
+	for _, argument := range []string{"--package-bytes=much", "--package-bytes", "--package=1", "package-bytes=1",
+		"start", "--output-tasks=0"} {
 		command := exec.Command(binary, argument)
-		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E", "MESOS_SANDBOX=/tmp"}
+		command.Env = []string{"MESOS_AGENT_ENDPOINT=127.0.0.1:1", "MESOS_FRAMEWORK_ID=F", "MESOS_EXECUTOR_ID=E",
+			"MESOS_SANDBOX=/tmp"}
 		out, _ := command.CombinedOutput()
 		name, _, _ := strings.Cut(argument, "=")
 		if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), name) {
@@ -110,7 +116,8 @@ func TestPackageSettings(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	a := newAgent(t, env("ELASTICJOB_PACKAGE_DOWNLOAD", "100KiB"), env("ELASTICJOB_PACKAGE_BYTES", "10KiB"), env("ELASTICJOB_PACKAGE_FILES", "5"),
+	a := newAgent(t, env("ELASTICJOB_PACKAGE_DOWNLOAD", "100KiB"), env("ELASTICJOB_PACKAGE_BYTES", "10KiB"),
+		env("ELASTICJOB_PACKAGE_FILES", "5"),
 		env("ELASTICJOB_PACKAGE_PATH", "50"), env("ELASTICJOB_PACKAGE_DEPTH", "1000"),
 		arguments("--package-depth=4", "--package-fetch-time=200ms"))
 	archive := func(size int64, names ...string) string {
@@ -146,12 +153,14 @@ func TestPackageSettings(t *testing.T) {
 				a.await(task.TaskID, mesos.TASK_FINISHED)
 				continue
 			}
-			if _, status := a.await(task.TaskID, mesos.TASK_FAILED); status.Phase != test.phase || !strings.Contains(status.Cause, test.cause) {
+			if _, status := a.await(task.TaskID, mesos.TASK_FAILED); status.Phase != test.phase ||
+				!strings.Contains(status.Cause, test.cause) {
 				t.Errorf("%s: %s %q", task.TaskID, status.Phase, status.Cause)
 			}
 		}
 	}
-	for _, left := range []string{filepath.Join(a.sandbox, "packages"), filepath.Join(a.sandbox, "../../../../../../../..", cacheName(), "tmp")} {
+	for _, left := range []string{filepath.Join(a.sandbox, "packages"),
+		filepath.Join(a.sandbox, "../../../../../../../..", cacheName(), "tmp")} {
 		eventually(t, "nothing in "+left, func() bool {
 			entries, err := os.ReadDir(left)
 			return err == nil && len(entries) == 0
@@ -188,9 +197,11 @@ func TestBombSettings(t *testing.T) {
 	} {
 		a := newAgent(t, test.setting)
 		a.launch(taskOf("bomb", bomb))
-		if _, status := a.await("bomb", mesos.TASK_FAILED); status.Phase != "UNPACK" || !strings.Contains(status.Cause, test.cause) {
+		if _, status := a.await("bomb", mesos.TASK_FAILED); status.Phase != "UNPACK" ||
+			!strings.Contains(status.Cause, test.cause) {
 			t.Errorf("%s %q, want %q", status.Phase, status.Cause, test.cause)
 		}
-		eventually(t, "the disk is freed", func() bool { return diskUse(filepath.Join(a.sandbox, "../../../../../../../..")) < 1<<20 })
+		eventually(t, "the disk is freed",
+			func() bool { return diskUse(filepath.Join(a.sandbox, "../../../../../../../..")) < 1<<20 })
 	}
 }

@@ -39,7 +39,8 @@ func markTop(path string) (reset func()) {
 	}
 	fd := int(dir.Fd())
 	flags, err := unix.IoctlGetUint32(fd, unix.FS_IOC_GETFLAGS)
-	set := err == nil && flags&topDirectory == 0 && unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags|topDirectory)) == nil
+	set := err == nil && flags&topDirectory == 0 && unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS,
+		int(flags|topDirectory)) == nil
 	return func() {
 		if set {
 			_ = unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(flags))

@@ -54,7 +54,8 @@ type task struct {
 }
 
 func newTask(s *session, a assignment, number int) *task {
-	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number), drain: make(chan struct{}, 1)}
+	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number),
+		drain: make(chan struct{}, 1)}
 	if s.config.AgentSandbox != "" {
 		t.status.Dir, t.status.Sandbox = tasksFolder+"/"+t.number, s.config.AgentSandbox
 	}
@@ -149,7 +150,8 @@ func (t *task) run() {
 		t.report(killed, why.Error()+" before its process was started", t.status)
 	default:
 		status := t.status
-		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, readable(err.Error(), causeLength), errors.Is(err, errBegun)
+		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, readable(err.Error(), causeLength),
+			errors.Is(err, errBegun)
 		var failed *pack.Error
 		if errors.As(err, &failed) {
 			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
@@ -251,5 +253,6 @@ func (t *task) deliver(s state, message string, status wire.Status, delivered ch
 	if err != nil {
 		t.log.Error("task status not encoded", "error", err)
 	}
-	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data, at: time.Now(), delivered: delivered})
+	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data,
+		at: time.Now(), delivered: delivered})
 }

@@ -41,7 +41,8 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 					}
 					info, err := os.Lstat(path)
 					entries, unread := os.ReadDir(path)
-					if err != nil || unread != nil || !info.IsDir() || info.Mode().Perm() != folderMode || len(entries) != 0 {
+					if err != nil || unread != nil || !info.IsDir() || info.Mode().Perm() != folderMode ||
+						len(entries) != 0 {
 						t.Fatalf("round %d: given %v with %v, %v, %v", i, info, entries, err, unread)
 					}
 					if i%2 == 0 {

@@ -122,7 +122,8 @@ func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	case found:
 		return pool, given
 	case given:
-		t.errs = append(t.errs, fmt.Errorf("CA for the agent: %w", errors.Join(append(errs, errors.New("no certificate was found"))...)))
+		t.errs = append(t.errs, fmt.Errorf("CA for the agent: %w",
+			errors.Join(append(errs, errors.New("no certificate was found"))...)))
 	}
 	return nil, given
 }
@@ -181,5 +182,6 @@ func (p peer) check(state tls.ConnectionState) error {
 		}
 		names = append(slices.Clone(names), found...)
 	}
-	return fmt.Errorf("the agent's certificate is neither for %s nor for %s: %w", p.host, strings.Join(names, ", "), leaf.VerifyHostname(p.host))
+	return fmt.Errorf("the agent's certificate is neither for %s nor for %s: %w", p.host, strings.Join(names, ", "),
+		leaf.VerifyHostname(p.host))
 }

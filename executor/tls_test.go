@@ -45,8 +45,10 @@ func newAuthority(t *testing.T) *authority {
 	}
 	a := &authority{t: t, key: key, leaf: leaf}
 	a.cert = &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca of " + t.Name()}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ca of " + t.Name()}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageCertSign,
 	}
 	der := a.sign(a.cert, key)
 	a.pem = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
@@ -66,7 +68,8 @@ func (a *authority) sign(template *x509.Certificate, key crypto.Signer) []byte {
 func (a *authority) of(names ...string) tls.Certificate {
 	a.t.Helper()
 	c := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
 	}
 	for _, name := range names {
@@ -88,7 +91,8 @@ func (a *authority) files(c tls.Certificate) (certFile, keyFile string) {
 	}
 	dir := a.t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]}, keyFile: {Type: "PRIVATE KEY", Bytes: key}} {
+	for path, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]},
+		keyFile: {Type: "PRIVATE KEY", Bytes: key}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			a.t.Fatal(err)
 		}
@@ -137,14 +141,17 @@ func TestTrustInTheAgent(t *testing.T) {
 		"Mesos' default ciphers":          {ours, &tls.Config{Certificates: []tls.Certificate{byIP}, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}}, ""},
 		"client certificates": {
 			with(vars{"LIBPROCESS_SSL_CERT_FILE": certFile, "LIBPROCESS_SSL_KEY_FILE": keyFile}),
-			&tls.Config{Certificates: []tls.Certificate{byIP}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}, "",
+			&tls.Config{Certificates: []tls.Certificate{byIP}, ClientAuth: tls.RequireAndVerifyClientCert,
+				ClientCAs: clients}, "",
 		},
 		"a client certificate is missing": {
-			ours, &tls.Config{Certificates: []tls.Certificate{byIP}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}, "certificate required",
+			ours, &tls.Config{Certificates: []tls.Certificate{byIP}, ClientAuth: tls.RequireAndVerifyClientCert,
+				ClientCAs: clients}, "certificate required",
 		},
 		"a client's key that can't be read": {
 			with(vars{"LIBPROCESS_SSL_CERT_FILE": certFile, "LIBPROCESS_SSL_KEY_FILE": "/no/such/key"}),
-			&tls.Config{Certificates: []tls.Certificate{byIP}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients}, "client certificate: open /no/such/key",
+			&tls.Config{Certificates: []tls.Certificate{byIP}, ClientAuth: tls.RequireAndVerifyClientCert,
+				ClientCAs: clients}, "client certificate: open /no/such/key",
 		},
 		"another CA":         {ours, &tls.Config{Certificates: []tls.Certificate{other.of("127.0.0.1")}}, "unknown authority"},
 		"another name":       {ours, &tls.Config{Certificates: []tls.Certificate{named}}, "neither for 127.0.0.1 nor for"},
@@ -157,7 +164,10 @@ func TestTrustInTheAgent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_,
+					_ = io.WriteString(w, "hello")
+			}))
 			server.TLS, server.Config.ErrorLog = c.server, log.New(io.Discard, "", 0)
 			server.StartTLS()
 			defer server.Close()
@@ -201,11 +211,13 @@ func TestTrustThatCannotBe(t *testing.T) {
 // What the scheduler asks an agent for leaves tasks their whole grace.
 func TestShutdownLeavesTasksTheirGrace(t *testing.T) {
 	t.Parallel()
-	for _, grace := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, time.Minute, time.Hour} {
+	for _, grace := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, time.Minute,
+		time.Hour} {
 		given := ShutdownGrace(grace)
 		end, tasks := timesOf(given)
 		if tasks < grace || tasks >= end || end >= given || given > grace+5*time.Second {
-			t.Errorf("grace %v: the agent gives %v, the executor ends after %v, tasks get %v", grace, given, end, tasks)
+			t.Errorf("grace %v: the agent gives %v, the executor ends after %v, tasks get %v", grace, given, end,
+				tasks)
 		}
 	}
 	if end, tasks := timesOf(5 * time.Second); end != 4500*time.Millisecond || tasks != 3375*time.Millisecond {

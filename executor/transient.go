@@ -29,7 +29,8 @@ type answer struct {
 // transient takes the task from the start of its process to its end.
 func (t *task) transient(spec wire.Task) (report func(), err error) {
 	var said answer
-	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) }, func(p *process) { t.pipeClosed(&said, p) })
+	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) },
+		func(p *process) { t.pipeClosed(&said, p) })
 	if err != nil {
 		return nil, err
 	}

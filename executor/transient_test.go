@@ -42,7 +42,8 @@ func TestTransientWithHello(t *testing.T) {
 			t.Errorf("%s: cause %q, want %q", id, status.Cause, test.cause)
 		}
 		if id == "succeeds" {
-			for _, part := range []string{`"run":"1"`, `"fireTime":"2026-01-02T03:04:05.678Z"`, `"executionId":"e-1"`, `"context":{"taskId":"succeeds"`} {
+			for _, part := range []string{`"run":"1"`, `"fireTime":"2026-01-02T03:04:05.678Z"`, `"executionId":"e-1"`,
+				`"context":{"taskId":"succeeds"`} {
 				if line := a.read(status.Dir + "/stdout"); !strings.Contains(line, part) {
 					t.Errorf("no %s in %s", part, line)
 				}

@@ -27,7 +27,10 @@ func TestL8UnreachableIsTold(t *testing.T) {
 	}
 	_ = gone.Close()
 	answers := func(status int) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			r *http.Request) {
+			w.WriteHeader(status)
+		}))
 		t.Cleanup(server.Close)
 		return strings.TrimPrefix(server.URL, "http://")
 	}
@@ -47,7 +50,8 @@ func TestL8UnreachableIsTold(t *testing.T) {
 			begun := time.Now()
 			a.launch(task)
 			_, status := a.await(task.TaskID, mesos.TASK_FAILED)
-			if unreachable := status.Unreachable == host; unreachable != want.unreachable || status.Unanswered != want.unanswered || !strings.Contains(status.Cause, want.cause) {
+			if unreachable := status.Unreachable == host; unreachable != want.unreachable ||
+				status.Unanswered != want.unanswered || !strings.Contains(status.Cause, want.cause) {
 				t.Errorf("%s: %+v", want.cause, status)
 			}
 			if took := time.Since(begun); took > 8*time.Second {

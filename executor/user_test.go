@@ -85,7 +85,8 @@ func executorOf(t *testing.T, user uint32) {
 				t.Errorf("nothing is cached: %v, %v", kept, err)
 			}
 			text, _ := os.ReadFile(a.log.Name())
-			if warned := strings.Contains(string(text), "cached in the sandbox"); warned != (c.warned != "") || !strings.Contains(string(text), c.warned) {
+			if warned := strings.Contains(string(text), "cached in the sandbox"); warned != (c.warned != "") ||
+				!strings.Contains(string(text), c.warned) {
 				t.Errorf("want a warning with %q:\n%s", c.warned, text)
 			}
 		})

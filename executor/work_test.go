@@ -72,7 +72,8 @@ echo fine
 	for _, cache := range []bool{true, false} {
 		t.Run(fmt.Sprint("cache ", cache), func(t *testing.T) {
 			t.Parallel()
-			url, sent := published(t, map[string]string{"app/bin/run.sh": run, "app/bin/other": "", "app/conf/settings": "set\n", "app/logs/.keep": ""})
+			url, sent := published(t, map[string]string{"app/bin/run.sh": run, "app/bin/other": "",
+				"app/conf/settings": "set\n", "app/logs/.keep": ""})
 			a := newAgent(t)
 			wait := filepath.Join(t.TempDir(), "wait")
 			if err := os.WriteFile(wait, nil, 0o644); err != nil {
@@ -80,7 +81,8 @@ echo fine
 			}
 			task := func(id string) wire.Task {
 				task := taskOf(id, url)
-				task.Command, task.Package.Cache, task.Env = []string{"bin/run.sh"}, cache, map[string]string{"WAIT": wait}
+				task.Command, task.Package.Cache, task.Env = []string{"bin/run.sh"}, cache,
+					map[string]string{"WAIT": wait}
 				return task
 			}
 			for i := range 3 { // at the same time
@@ -145,7 +147,8 @@ func TestJobThatChangesItsPackage(t *testing.T) {
 		if sent.Load() > before == test.own {
 			t.Errorf("after %s: sent %d times", test.attack, sent.Load()-before)
 		}
-		if told := strings.Contains(status.PackageNote, "the package in the cache was changed after it was unpacked"); told == test.own {
+		if told := strings.Contains(status.PackageNote,
+			"the package in the cache was changed after it was unpacked"); told == test.own {
 			t.Errorf("after %s: told %q", test.attack, status.PackageNote)
 		}
 	}
@@ -164,7 +167,8 @@ func TestPackageIsToldByItsSum(t *testing.T) {
 			task := taskOf(fmt.Sprint(i, cache), "file://"+path)
 			task.Package.Cache = cache
 			out, status := a.ran(task)
-			if !strings.Contains(text, "echo "+out) || status.PackageSHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(text))) {
+			if !strings.Contains(text, "echo "+out) ||
+				status.PackageSHA256 != fmt.Sprintf("%x", sha256.Sum256([]byte(text))) {
 				t.Errorf("%q wrote %q, with %s", text, out, status.PackageSHA256)
 			}
 		}

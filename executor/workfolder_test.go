@@ -123,7 +123,8 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 			if err := os.Symlink("a/b", filepath.Join(root, "within")); err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]string{"run": root + "/run", "a": "d---------", "a/b": "d---------", "a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
+			want := map[string]string{"run": root + "/run", "a": "d---------", "a/b": "d---------",
+				"a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
 			works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
 			t.Cleanup(func() {
 				if err := removeTree(works.sandbox, works.dir); err != nil { // what was closed last
@@ -201,7 +202,8 @@ func TestLargePackageIsLinked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"run": root + "/run", "few": "d---------", "few/a": root + "/few/a", "few/deep": "d---------", "few/deep/b": root + "/few/deep/b", "many": root + "/many"}
+	want := map[string]string{"run": root + "/run", "few": "d---------", "few/a": root + "/few/a",
+		"few/deep": "d---------", "few/deep/b": root + "/few/deep/b", "many": root + "/many"}
 	if diff := cmp.Diff(want, contentOf(t, path)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

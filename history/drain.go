@@ -56,7 +56,10 @@ func (r *Recorder) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { pause(work, flushFor); stop() })()
-	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) }) // the schema comes up before there are rows
+	d.try(work, true, func(ctx context.Context) error {
+		return d.store(ctx,
+			nil)
+	}) // the schema comes up before there are rows
 	for {
 		ends := ctx.Err() != nil
 		g := d.gather(work)
@@ -106,7 +109,8 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
 		d.refused(int64(e.Rows))
-		d.opt.Logger.Warn("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number", e.Number, "rows", e.Rows, "error", err)
+		d.opt.Logger.Warn("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number",
+			e.Number, "rows", e.Rows, "error", err)
 		return b, false
 	}
 	return b, true
@@ -278,7 +282,8 @@ func (d *drain) fails(err error) {
 	d.down(err)
 	if _, ok := d.says.due(1); ok {
 		s := d.Status()
-		d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again", "since", s.DownSince, "rows", s.Waiting, "error", err)
+		d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again",
+			"since", s.DownSince, "rows", s.Waiting, "error", err)
 	}
 }
 
@@ -297,7 +302,8 @@ func (r *Recorder) up() {
 	r.broken, r.status.Down, r.status.DownSince = false, "", time.Time{}
 	r.mu.Unlock()
 	if broken {
-		r.opt.Logger.Info("history database can be written to again", "after", time.Since(since).Round(time.Millisecond), "rows", r.Status().Waiting)
+		r.opt.Logger.Info("history database can be written to again", "after",
+			time.Since(since).Round(time.Millisecond), "rows", r.Status().Waiting)
 	}
 }
 

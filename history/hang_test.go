@@ -79,7 +79,8 @@ func TestDiskThatHangs(t *testing.T) {
 		var said strings.Builder
 		fs := hangingFS{outbox.Folder(dir), make(chan struct{})}
 		db := &fakeDatabase{rows: map[string]int{}, terms: map[int64]int64{}}
-		r, err := Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000, Logger: slog.New(slog.NewTextHandler(&said, nil)), fs: fs})
+		r, err := Open(Options{Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000,
+			Logger: slog.New(slog.NewTextHandler(&said, nil)), fs: fs})
 		if err != nil {
 			t.Fatal(err)
 		}

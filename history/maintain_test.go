@@ -19,7 +19,8 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		s.Lead(false)
 		synctest.Wait()
-		if s.db.recounts != 13 || len(s.db.deleted) != 4 || time.Since(s.db.deleted[0]).Round(24*time.Hour) != 30*24*time.Hour {
+		if s.db.recounts != 13 || len(s.db.deleted) != 4 ||
+			time.Since(s.db.deleted[0]).Round(24*time.Hour) != 30*24*time.Hour {
 			t.Errorf("in a minute the leader counted %d times and deleted %v", s.db.recounts, s.db.deleted)
 		}
 		before := s.db.recounts

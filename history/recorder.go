@@ -146,7 +146,8 @@ func (r *Recorder) appended(b *event.Batch, err error) {
 	rows := int64(b.Len())
 	if err == nil {
 		if n := r.lossAlarm.rest(); n > 0 {
-			r.opt.Logger.Error("history rows lost: the outbox could not take them; it takes rows again", "rows", n, "folder", r.opt.Dir)
+			r.opt.Logger.Error("history rows lost: the outbox could not take them; it takes rows again", "rows", n,
+				"folder", r.opt.Dir)
 		}
 		return
 	}

@@ -238,7 +238,8 @@ func TestBatchesAreGathered(t *testing.T) {
 				t.Errorf("one transaction has %d rows", n)
 			}
 		}
-		if st := s.Status(); st.Written != 3000 || st.Waiting != 0 || st.Down != "" || !st.Oldest.IsZero() || st.LastWritten.IsZero() {
+		if st := s.Status(); st.Written != 3000 || st.Waiting != 0 || st.Down != "" || !st.Oldest.IsZero() ||
+			st.LastWritten.IsZero() {
 			t.Errorf("the status is %+v", st)
 		}
 	})
@@ -257,7 +258,8 @@ func TestDatabaseThatIsDown(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		s.wantRows(0)
 		st := s.Status()
-		if st.Waiting != 10 || !strings.Contains(st.Down, "refused") || st.Oldest.IsZero() || !strings.Contains(st.Warning(time.Now()), "10 rows wait") {
+		if st.Waiting != 10 || !strings.Contains(st.Down, "refused") || st.Oldest.IsZero() ||
+			!strings.Contains(st.Warning(time.Now()), "10 rows wait") {
 			t.Errorf("the status is %+v, the warning %q", st, st.Warning(time.Now()))
 		}
 		if n := strings.Count(s.logged(), "can't be written to"); n < 5 || n > 6 {
@@ -310,7 +312,8 @@ func TestUncertainBatches(t *testing.T) {
 			t.Errorf("the status is %+v", st)
 		}
 		s.again()
-		s.happens(event.Batch{Term: 4, Number: 1, Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
+		s.happens(event.Batch{Term: 4, Number: 1,
+			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
 		s.wantStored(4, 1)
 		time.Sleep(2 * askEvery)
 		s.wantRows(3)
@@ -447,7 +450,8 @@ func TestBatchThatIsStuckAside(t *testing.T) {
 		if err := os.Remove(filepath.Join(s.opt.Dir, "uncertain-1-1")); err != nil {
 			t.Fatal(err)
 		}
-		s.happens(event.Batch{Term: 3, Number: 2, Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
+		s.happens(event.Batch{Term: 3, Number: 2,
+			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
 		s.wantStored(3, 2)
 		time.Sleep(3*askEvery + time.Second)
 		synctest.Wait()

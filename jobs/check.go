@@ -80,7 +80,8 @@ func (c Config) checkSize() document.Violations {
 	switch {
 	case err != nil: // it can't be
 	case len(whole) > MaxDocumentBytes:
-		return document.Violations{document.Violate("", "", "the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
+		return document.Violations{document.Violate("", "",
+			"the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
 	case c.ShardingTotalCount <= MaxShards && len(whole)*c.ShardingTotalCount > MaxRunBytes:
 		return c.checkRunSize()
 	}
@@ -137,7 +138,8 @@ func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes [
 	case err != nil:
 		bad = append(bad, document.Violate("cron", c.Cron, "%s", err.Error()))
 	case schedule == nil && c.JobExecutionType == Daemon:
-		bad = append(bad, document.Violate("cron", "", "is missing: a job of type %s is fired by its cron, and can't be triggered", Daemon))
+		bad = append(bad, document.Violate("cron", "",
+			"is missing: a job of type %s is fired by its cron, and can't be triggered", Daemon))
 	case schedule == nil:
 		notes = append(notes, "no cron: the job runs on trigger only")
 	case schedule.Next(opts.Now).IsZero():
@@ -179,7 +181,8 @@ func (c Config) checkShards() document.Violations {
 	var bad document.Violations
 	counted := c
 	if c.ShardingTotalCount < 1 || c.ShardingTotalCount > MaxShards {
-		bad = append(bad, document.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount), "must be from 1 to %d", MaxShards))
+		bad = append(bad, document.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount),
+			"must be from 1 to %d", MaxShards))
 		counted.ShardingTotalCount = MaxShards // the parameters are still judged
 	}
 	parameters, wrong := ShardingParameters(counted)

@@ -121,11 +121,13 @@ func TestCheck(t *testing.T) {
 			c.Props, c.JobParameter = ofScript, strings.Repeat("x", 40_000)
 			c.ShardingItemParameters = "0=a,1=" + strings.Repeat("y", 40_000)
 		}, "shardingItemParameters", "the parameter of shard 1 and jobParameter"},
-		{"shards given too much together", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1200 }, "",
+		{"shards given too much together",
+			func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1200 }, "",
 			"1200 shards are given 61 KiB of jobParameter, env and props each, 71 MiB together, and may be given at most 64 MiB"},
 		{"shards given much", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1000 }, "", ""},
 		{"much for people, and for single shards", func(c *config) {
-			c.Description, c.ShardingItemParameters, c.ShardingTotalCount = strings.Repeat("x", 200<<10), "1="+strings.Repeat("x", 60<<10), 10_000
+			c.Description, c.ShardingItemParameters, c.ShardingTotalCount = strings.Repeat("x", 200<<10),
+				"1="+strings.Repeat("x", 60<<10), 10_000
 		}, "", ""},
 		{"document too long", func(c *config) { c.Description = strings.Repeat("x", 600_000) }, "", "512 KiB"},
 	}
@@ -175,7 +177,8 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	}
 	want := []string{
 		"jobName", "appName", "jobExecutionType", "timeZone", "cron", "shardingTotalCount", "shardingItemParameters",
-		"cpuCount", "memoryMB", "props.script.command.line", "jobExecutorServiceHandlerType", "jobErrorHandlerType", "timeoutSeconds", "maxRetries",
+		"cpuCount", "memoryMB", "props.script.command.line", "jobExecutorServiceHandlerType", "jobErrorHandlerType",
+		"timeoutSeconds", "maxRetries",
 		"retryBackoffSeconds", "killGraceSeconds", "env.-",
 	}
 	if diff := cmp.Diff(want, fields); diff != "" {

@@ -82,13 +82,14 @@ var Schema = document.MustSchema[Config]("jobName", map[string]string{
 	"staticSharding":           "is ignored: it is of ElasticJob-Lite",
 	"monitorPort":              "is ignored: it is of ElasticJob-Lite",
 	"jobExtraConfigurations":   "is ignored: it is of ElasticJob-Lite",
-	"jobType":                  "is ignored: the app's package decides how it works; for a script set props " + PropScript,
-	"jobClass":                 "is ignored: the app's bootstrapScript says what runs",
-	"beanName":                 "is ignored: the app's bootstrapScript says what runs",
-	"applicationContext":       "is ignored: the app's bootstrapScript says what runs",
-	"streamingProcess":         "is ignored: the app's package decides how it works",
-	"scriptCommandLine":        "is ignored: set props " + PropScript + " instead",
-	"jobProperties":            "is ignored: set props instead",
+	"jobType": "is ignored: the app's package decides how it works; for a script set props " +
+		PropScript,
+	"jobClass":           "is ignored: the app's bootstrapScript says what runs",
+	"beanName":           "is ignored: the app's bootstrapScript says what runs",
+	"applicationContext": "is ignored: the app's bootstrapScript says what runs",
+	"streamingProcess":   "is ignored: the app's package decides how it works",
+	"scriptCommandLine":  "is ignored: set props " + PropScript + " instead",
+	"jobProperties":      "is ignored: set props instead",
 })
 
 // Default returns a document with the defaults of the original (contract 2.2).

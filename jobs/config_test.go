@@ -74,9 +74,12 @@ func TestDecodeUpdate(t *testing.T) {
 func TestDecodeIgnoresOlderFields(t *testing.T) {
 	t.Parallel()
 	ignored := []string{
-		"monitorExecution", "maxTimeDiffSeconds", "reconcileIntervalMinutes", "jobShardingStrategyType", "jobShardingStrategyClass",
-		"disabled", "overwrite", "jobListenerTypes", "label", "staticSharding", "monitorPort", "jobExtraConfigurations",
-		"jobType", "jobClass", "beanName", "applicationContext", "streamingProcess", "scriptCommandLine", "jobProperties",
+		"monitorExecution", "maxTimeDiffSeconds", "reconcileIntervalMinutes", "jobShardingStrategyType",
+		"jobShardingStrategyClass",
+		"disabled", "overwrite", "jobListenerTypes", "label", "staticSharding", "monitorPort",
+		"jobExtraConfigurations",
+		"jobType", "jobClass", "beanName", "applicationContext", "streamingProcess", "scriptCommandLine",
+		"jobProperties",
 	}
 	for _, value := range []string{`null`, `true`, `"SCRIPT"`, `-1`, `{"a":[1]}`} {
 		for _, name := range ignored {
@@ -149,7 +152,8 @@ func TestDecodeViolations(t *testing.T) {
 			t.Parallel()
 			_, _, err := jobs.Schema.Decode([]byte(test.body), stored())
 			bad := violations(t, err)
-			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value || !strings.HasPrefix(bad[0].Message, test.want) {
+			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value ||
+				!strings.HasPrefix(bad[0].Message, test.want) {
 				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
 			}
 		})

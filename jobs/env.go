@@ -56,11 +56,14 @@ func (c Config) checkEnv() document.Violations {
 		case !variablePattern.MatchString(name):
 			bad = append(bad, document.Violate(field, "", variableRule))
 		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"):
-			bad = append(bad, document.Violate(field, "", "names that begin with ELASTICJOB_ or MESOS_ are the scheduler's own; choose another"))
+			bad = append(bad, document.Violate(field, "",
+				"names that begin with ELASTICJOB_ or MESOS_ are the scheduler's own; choose another"))
 		case len(name)+len(text.Value) > MaxParameterBytes:
-			bad = append(bad, document.Violate(field, "", "must be at most %d KiB; put data into the package", MaxParameterBytes>>10))
+			bad = append(bad, document.Violate(field, "", "must be at most %d KiB; put data into the package",
+				MaxParameterBytes>>10))
 		}
-		if text.FromFile != "" && (!path.IsAbs(text.FromFile) || path.Clean(text.FromFile) != text.FromFile || len(text.FromFile) > maxPath) {
+		if text.FromFile != "" && (!path.IsAbs(text.FromFile) || path.Clean(text.FromFile) != text.FromFile ||
+			len(text.FromFile) > maxPath) {
 			bad = append(bad, document.Violate(field+".fromFile", text.FromFile,
 				"must be the absolute path of a file on the agent, without '.', '..' and doubled slashes, such as /etc/elasticjob/secrets/%s", strings.ToLower(name)))
 		}
@@ -68,8 +71,11 @@ func (c Config) checkEnv() document.Violations {
 		case text.FromEnv == "":
 		case !variablePattern.MatchString(text.FromEnv):
 			bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv, variableRule))
-		case slices.ContainsFunc(ownVariables, func(prefix string) bool { return strings.HasPrefix(text.FromEnv, prefix) }):
-			bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv, "names a variable that is the executor's own, as all are that begin with %s", strings.Join(ownVariables, ", ")))
+		case slices.ContainsFunc(ownVariables,
+			func(prefix string) bool { return strings.HasPrefix(text.FromEnv, prefix) }):
+			bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv,
+				"names a variable that is the executor's own, as all are that begin with %s",
+				strings.Join(ownVariables, ", ")))
 		}
 	}
 	return bad

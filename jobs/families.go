@@ -103,7 +103,8 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 			return bad, notes
 		}
 		if c.Props[name].IsReference() {
-			bad = append(bad, document.Violate("props."+name, "", "must be a text: the server reads properties, too, and has no file or variable of an agent; only env can name one"))
+			bad = append(bad, document.Violate("props."+name, "",
+				"must be a text: the server reads properties, too, and has no file or variable of an agent; only env can name one"))
 		}
 		f := familyOf(name)
 		if f == nil {
@@ -121,7 +122,8 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 	for i := range families {
 		f := &families[i]
 		if f.handler != "" && used[f.prefix] && f.handler != c.JobErrorHandlerType {
-			notes = append(notes, fmt.Sprintf("the properties %s* have no effect without jobErrorHandlerType %s", f.prefix, f.handler))
+			notes = append(notes, fmt.Sprintf("the properties %s* have no effect without jobErrorHandlerType %s",
+				f.prefix, f.handler))
 		}
 		if f.handler == "" && used[f.prefix] || f.handler != "" && f.handler == c.JobErrorHandlerType {
 			bad = append(bad, c.missing(f)...)
@@ -168,7 +170,8 @@ func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
 		violate(PropHTTPURI, "differs from %s, and means the same; give one of them", PropHTTPURL)
 	}
 	method := strings.ToUpper(c.Prop(PropHTTPMethod))
-	if _, given := c.Props[PropHTTPData]; given && slices.Contains(methods, method) && !slices.Contains(methodsWithBody, method) {
+	if _, given := c.Props[PropHTTPData]; given && slices.Contains(methods, method) &&
+		!slices.Contains(methodsWithBody, method) {
 		violate(PropHTTPData, "has no effect with the method %s, whose requests have no body; remove it, or use one of %s", method, strings.Join(methodsWithBody, ", "))
 	}
 	return bad

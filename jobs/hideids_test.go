@@ -12,7 +12,8 @@ func TestIDsAreHidden(t *testing.T) {
 	t.Parallel()
 	shown := func(name string, isApp bool) bool { return name == "mine" && !isApp || name == "my.app" && isApp }
 	for _, sentence := range []string{
-		"X", "it waits for execution X.", "execution X tries it now", "X, X and 2 more", "POST /api/task/X/forget", `"X"`, "(X)", "X: broken", "what is X", "/slaves/S1/executors/X/runs/1", "X; then X",
+		"X", "it waits for execution X.", "execution X tries it now", "X, X and 2 more", "POST /api/task/X/forget",
+		`"X"`, "(X)", "X: broken", "what is X", "/slaves/S1/executors/X/runs/1", "X; then X",
 	} {
 		for id, hidden := range map[string]bool{
 			"mine@20260501T120000Z":                                false,
@@ -43,7 +44,8 @@ func TestIDsAreHidden(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"", "mail to ops@example.com", "image@sha256:ab", "me@key", "https://me:x@host/20260501T120000Z", "at 20260501T120000Z", "@-@", "a @-@ b"} {
+	for _, text := range []string{"", "mail to ops@example.com", "image@sha256:ab", "me@key",
+		"https://me:x@host/20260501T120000Z", "at 20260501T120000Z", "@-@", "a @-@ b"} {
 		if got := jobs.HideIDs(text, "-", shown); got != text {
 			t.Errorf("%q is shown as %q, and has no id", text, got)
 		}

@@ -14,7 +14,8 @@ import (
 )
 
 // judge reads a document that has one field of its own beside the valid ones, and says what is wrong with that field.
-func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field string, value any, check func(C) document.Violations) string {
+func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field string, value any,
+	check func(C) document.Violations) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{field: value})
 	if err != nil {
@@ -32,7 +33,8 @@ func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field strin
 
 // holds compares a JSON Schema with what it is of: every field is there with its type, its default is that of the document, and what it
 // says is out of bounds is refused, what is at its bounds is not.
-func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C, check func(C) document.Violations) {
+func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C,
+	check func(C) document.Violations) {
 	t.Helper()
 	text, err := json.Marshal(schema.JSONSchema("x", hints))
 	if err != nil {
@@ -67,7 +69,8 @@ func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]doc
 			}
 		} else if hints[name].Or != "" {
 			if p.Default != nil || judge(t, schema, valid, name, nil, check) == "" {
-				t.Errorf("%s or %s is said to be needed, and neither is accepted, or it has a default: %s", name, hints[name].Or, p.Default)
+				t.Errorf("%s or %s is said to be needed, and neither is accepted, or it has a default: %s", name,
+					hints[name].Or, p.Default)
 			}
 		} else if want, written := byDefault[name]; written && string(want) != string(p.Default) || p.Default == nil {
 			t.Errorf("%s has the default %s, said is %s", name, want, p.Default)
@@ -124,7 +127,8 @@ func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]doc
 func TestTheJobsSchemaIsTrue(t *testing.T) {
 	t.Parallel()
 	valid := jobs.Default()
-	valid.AppName, valid.JobExecutionType, valid.ShardingTotalCount, valid.CPUCount, valid.MemoryMB, valid.Cron = "a", jobs.Transient, 1, 1, 1, "0 0 3 * * ?"
+	valid.AppName, valid.JobExecutionType, valid.ShardingTotalCount, valid.CPUCount, valid.MemoryMB, valid.Cron = "a",
+		jobs.Transient, 1, 1, 1, "0 0 3 * * ?"
 	valid.Props = nil
 	holds(t, jobs.Schema, jobs.Hints(), valid, func(c jobs.Config) document.Violations {
 		if c.Notifies() { // which needs props, said by their own names
@@ -142,5 +146,6 @@ func TestTheAppsSchemaIsTrue(t *testing.T) {
 	t.Parallel()
 	valid := app.Default()
 	valid.AppURL, valid.BootstrapScript = "http://h/p.tgz", "bin/start.sh"
-	holds(t, app.Schema, app.Hints(), valid, func(c app.Config) document.Violations { return c.Check(app.CheckOptions{}) })
+	holds(t, app.Schema, app.Hints(), valid,
+		func(c app.Config) document.Violations { return c.Check(app.CheckOptions{}) })
 }

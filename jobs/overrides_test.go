@@ -20,8 +20,9 @@ func TestDecodeOverrides(t *testing.T) {
 		" \n":                  {},
 		"{}":                   {},
 		`{"jobParameter":"p"}`: {JobParameter: text("p")},
-		`{"jobParameter":"","shardingItemParameters":"0=a","env":{"A":"1"}}`: {JobParameter: text(""), ShardingItemParameters: text("0=a"), Env: document.Texts{"A": {Value: "1"}}},
-		`{"jobParameter":null,"shardingItemParameters":null,"env":null}`:     {},
+		`{"jobParameter":"","shardingItemParameters":"0=a","env":{"A":"1"}}`: {JobParameter: text(""),
+			ShardingItemParameters: text("0=a"), Env: document.Texts{"A": {Value: "1"}}},
+		`{"jobParameter":null,"shardingItemParameters":null,"env":null}`: {},
 	} {
 		got, err := jobs.DecodeOverrides([]byte(body))
 		if err != nil {
@@ -32,9 +33,10 @@ func TestDecodeOverrides(t *testing.T) {
 		}
 	}
 	for body, fields := range map[string][]string{
-		`{"jobparameter":"p","jobParameter":3,"env":{"A":1},"cron":"* * * * * ?"}`: {"jobparameter", "jobParameter", "env.A", "cron"},
-		`{"jobParameter":"a","jobParameter":"b"}`:                                  {"jobParameter"},
-		`{"jobName":"my_job"}`: {"jobName"},
+		`{"jobparameter":"p","jobParameter":3,"env":{"A":1},"cron":"* * * * * ?"}`: {"jobparameter", "jobParameter",
+			"env.A", "cron"},
+		`{"jobParameter":"a","jobParameter":"b"}`: {"jobParameter"},
+		`{"jobName":"my_job"}`:                    {"jobName"},
 	} {
 		_, err := jobs.DecodeOverrides([]byte(body))
 		var bad document.Violations
@@ -60,9 +62,11 @@ func TestDecodeOverrides(t *testing.T) {
 
 func TestOverridesApplyToACopy(t *testing.T) {
 	t.Parallel()
-	job := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "0=a", ShardingTotalCount: 2, Env: document.Texts{"A": {Value: "1"}, "B": {Value: "2"}}}
+	job := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "0=a", ShardingTotalCount: 2,
+		Env: document.Texts{"A": {Value: "1"}, "B": {Value: "2"}}}
 	o := jobs.Overrides{ShardingItemParameters: text("1=z"), Env: document.Texts{"B": {Value: "3"}, "C": {Value: "4"}}}
-	want := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "1=z", ShardingTotalCount: 2, Env: document.Texts{"A": {Value: "1"}, "B": {Value: "3"}, "C": {Value: "4"}}}
+	want := jobs.Config{JobName: "j", JobParameter: "p", ShardingItemParameters: "1=z", ShardingTotalCount: 2,
+		Env: document.Texts{"A": {Value: "1"}, "B": {Value: "3"}, "C": {Value: "4"}}}
 	if diff := cmp.Diff(want, o.Apply(job)); diff != "" {
 		t.Error(diff)
 	}
@@ -95,7 +99,8 @@ func TestOverridesAreChecked(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if bad := (jobs.Overrides{Env: many(7)}).Check(wide); len(bad) != 1 || !strings.Contains(bad[0].Message, "200 shards are given 42") {
+	if bad := (jobs.Overrides{Env: many(7)}).Check(wide); len(bad) != 1 ||
+		!strings.Contains(bad[0].Message, "200 shards are given 42") {
 		t.Errorf("for all shards of a wide job: %v", bad)
 	}
 }

@@ -72,7 +72,9 @@ func (c Config) HTTP() (HTTPRequest, bool) {
 		return byDefault
 	}
 	return HTTPRequest{
-		URL: url, Method: strings.ToUpper(c.Prop(PropHTTPMethod)), Data: c.Prop(PropHTTPData), ContentType: c.Prop(PropHTTPContentType),
-		ConnectTimeout: millis(PropHTTPConnectTimeout, DefaultHTTPConnectTimeout), ReadTimeout: millis(PropHTTPReadTimeout, DefaultHTTPReadTimeout),
+		URL: url, Method: strings.ToUpper(c.Prop(PropHTTPMethod)), Data: c.Prop(PropHTTPData),
+		ContentType:    c.Prop(PropHTTPContentType),
+		ConnectTimeout: millis(PropHTTPConnectTimeout, DefaultHTTPConnectTimeout),
+		ReadTimeout:    millis(PropHTTPReadTimeout, DefaultHTTPReadTimeout),
 	}, true
 }

@@ -43,11 +43,13 @@ const token = "hunter2-token"
 
 var (
 	web   = props{"http.url": "https://h/x", "http.method": "GET"}
-	email = props{"email.host": "mail.example.com", "email.port": "465", "email.username": "me", "email.password": token,
-		"email.from": "me@example.com", "email.to": "you@example.com"}
+	email = props{"email.host": "mail.example.com", "email.port": "465", "email.username": "me",
+		"email.password": token,
+		"email.from":     "me@example.com", "email.to": "you@example.com"}
 	wechat   = props{"wechat.webhook": "https://qyapi.example.com/cgi-bin/webhook/send?key=" + token}
-	dingtalk = props{"dingtalk.webhook": "https://oapi.example.com/robot/send?access_token=" + token, "dingtalk.secret": token}
-	webhook  = props{"webhook.url": "https://h/x?token=" + token, "webhook.secret": token}
+	dingtalk = props{"dingtalk.webhook": "https://oapi.example.com/robot/send?access_token=" + token,
+		"dingtalk.secret": token}
+	webhook = props{"webhook.url": "https://h/x?token=" + token, "webhook.secret": token}
 )
 
 func TestProps(t *testing.T) {
@@ -65,7 +67,8 @@ func TestProps(t *testing.T) {
 		{"script and HTTP", "", with(web, "script.command.line", "x"), []string{"script.command.line: a job is one of them"}},
 		{"HTTP", "", web, nil},
 		{"HTTP by the original's key", "", props{"http.uri": "http://h:80", "http.method": "post", "http.data": "a\nb"}, nil},
-		{"HTTP with everything", "", with(web, "http.method", "PATCH", "http.data", "x", "http.content.type", "text/plain; charset=UTF-8",
+		{"HTTP with everything", "", with(web, "http.method", "PATCH", "http.data", "x", "http.content.type",
+			"text/plain; charset=UTF-8",
 			"http.connect.timeout.milliseconds", "1", "http.read.timeout.milliseconds", "86400000"), nil},
 		{"HTTP without a URL", "", props{"http.method": "GET"}, []string{"http.url: The property `http.url` is required."}},
 		{"HTTP without a method", "", props{"http.url": "http://h"}, []string{"http.method: The property `http.method` is required."}},
@@ -78,17 +81,23 @@ func TestProps(t *testing.T) {
 		{"HTTP, a user", "", with(web, "http.url", "http://me:"+token+"@h/x"), []string{"http.url: must not hold a user"}},
 		{"HTTP, a port", "", with(web, "http.url", "http://h:70000/x"), []string{"http.url: its port, 70000, should be integer, from 1 to 65535"}},
 		{"HTTP, line breaks", "", with(web, "http.content.type", "a\r\nX: y", "http.url", "http://h/\n"), []string{"http.content.type: must not hold line breaks", "http.url: must not hold line breaks"}},
-		{"HTTP, bad timeouts", "", with(web, "http.connect.timeout.milliseconds", "0", "http.read.timeout.milliseconds", "1.5"),
-			[]string{"http.connect.timeout.milliseconds: should be integer", "http.read.timeout.milliseconds: should be integer"}},
+		{"HTTP, bad timeouts", "", with(web, "http.connect.timeout.milliseconds", "0",
+			"http.read.timeout.milliseconds", "1.5"),
+			[]string{"http.connect.timeout.milliseconds: should be integer",
+				"http.read.timeout.milliseconds: should be integer"}},
 		{"streaming", "", props{"streaming.process": "TRUE"}, nil},
 		{"streaming, bad", "", props{"streaming.process": "yes"}, []string{"streaming.process: must be true or false"}},
 		{"mail", "EMAIL", email, nil},
-		{"mail, several people", "EMAIL", with(email, "email.to", "a@b.c, D <d@e.f>", "email.cc", "a@b.c,d@e.f", "email.bcc", "a@b.c", "email.useSsl", "false",
-			"email.ssl.trust", "*", "email.debug", "true", "email.subject", "作业失败"), nil},
+		{"mail, several people", "EMAIL",
+			with(email, "email.to", "a@b.c, D <d@e.f>", "email.cc", "a@b.c,d@e.f", "email.bcc", "a@b.c",
+				"email.useSsl", "false",
+				"email.ssl.trust", "*", "email.debug", "true", "email.subject", "作业失败"), nil},
 		{"mail, nobody", "EMAIL", nil, []string{"email.host: required", "email.port: required", "email.username: required", "email.password: required", "email.from: required", "email.to: required"}},
 		{"mail, no secret", "EMAIL", with(email, "email.username", "", "email.password", ""), nil},
-		{"mail, all wrong", "EMAIL", with(email, "email.cc", "x", "email.from", "a@b.c, d@e.f", "email.host", "smtp://x", "email.port", "-1", "email.subject", "a\nb", "email.to", "", "email.useSsl", "1"),
-			[]string{"email.cc: must be mail addresses", "email.from: must be a mail address", "email.host: without a port or a scheme", "email.port: should be integer, from 1 to 65535",
+		{"mail, all wrong", "EMAIL", with(email, "email.cc", "x", "email.from", "a@b.c, d@e.f", "email.host",
+			"smtp://x", "email.port", "-1", "email.subject", "a\nb", "email.to", "", "email.useSsl", "1"),
+			[]string{"email.cc: must be mail addresses", "email.from: must be a mail address",
+				"email.host: without a port or a scheme", "email.port: should be integer, from 1 to 65535",
 				"email.subject: line breaks", "email.to: is empty", "email.useSsl: true or false"}},
 		{"mail, password with a break", "EMAIL", with(email, "email.password", token+"\n"), []string{"email.password: must not hold line breaks"}},
 		{"mail of another handler", "LOG", email, []string{"note: the properties email.* have no effect without jobErrorHandlerType EMAIL"}},
@@ -97,7 +106,8 @@ func TestProps(t *testing.T) {
 		{"WeChat without a webhook", "WECHAT", props{"wechat.readTimeoutMilliseconds": "30000"}, []string{"wechat.webhook: required"}},
 		{"WeChat, too slow", "WECHAT", with(wechat, "wechat.readTimeoutMilliseconds", "30001"), []string{"wechat.readTimeoutMilliseconds: should be integer, from 1 to 30000"}},
 		{"DingTalk", "DINGTALK", with(dingtalk, "dingtalk.keyword", "Alarm "), nil},
-		{"DingTalk, bad", "DINGTALK", with(dingtalk, "dingtalk.webhook", "oapi?access_token="+token, "dingtalk.secret", " "),
+		{"DingTalk, bad", "DINGTALK", with(dingtalk, "dingtalk.webhook", "oapi?access_token="+token, "dingtalk.secret",
+			" "),
 			[]string{"dingtalk.secret: is empty", "dingtalk.webhook: must be a whole http or https URL"}},
 		{"webhook", "WEBHOOK", webhook, nil},
 		{"webhook without a secret", "WEBHOOK", without(webhook, "webhook.secret"), nil},
@@ -165,8 +175,10 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 	c := jobs.Config{JobName: "j", Props: texts(all)}
 	hidden := c.WithoutSecrets()
 	shown := props{
-		"own": token, "http.url": "https://h/x?a=b", "email.host": "mail.example.com", "email.password": "******", "dingtalk.secret": "******", "webhook.secret": "******",
-		"wechat.webhook": "https://qyapi.example.com/******", "dingtalk.webhook": "https://oapi.example.com/******", "webhook.url": "https://h/******",
+		"own": token, "http.url": "https://h/x?a=b", "email.host": "mail.example.com", "email.password": "******",
+		"dingtalk.secret": "******", "webhook.secret": "******",
+		"wechat.webhook": "https://qyapi.example.com/******", "dingtalk.webhook": "https://oapi.example.com/******",
+		"webhook.url": "https://h/******",
 	}
 	for name, want := range shown {
 		if hidden.Prop(name) != want {
@@ -178,9 +190,11 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 	}
 	changed := hidden
 	changed.Props = maps.Clone(hidden.Props)
-	maps.Copy(changed.Props, texts(props{"webhook.secret": "new", "wechat.webhook": "https://other/******", "email.to": "x@example.com"}))
+	maps.Copy(changed.Props, texts(props{"webhook.secret": "new", "wechat.webhook": "https://other/******",
+		"email.to": "x@example.com"}))
 	changed = kept(changed, c)
-	if changed.Prop("webhook.secret") != "new" || changed.Prop("wechat.webhook") != "https://other/******" || changed.Prop("email.password") != token {
+	if changed.Prop("webhook.secret") != "new" || changed.Prop("wechat.webhook") != "https://other/******" ||
+		changed.Prop("email.password") != token {
 		t.Errorf("after a change: %v", changed.Props)
 	}
 	if diff := cmp.Diff(texts(all), c.Props); diff != "" {

@@ -90,7 +90,8 @@ func (c Config) mapTexts(change func(place, document.Text) document.Text) Config
 	}
 	one := func(field, text string) string { return change(place{field: field}, document.Text{Value: text}).Value }
 	c.Env, c.Props = each("env", c.Env), each("props", c.Props)
-	c.JobParameter, c.ShardingItemParameters = one("jobParameter", c.JobParameter), one("shardingItemParameters", c.ShardingItemParameters)
+	c.JobParameter, c.ShardingItemParameters = one("jobParameter", c.JobParameter),
+		one("shardingItemParameters", c.ShardingItemParameters)
 	c.Description = one("description", c.Description)
 	return c
 }

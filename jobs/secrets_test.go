@@ -35,7 +35,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	c := secretive()
 	shown := c.WithoutSecrets()
 	text, err := json.Marshal(shown)
-	if err != nil || strings.Contains(string(text), "hunter2") || strings.Contains(fmt.Sprintf("%+v", shown), "hunter2") {
+	if err != nil || strings.Contains(string(text), "hunter2") ||
+		strings.Contains(fmt.Sprintf("%+v", shown), "hunter2") {
 		t.Errorf("%s %v", text, err)
 	}
 	want := document.Texts{
@@ -45,7 +46,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	if diff := cmp.Diff(want, shown.Env); diff != "" {
 		t.Error(diff)
 	}
-	if shown.JobParameter != "from https://me:******@h/x" || shown.Prop("source") != "https://h/?access_token=******&a=b" || shown.Prop("a") != "b" {
+	if shown.JobParameter != "from https://me:******@h/x" ||
+		shown.Prop("source") != "https://h/?access_token=******&a=b" || shown.Prop("a") != "b" {
 		t.Errorf("%+v", shown)
 	}
 	if diff := cmp.Diff(secretive(), c); diff != "" {
@@ -117,7 +119,8 @@ func TestSecretsAreKept(t *testing.T) {
 	for _, v := range bad {
 		fields = append(fields, v.Field)
 	}
-	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "jobParameter", "props.apiKey", "props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
+	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "jobParameter", "props.apiKey",
+		"props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
 	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
 		t.Errorf("registered as it was shown: %v %s", err, diff)
 	}
@@ -130,21 +133,26 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 	c := secretive()
 	c.AppName = "mine"
 	for name, value := range map[string]string{
-		"email.host": "mail.example.com", "email.port": "465", "email.useSsl": "true", "email.username": "me", "email.password": "hunter2",
-		"email.from": "a@example.com", "email.to": "b@example.com", "dingtalk.webhook": "https://ding/robot?access_token=hunter2", "dingtalk.secret": "hunter2",
-		"webhook.url": "https://h/hook?key=hunter2", "webhook.secret": "hunter2", "wechat.webhook": "https://wechat/send?key=hunter2",
+		"email.host": "mail.example.com", "email.port": "465", "email.useSsl": "true", "email.username": "me",
+		"email.password": "hunter2",
+		"email.from":     "a@example.com", "email.to": "b@example.com",
+		"dingtalk.webhook": "https://ding/robot?access_token=hunter2", "dingtalk.secret": "hunter2",
+		"webhook.url": "https://h/hook?key=hunter2", "webhook.secret": "hunter2",
+		"wechat.webhook": "https://wechat/send?key=hunter2",
 	} {
 		c.Props[name] = document.Text{Value: value}
 	}
 	delete(c.Props, jobs.PropScript)
-	c.Props["http.url"], c.Props["http.method"] = document.Text{Value: "https://api/x?token=hunter2"}, document.Text{Value: "POST"}
+	c.Props["http.url"], c.Props["http.method"] = document.Text{Value: "https://api/x?token=hunter2"},
+		document.Text{Value: "POST"}
 	c.Props["http.data"] = document.Text{Value: "hunter2", Secret: true}
 	notThere := func(name string) func(*jobs.Config) { return func(c *jobs.Config) { delete(c.Props, name) } }
 	prop := func(name, value string) func(*jobs.Config) {
 		return func(c *jobs.Config) { c.Props[name] = document.Text{Value: value} }
 	}
 	parameters := []string{"jobParameter", "shardingItemParameters"}
-	atExecutor := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "props.apiKey", "props.http.data", "props.http.url", "props.marked", "props.source"}, parameters...)
+	atExecutor := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "props.apiKey", "props.http.data",
+		"props.http.url", "props.marked", "props.source"}, parameters...)
 	for name, test := range map[string]struct {
 		change func(*jobs.Config)
 		moved  []string
@@ -174,7 +182,8 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 			var fields []string
 			for _, v := range bad {
 				fields = append(fields, v.Field)
-				if !strings.Contains(v.Message, test.by+" has changed: give the secret itself") || strings.Contains(v.Value+v.Message, "hunter2") {
+				if !strings.Contains(v.Message, test.by+" has changed: give the secret itself") ||
+					strings.Contains(v.Value+v.Message, "hunter2") {
 					t.Errorf("%+v", v)
 				}
 			}
@@ -183,7 +192,8 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 				t.Errorf("refused are %q, want %q", fields, test.moved)
 			}
 			for _, field := range test.moved {
-				if text, _ := json.Marshal(kept.Props); field == "props.email.password" && strings.Contains(string(text), `"email.password":"hunter2"`) {
+				if text, _ := json.Marshal(kept.Props); field == "props.email.password" &&
+					strings.Contains(string(text), `"email.password":"hunter2"`) {
 					t.Errorf("kept: %s", text)
 				}
 			}
@@ -241,7 +251,8 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	got := secretive().Environment()
 	want := jobs.Environment{
-		Texts:     map[string]string{"LEVEL": "debug", "DB_PASSWORD": "hunter2", "MARKED": "hunter2", "DB_URL": "mysql://me:hunter2@h/x", "EMPTY_TOKEN": "", "EMPTY": ""},
+		Texts: map[string]string{"LEVEL": "debug", "DB_PASSWORD": "hunter2", "MARKED": "hunter2",
+			"DB_URL": "mysql://me:hunter2@h/x", "EMPTY_TOKEN": "", "EMPTY": ""},
 		Files:     map[string]string{"FROM_FILE_TOKEN": "/etc/elasticjob/secrets/token"},
 		Variables: map[string]string{"FROM_ENV": "TOKEN"},
 		Secrets:   []string{"EMPTY", "MARKED", "marked"},
@@ -256,13 +267,15 @@ func TestOverridesKeepSecrets(t *testing.T) {
 	job := secretive()
 	o := jobs.Overrides{
 		JobParameter: text("from https://me:******@h/x"),
-		Env:          document.Texts{"DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "other"}, "FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
+		Env: document.Texts{"DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "other"},
+			"FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
 	}
 	before := maps.Clone(o.Env)
 	kept := o.KeepSecrets(job)
 	want := jobs.Overrides{
 		JobParameter: text("from https://me:hunter2@h/x"),
-		Env:          document.Texts{"DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "other", Secret: true}, "FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
+		Env: document.Texts{"DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "other", Secret: true},
+			"FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
 	}
 	if diff := cmp.Diff(want, kept); diff != "" || len(kept.Check(job)) > 0 {
 		t.Error(diff, kept.Check(job))

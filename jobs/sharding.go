@@ -37,7 +37,8 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 		case err != nil:
 			violate("Sharding item parameters key '%s' is not an integer.", document.Violate("", key, "").Value)
 		case item < 0 || item >= c.ShardingTotalCount:
-			violate("shard %d does not exist: shardingTotalCount is %d, and shards are numbered from 0", item, c.ShardingTotalCount)
+			violate("shard %d does not exist: shardingTotalCount is %d, and shards are numbered from 0", item,
+				c.ShardingTotalCount)
 		case doubled:
 			violate("shard %d is given more than once", item)
 		default:

@@ -14,15 +14,20 @@ import (
 func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	common := Default()
-	common.JobName, common.AppName, common.JobExecutionType, common.Cron = "test_job", "test_app", Transient, "0/30 * * * * ?"
-	common.ShardingTotalCount, common.CPUCount, common.MemoryMB, common.Failover, common.Misfire = 10, 1, 128, true, true
+	common.JobName, common.AppName, common.JobExecutionType, common.Cron = "test_job", "test_app", Transient,
+		"0/30 * * * * ?"
+	common.ShardingTotalCount, common.CPUCount, common.MemoryMB, common.Failover, common.Misfire = 10, 1, 128, true,
+		true
 	script := Default()
-	script.JobName, script.AppName, script.JobExecutionType, script.Cron = "nightly.report-2", "scripts", Transient, "* * * * * ?"
-	script.ShardingTotalCount, script.CPUCount, script.MemoryMB, script.ShardingItemParameters = 3, 0.001, 64, "0=Beijing,1=上海,2=no"
+	script.JobName, script.AppName, script.JobExecutionType, script.Cron = "nightly.report-2", "scripts", Transient,
+		"* * * * * ?"
+	script.ShardingTotalCount, script.CPUCount, script.MemoryMB, script.ShardingItemParameters = 3, 0.001, 64,
+		"0=Beijing,1=上海,2=no"
 	script.JobParameter = "first line\n  second, indented\n\nit's the last"
 	script.Description = "a job whose description is so long that the original folds the line at eighty columns, where the next one begins with two spaces"
 	script.JobErrorHandlerType, script.JobExecutorServiceHandlerType = "EMAIL", "SINGLE_THREAD"
-	script.Props = document.Texts{"email.password": {Value: "0123"}, PropScript: {Value: `python3 bin/report.py --day "yesterday" it''s`}, "streaming.process": {Value: "true"}}
+	script.Props = document.Texts{"email.password": {Value: "0123"},
+		PropScript: {Value: `python3 bin/report.py --day "yesterday" it''s`}, "streaming.process": {Value: "true"}}
 	old := common
 	old.JobName = "test_script_job"
 	for _, c := range []struct {
@@ -51,7 +56,8 @@ func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 		if diff := cmp.Diff(c.notes, notes); diff != "" {
 			t.Errorf("%s: notes: - wanted, + got\n%s", c.file, diff)
 		}
-		if bad, _ := got.Check(CheckOptions{Now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}); c.file != "script-3.0.1.yaml" && len(bad) > 0 {
+		if bad, _ := got.Check(CheckOptions{Now: time.Date(2026, 11, 21, 8, 0, 0, 0,
+			time.UTC)}); c.file != "script-3.0.1.yaml" && len(bad) > 0 {
 			t.Errorf("%s: %v", c.file, bad)
 		}
 		// The way back: what we write differs only where it says nothing.

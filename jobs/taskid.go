@@ -101,5 +101,6 @@ func cutLast(text string) (before, after string) {
 // isID has Mesos's rules of ids, and ours of the names in them.
 func isID(name, agent, whole string) bool {
 	isBad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }
-	return len(app.CheckName("", name, nil)) == 0 && agent != "" && !strings.ContainsFunc(agent, isBad) && len(whole) <= maxIDBytes
+	return len(app.CheckName("", name, nil)) == 0 && agent != "" && !strings.ContainsFunc(agent, isBad) &&
+		len(whole) <= maxIDBytes
 }

@@ -106,7 +106,8 @@ func TestParseUnknownIDs(t *testing.T) {
 			t.Errorf("task id %q: got %+v", id, got)
 		}
 	}
-	for _, id := range []string{"", "my_app", "my_app@-@S0", "my_app@-@S0@-@", "my_app@-@S0@-@+1", "my_app@-@S0@-@-1", "@-@S0@-@1", "my_app@-@@-@1", "a b@-@S0@-@1"} {
+	for _, id := range []string{"", "my_app", "my_app@-@S0", "my_app@-@S0@-@", "my_app@-@S0@-@+1", "my_app@-@S0@-@-1",
+		"@-@S0@-@1", "my_app@-@@-@1", "a b@-@S0@-@1"} {
 		if got, err := jobs.ParseExecutorID(id); err == nil {
 			t.Errorf("executor id %q: got %+v", id, got)
 		}

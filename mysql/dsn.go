@@ -57,7 +57,8 @@ func fromURL(address string) (string, error) {
 		return "", errors.New("the URL has a #")
 	}
 	c := driver.NewConfig()
-	c.User, c.Net, c.Addr, c.DBName = u.User.Username(), "tcp", net.JoinHostPort(u.Hostname(), port(u)), strings.TrimPrefix(u.Path, "/")
+	c.User, c.Net, c.Addr, c.DBName = u.User.Username(), "tcp", net.JoinHostPort(u.Hostname(), port(u)),
+		strings.TrimPrefix(u.Path, "/")
 	c.Passwd, _ = u.User.Password()
 	dsn := c.FormatDSN()
 	if u.RawQuery != "" {
@@ -74,7 +75,8 @@ const dialTimeout = 10 * time.Second
 func Config(dsn string) (*driver.Config, error) {
 	var c *driver.Config
 	var err error
-	if other := otherURL.FindStringSubmatch(dsn); other != nil && other[1]+"://" != scheme && !strings.Contains(dsn, "@/") {
+	if other := otherURL.FindStringSubmatch(dsn); other != nil && other[1]+"://" != scheme &&
+		!strings.Contains(dsn, "@/") {
 		return nil, fmt.Errorf("only MySQL and MariaDB are supported, by addresses that begin with mysql:// and not with %s://; want %s", other[1], example)
 	}
 	if strings.HasPrefix(dsn, scheme) {
@@ -114,7 +116,8 @@ func Config(dsn string) (*driver.Config, error) {
 // session is what holds in each session. A statement outside of a transaction is one of its own, and COMMIT begins no other one, whatever
 // the server's defaults are.
 var session = map[string]string{
-	"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "autocommit": "1", "completion_type": "0",
+	"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "autocommit": "1",
+	"completion_type": "0",
 }
 
 // overrule sets settings, whose names are the same in upper and lower case.

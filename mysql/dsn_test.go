@@ -8,7 +8,9 @@ import (
 func TestCheckDSN(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{
-		"u:p@tcp(h:3306)/db", "u@tcp(h)/db", "u:p@unix(/run/mysqld/mysqld.sock)/db", "u:p/@:?(x@tcp(h:3306)/db?timeout=3s&tls=skip-verify", "u:p@/db", "u:p@tcp([::1]:3306)/db", "u://p@tcp(h)/db", "u://p@/db",
+		"u:p@tcp(h:3306)/db", "u@tcp(h)/db", "u:p@unix(/run/mysqld/mysqld.sock)/db",
+		"u:p/@:?(x@tcp(h:3306)/db?timeout=3s&tls=skip-verify", "u:p@/db", "u:p@tcp([::1]:3306)/db", "u://p@tcp(h)/db",
+		"u://p@/db",
 	} {
 		if err := CheckDSN(good); err != nil {
 			t.Errorf("%s: %v", good, err)
@@ -39,7 +41,8 @@ func TestCheckDSN(t *testing.T) {
 		"tcp(h:3306)/db":                      "user",
 	} {
 		err := CheckDSN(bad)
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "user:password@tcp(host:3306)/database") {
+		if err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), "user:password@tcp(host:3306)/database") {
 			t.Errorf("%q: %v", bad, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "hush") {
@@ -91,7 +94,8 @@ func TestFromJDBC(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", given, got, err, want)
 		}
 	}
-	for _, bad := range []string{"", "h:3306/db", "jdbc:h2:mem:db", "jdbc:postgresql://h/db", "jdbc:mysql://h1:3306,h2:3306/db", "jdbc:mysql://h:3306", "jdbc:mysql:///db"} {
+	for _, bad := range []string{"", "h:3306/db", "jdbc:h2:mem:db", "jdbc:postgresql://h/db",
+		"jdbc:mysql://h1:3306,h2:3306/db", "jdbc:mysql://h:3306", "jdbc:mysql:///db"} {
 		if dsn, err := FromJDBC(bad, "root", "hush"); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %q, %v", bad, dsn, err)
 		}

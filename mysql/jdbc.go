@@ -27,9 +27,11 @@ func FromJDBC(address, user, password string) (dsn string, err error) {
 	c.User, c.Passwd, c.DBName, c.Net = user, password, strings.TrimPrefix(u.Path, "/"), "tcp"
 	c.Addr = net.JoinHostPort(u.Hostname(), port(u))
 	switch mode := u.Query(); {
-	case strings.HasPrefix(strings.ToUpper(mode.Get("sslMode")), "VERIFY"), mode.Get("verifyServerCertificate") == "true":
+	case strings.HasPrefix(strings.ToUpper(mode.Get("sslMode")), "VERIFY"),
+		mode.Get("verifyServerCertificate") == "true":
 		c.TLSConfig = "true"
-	case strings.EqualFold(mode.Get("sslMode"), "REQUIRED"), mode.Get("useSSL") == "true", mode.Get("requireSSL") == "true":
+	case strings.EqualFold(mode.Get("sslMode"), "REQUIRED"), mode.Get("useSSL") == "true",
+		mode.Get("requireSSL") == "true":
 		c.TLSConfig = "skip-verify"
 	}
 	dsn = c.FormatDSN()

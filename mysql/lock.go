@@ -28,7 +28,8 @@ const name = "SHA2(CONCAT(?, '.', DATABASE()), 256)"
 // SessionLock waits for the lock as long as Patience says.
 func (l MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", ?)", l.Name, int(l.Patience.Seconds())).Scan(&got); err != nil {
+	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", ?)", l.Name,
+		int(l.Patience.Seconds())).Scan(&got); err != nil {
 		return fmt.Errorf("take the lock for migrations: %w", err)
 	}
 	if got.Int64 != 1 {
@@ -49,7 +50,8 @@ func (l MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error 
 	var tables int
 	err := conn.QueryRowContext(ctx, HasTable, l.Table).Scan(&tables)
 	if err == nil && tables > 0 {
-		_, err = conn.ExecContext(ctx, "INSERT INTO "+l.Table+" (version_id, is_applied) SELECT 0, 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM "+l.Table+")")
+		_, err = conn.ExecContext(ctx, "INSERT INTO "+l.Table+
+			" (version_id, is_applied) SELECT 0, 1 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM "+l.Table+")")
 	}
 	if err != nil {
 		return fmt.Errorf("look at the table %s: %w", l.Table, err)

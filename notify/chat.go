@@ -32,7 +32,8 @@ const (
 
 func (s *Sender) wechat(ctx context.Context, n notifications.Notification) error {
 	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, mostWechat),
-		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault), millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
+		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault),
+		millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
 }
 
 func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) error {
@@ -45,7 +46,8 @@ func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) err
 		address += separator + signDingtalk(secret, s.now()).Encode()
 	}
 	return postText(ctx, address, n.Job.Prop(jobs.PropDingtalkKeyword)+text(n, mostDingtalk),
-		millis(n.Job, jobs.PropDingtalkConnectTimeout, connectByDefault), millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
+		millis(n.Job, jobs.PropDingtalkConnectTimeout, connectByDefault),
+		millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
 }
 
 // signDingtalk is what DingTalk's robots want beside the token (contract 5.6).

@@ -64,7 +64,8 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 	}
 	encrypted := !strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false")
 	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)
-	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: trusts(c.Prop(jobs.PropEmailTrust), host)}
+	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12,
+		InsecureSkipVerify: trusts(c.Prop(jobs.PropEmailTrust), host)}
 	talk, end := context.WithCancel(ctx)
 	defer end()
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -80,14 +81,16 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 		return conn, nil
 	}
 	policy := mail.NoTLS
-	auth := mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
+	auth := mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5,
+		mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
 	switch {
 	case startTLS:
 		policy, auth = mail.TLSMandatory, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
 	case encrypted: // from the first byte on; the library sees that from the connection
 		policy, auth = mail.TLSOpportunistic, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
 	}
-	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(most), mail.WithTLSPolicy(policy), mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
+	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(most), mail.WithTLSPolicy(policy),
+		mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
 	if user := c.Prop(jobs.PropEmailUsername); user != "" {
 		options = append(options, auth, mail.WithUsername(user), mail.WithPassword(c.Prop(jobs.PropEmailPassword)))
 	}

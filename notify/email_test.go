@@ -32,7 +32,8 @@ func certificate() *tls.Config {
 func mailProps(s *mailserver.Server, more props) props {
 	p := props{
 		jobs.PropEmailHost: s.Host, jobs.PropEmailPort: s.Port, jobs.PropEmailUsername: "", jobs.PropEmailPassword: "",
-		jobs.PropEmailFrom: "Jobs <jobs@example.com>", jobs.PropEmailTo: "a@example.com, B <b@example.com>", jobs.PropEmailTrust: "other.example.com 127.0.0.1",
+		jobs.PropEmailFrom: "Jobs <jobs@example.com>", jobs.PropEmailTo: "a@example.com, B <b@example.com>",
+		jobs.PropEmailTrust: "other.example.com 127.0.0.1",
 	}
 	maps.Copy(p, more)
 	return p
@@ -80,7 +81,8 @@ func TestEmail(t *testing.T) {
 			server := mailserver.Start(t, test.server)
 			p := mailProps(server, test.props)
 			p[jobs.PropEmailUsername], p[jobs.PropEmailPassword] = test.server.User, test.server.Password
-			p[jobs.PropEmailCC], p[jobs.PropEmailBCC], p[jobs.PropEmailSubject] = "c@example.com,d@example.com", "e@example.com,f@example.com", "作业失败"
+			p[jobs.PropEmailCC], p[jobs.PropEmailBCC], p[jobs.PropEmailSubject] = "c@example.com,d@example.com",
+				"e@example.com,f@example.com", "作业失败"
 			by := sender()
 			if port, err := strconv.Atoi(server.Port); err != nil {
 				t.Fatal(err)
@@ -91,8 +93,10 @@ func TestEmail(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := <-server.Mails
-			to := []string{"TO:<a@example.com>", "TO:<b@example.com>", "TO:<c@example.com>", "TO:<d@example.com>", "TO:<e@example.com>", "TO:<f@example.com>"}
-			if !slices.Equal(got.To, to) || got.Encrypted != (test.server.TLS != nil) || got.Authenticated != (test.server.User != "") {
+			to := []string{"TO:<a@example.com>", "TO:<b@example.com>", "TO:<c@example.com>", "TO:<d@example.com>",
+				"TO:<e@example.com>", "TO:<f@example.com>"}
+			if !slices.Equal(got.To, to) || got.Encrypted != (test.server.TLS != nil) ||
+				got.Authenticated != (test.server.User != "") {
 				t.Errorf("came %+v", got)
 			}
 			m, err := mail.ReadMessage(strings.NewReader(got.Data))
@@ -100,11 +104,13 @@ func TestEmail(t *testing.T) {
 				t.Fatal(err)
 			}
 			subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
-			if err != nil || subject != "作业失败" || m.Header.Get("Bcc") != "" || !strings.Contains(m.Header.Get("Cc"), "d@example.com") {
+			if err != nil || subject != "作业失败" || m.Header.Get("Bcc") != "" ||
+				!strings.Contains(m.Header.Get("Cc"), "d@example.com") {
 				t.Errorf("%v, subject %q, header %v", err, subject, m.Header)
 			}
 			parts := partsOf(t, m)
-			if html := parts["text/html"]; !strings.Contains(html, "&lt;b&gt;北京&lt;/b&gt; is down") || strings.Contains(html, "<b>") {
+			if html := parts["text/html"]; !strings.Contains(html, "&lt;b&gt;北京&lt;/b&gt; is down") ||
+				strings.Contains(html, "<b>") {
 				t.Errorf("HTML: %s", html)
 			}
 			if parts["text/plain"] != wantText {
@@ -161,10 +167,12 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 			t.Run(name+" by "+by, func(t *testing.T) {
 				t.Parallel()
 				host, port := says(t, test.says)
-				p := mailProps(&mailserver.Server{Host: host, Port: port}, props{jobs.PropEmailSSL: "false", jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token})
+				p := mailProps(&mailserver.Server{Host: host, Port: port},
+					props{jobs.PropEmailSSL: "false", jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token})
 				p[jobs.PropWebhookURL] = "http://" + net.JoinHostPort(host, port)
 				err := sender().Notify(t.Context(), failed(by, p))
-				if err == nil || strings.Contains(strings.ToLower(err.Error()), "private") || by == jobs.HandlerEmail && !strings.Contains(err.Error(), test.want) {
+				if err == nil || strings.Contains(strings.ToLower(err.Error()), "private") ||
+					by == jobs.HandlerEmail && !strings.Contains(err.Error(), test.want) {
 					t.Errorf("got %v, want …%s…", err, test.want)
 				}
 			})
@@ -242,7 +250,8 @@ func TestMailServersThatNeverComeToAnEnd(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			err = sender().Notify(ctx, failed(jobs.HandlerEmail, mailProps(&mailserver.Server{Host: host, Port: port}, props{jobs.PropEmailSSL: "false"})))
+			err = sender().Notify(ctx, failed(jobs.HandlerEmail,
+				mailProps(&mailserver.Server{Host: host, Port: port}, props{jobs.PropEmailSSL: "false"})))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want …%s…", err, test.want)
 			}

@@ -37,7 +37,8 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	defer cancel()
 	dialer := net.Dialer{Timeout: r.connect}
 	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: r.connect, MaxResponseHeaderBytes: mostAnswer,
+		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: r.connect,
+		MaxResponseHeaderBytes: mostAnswer,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
@@ -47,7 +48,8 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 		},
 	}
 	defer transport.CloseIdleConnections()
-	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	failed := func(err error) (int, []byte, error) {
 		problem := cmp.Or(problemOf(err), "it does not answer as an HTTP server")
 		if ctx.Err() != nil {

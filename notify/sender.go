@@ -30,7 +30,8 @@ type Sender struct {
 func New(now func() time.Time) *Sender {
 	s := &Sender{now: now, startTLSPorts: []int{25, 587}}
 	s.handlers = map[string]handler{
-		jobs.HandlerEmail: s.email, jobs.HandlerWechat: s.wechat, jobs.HandlerDingtalk: s.dingtalk, jobs.HandlerWebhook: s.webhook,
+		jobs.HandlerEmail: s.email, jobs.HandlerWechat: s.wechat, jobs.HandlerDingtalk: s.dingtalk,
+		jobs.HandlerWebhook: s.webhook,
 	}
 	return s
 }
@@ -40,7 +41,8 @@ func New(now func() time.Time) *Sender {
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
-		return fmt.Errorf("nobody is told by a handler of type %q; give the job another jobErrorHandlerType", n.Job.JobErrorHandlerType)
+		return fmt.Errorf("nobody is told by a handler of type %q; give the job another jobErrorHandlerType",
+			n.Job.JobErrorHandlerType)
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

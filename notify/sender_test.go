@@ -46,9 +46,10 @@ func failed(handler string, p props) notifications.Notification {
 	}
 	return notifications.Notification{
 		Job: jobs.Config{JobName: "my_job", JobErrorHandlerType: handler, Props: texts},
-		Failure: notifications.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []notifications.FailedShard{
-			{Item: 2, State: executions.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
-		}},
+		Failure: notifications.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second),
+			FailedShards: 2, Shards: []notifications.FailedShard{
+				{Item: 2, State: executions.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
+			}},
 		Further: 3,
 	}
 }
@@ -111,7 +112,8 @@ func TestWechat(t *testing.T) {
 	if err := sender().Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	if text := contentOf(t, <-got); len(text) > 2048 || !utf8.ValidString(text) || !strings.Contains(text, "failures of this job since the last message: 3") {
+	if text := contentOf(t, <-got); len(text) > 2048 || !utf8.ValidString(text) ||
+		!strings.Contains(text, "failures of this job since the last message: 3") {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 }
@@ -120,11 +122,13 @@ func TestWechat(t *testing.T) {
 func TestDingtalk(t *testing.T) {
 	t.Parallel()
 	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
-	p := props{jobs.PropDingtalkWebhook: url + "/robot/send?access_token=" + token, jobs.PropDingtalkKeyword: "Alarm: "}
+	p := props{jobs.PropDingtalkWebhook: url + "/robot/send?access_token=" + token,
+		jobs.PropDingtalkKeyword: "Alarm: "}
 	if err := sender().Notify(t.Context(), failed(jobs.HandlerDingtalk, p)); err != nil {
 		t.Fatal(err)
 	}
-	if s := <-got; contentOf(t, s) != "Alarm: "+wantText || s.query["sign"] != nil || s.query["access_token"][0] != token {
+	if s := <-got; contentOf(t, s) != "Alarm: "+wantText || s.query["sign"] != nil ||
+		s.query["access_token"][0] != token {
 		t.Errorf("without a secret: %v %s", s.query, s.body)
 	}
 	p[jobs.PropDingtalkSecret] = "SEC/+ secret"
@@ -135,7 +139,8 @@ func TestDingtalk(t *testing.T) {
 	stamp := strconv.FormatInt(now.UnixMilli(), 10)
 	mac := hmac.New(sha256.New, []byte("SEC/+ secret"))
 	_, _ = fmt.Fprintf(mac, "%s\n%s", stamp, "SEC/+ secret")
-	if s.query["timestamp"][0] != stamp || s.query["sign"][0] != base64.StdEncoding.EncodeToString(mac.Sum(nil)) || s.query["access_token"][0] != token {
+	if s.query["timestamp"][0] != stamp || s.query["sign"][0] != base64.StdEncoding.EncodeToString(mac.Sum(nil)) ||
+		s.query["access_token"][0] != token {
 		t.Errorf("with a secret: %v", s.query)
 	}
 }
@@ -145,7 +150,8 @@ func TestWebhook(t *testing.T) {
 	url, got := endpoint(t, 204, "")
 	p := props{jobs.PropWebhookURL: url, jobs.PropWebhookSecret: token}
 	n := failed(jobs.HandlerWebhook, p)
-	n.Shards = append(n.Shards, notifications.FailedShard{Item: 4, State: executions.Lost, TaskID: "u4", Agent: "S2", Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
+	n.Shards = append(n.Shards, notifications.FailedShard{Item: 4, State: executions.Lost, TaskID: "u4", Agent: "S2",
+		Cause: reason.LostTooOften(2, reason.FromText("exit status 3"))})
 	if err := sender().Notify(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +221,8 @@ func TestEndpointsThatAreOutOfOrder(t *testing.T) {
 			t.Parallel()
 			family := strings.ToLower(test.handler)
 			err := sender().Notify(t.Context(), failed(test.handler, props{
-				family + ".webhook": test.url + "/?key=" + token, family + ".url": test.url + "/?key=" + token, family + ".secret": token,
+				family + ".webhook": test.url + "/?key=" + token, family + ".url": test.url + "/?key=" + token,
+				family + ".secret":                     token,
 				family + ".connectTimeoutMilliseconds": "300", family + ".readTimeoutMilliseconds": "300",
 			}))
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), token) {

@@ -43,11 +43,13 @@ type webhookShard struct {
 
 func (s *Sender) webhook(ctx context.Context, n notifications.Notification) error {
 	b := webhookBody{
-		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(), Shards: []webhookShard{},
+		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(),
+		Shards:       []webhookShard{},
 		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, mostDingtalk),
 	}
 	for _, one := range n.Shards {
-		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(), one.Cause.Code(), one.Cause.Args()})
+		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(),
+			one.Cause.Code(), one.Cause.Args()})
 	}
 	body, err := json.Marshal(b)
 	if err != nil {
@@ -59,7 +61,8 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 	}
 	status, _, err := post(ctx, request{
 		address: n.Job.Prop(jobs.PropWebhookURL), body: body, header: header,
-		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, connectByDefault), read: millis(n.Job, jobs.PropWebhookReadTimeout, readByDefault),
+		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, connectByDefault),
+		read:    millis(n.Job, jobs.PropWebhookReadTimeout, readByDefault),
 	})
 	if err == nil && (status < 200 || status > 299) {
 		err = fmt.Errorf("the webhook answers %d", status) // what else it says may be for the leader's network alone

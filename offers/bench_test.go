@@ -31,9 +31,11 @@ func queue(n, items int, shard resources.Amount, together bool) []offers.Demand 
 	demands := make([]offers.Demand, n)
 	for i := range demands {
 		demands[i] = offers.Demand{
-			ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200), Together: together,
-			Shard: shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64),
-			Avoid: map[string]reason.Reason{fmt.Sprintf("S%d", i): reason.FromText("the package could not be fetched")},
+			ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200),
+			Together: together,
+			Shard:    shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64),
+			Avoid: map[string]reason.Reason{fmt.Sprintf("S%d",
+				i): reason.FromText("the package could not be fetched")},
 		}
 		for item := range items {
 			demands[i].Items = append(demands[i].Items, item)

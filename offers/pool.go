@@ -114,8 +114,9 @@ func (p *Pool) Agents() []Agent {
 		a := Agent{ID: id}
 		for offer := range p.agents[id] {
 			o := p.offers[offer]
-			a.Host, a.Free = max(a.Host, o.Host), a.Free.Plus(o.Free) // offers of one agent name one host; if not, still always the same
-			a.MaxTasks += o.MaxTasks                                  // a cluster bounds all offers or none
+			a.Host, a.Free = max(a.Host, o.Host),
+				a.Free.Plus(o.Free) // offers of one agent name one host; if not, still always the same
+			a.MaxTasks += o.MaxTasks // a cluster bounds all offers or none
 		}
 		agents = append(agents, a)
 	}

@@ -95,7 +95,9 @@ func TestPoolAgreesWithAList(t *testing.T) {
 		agent := rapid.StringMatching("S[0-3]")
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				o := offer(id.Draw(t, "id"), agent.Draw(t, "agent"), "h", 0, float64(rapid.IntRange(0, 9).Draw(t, "memory")), time.Duration(rapid.IntRange(0, 9).Draw(t, "age")))
+				o := offer(id.Draw(t, "id"), agent.Draw(t, "agent"), "h", 0,
+					float64(rapid.IntRange(0, 9).Draw(t, "memory")),
+					time.Duration(rapid.IntRange(0, 9).Draw(t, "age")))
 				pool.Add(o)
 				held[o.ID] = o
 			},
@@ -109,13 +111,15 @@ func TestPoolAgreesWithAList(t *testing.T) {
 			},
 			"take": func(t *rapid.T) {
 				a := agent.Draw(t, "agent")
-				if got, want := len(pool.TakeAgent(a)), remove(func(o offers.Offer) bool { return o.Agent == a }); got != want {
+				if got, want := len(pool.TakeAgent(a)),
+					remove(func(o offers.Offer) bool { return o.Agent == a }); got != want {
 					t.Fatalf("took %d, want %d", got, want)
 				}
 			},
 			"older": func(t *rapid.T) {
 				limit := noon.Add(-time.Duration(rapid.IntRange(0, 9).Draw(t, "age")))
-				if got, want := len(pool.OlderThan(limit)), remove(func(o offers.Offer) bool { return o.Received.Before(limit) }); got != want {
+				if got, want := len(pool.OlderThan(limit)),
+					remove(func(o offers.Offer) bool { return o.Received.Before(limit) }); got != want {
 					t.Fatalf("%d were older, want %d", got, want)
 				}
 			},

@@ -24,7 +24,8 @@ type situation struct {
 
 func size(most int64) *rapid.Generator[resources.Amount] {
 	return rapid.Custom(func(t *rapid.T) resources.Amount {
-		return resources.Amount{CPUMilli: rapid.Int64Range(0, most).Draw(t, "cpu"), MemMilli: rapid.Int64Range(0, most).Draw(t, "memory")}
+		return resources.Amount{CPUMilli: rapid.Int64Range(0, most).Draw(t, "cpu"),
+			MemMilli: rapid.Int64Range(0, most).Draw(t, "memory")}
 	})
 }
 
@@ -34,7 +35,8 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 	executors := rapid.SliceOfN(size(4), len(kinds), len(kinds)).Draw(t, "executors")
 	unlucky := func(what string, oneIn int) bool { return rapid.IntRange(1, oneIn).Draw(t, what) == oneIn }
 	for i := range rapid.IntRange(0, 6).Draw(t, "agents") {
-		a := offers.Agent{ID: fmt.Sprintf("S%d", i), Host: fmt.Sprintf("h%d", i%2), Free: size(12).Draw(t, "free"), Executors: map[string]bool{}}
+		a := offers.Agent{ID: fmt.Sprintf("S%d", i), Host: fmt.Sprintf("h%d", i%2), Free: size(12).Draw(t, "free"),
+			Executors: map[string]bool{}}
 		for _, kind := range kinds {
 			if unlucky("has executor", 4) {
 				a.Executors[kind] = rapid.Bool().Draw(t, "takes tasks")
@@ -56,7 +58,8 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 		kind := rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")
 		d := offers.Demand{
 			ID: fmt.Sprintf("e%d", i), App: kinds[kind][:1], Together: rapid.Bool().Draw(t, "together"),
-			Shard: size(4).Draw(t, "shard"), Executor: kinds[kind], ExecutorSize: executors[kind], Avoid: map[string]reason.Reason{},
+			Shard: size(4).Draw(t, "shard"), Executor: kinds[kind], ExecutorSize: executors[kind],
+			Avoid: map[string]reason.Reason{},
 		}
 		if unlucky("is huge", 6) {
 			d.Shard = size(20).Draw(t, "huge shard")
@@ -86,7 +89,8 @@ type ledger struct {
 func open(agents []offers.Agent) []*ledger {
 	books := make([]*ledger, len(agents))
 	for i := range agents {
-		books[i] = &ledger{Agent: &agents[i], left: agents[i].Free, slots: stdcmp.Or(agents[i].MaxTasks, 1000), kinds: map[string]bool{}}
+		books[i] = &ledger{Agent: &agents[i], left: agents[i].Free, slots: stdcmp.Or(agents[i].MaxTasks, 1000),
+			kinds: map[string]bool{}}
 		for kind, runs := range agents[i].Executors {
 			books[i].kinds[kind] = runs
 		}
@@ -165,8 +169,10 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 					if ran[other] != ran[l] || other.room(d, 1) == 0 || touched[l] && s.strategy == offers.Pack {
 						continue
 					}
-					if by := l.share() - other.share(); s.strategy == offers.Pack && by > 1e-9 || s.strategy == offers.Spread && by < -1e-9 {
-						t.Fatalf("%s item %d is on %s, of which %.3f are free, not on %s, of which %.3f are", d.ID, p.Item, l.ID, l.share(), other.ID, other.share())
+					if by := l.share() - other.share(); s.strategy == offers.Pack && by > 1e-9 ||
+						s.strategy == offers.Spread && by < -1e-9 {
+						t.Fatalf("%s item %d is on %s, of which %.3f are free, not on %s, of which %.3f are", d.ID,
+							p.Item, l.ID, l.share(), other.ID, other.share())
 					}
 				}
 				touched[l] = true
@@ -230,7 +236,8 @@ func TestMatchIsPure(t *testing.T) {
 		same := func(p offers.Placement, agents []offers.Agent) string {
 			return fmt.Sprintf("%d %d %s", p.Demand, p.Item, agents[p.Agent].ID)
 		}
-		if !slices.EqualFunc(first.Placements, second.Placements, func(a, b offers.Placement) bool { return same(a, s.agents) == same(b, shuffled) }) {
+		if !slices.EqualFunc(first.Placements, second.Placements,
+			func(a, b offers.Placement) bool { return same(a, s.agents) == same(b, shuffled) }) {
 			t.Fatalf("placements depend on the order of agents: %v and %v", first.Placements, second.Placements)
 		}
 		if diff := cmp.Diff(first.Unplaced, second.Unplaced); diff != "" {

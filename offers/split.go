@@ -38,7 +38,8 @@ func (s Stock) Take(need resources.Amount) []Reserved {
 	var taken []Reserved
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		have := s[key]
-		part := resources.Amount{CPUMilli: within(need.CPUMilli, have.CPUMilli), MemMilli: within(need.MemMilli, have.MemMilli)}
+		part := resources.Amount{CPUMilli: within(need.CPUMilli, have.CPUMilli),
+			MemMilli: within(need.MemMilli, have.MemMilli)}
 		if part.IsZero() {
 			continue
 		}

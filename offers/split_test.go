@@ -50,7 +50,8 @@ func TestTake(t *testing.T) {
 func TestTakeIsExact(t *testing.T) {
 	t.Parallel()
 	amount := rapid.Custom(func(t *rapid.T) resources.Amount {
-		return resources.Amount{CPUMilli: rapid.Int64Range(0, 4000).Draw(t, "cpu"), MemMilli: rapid.Int64Range(0, 4000).Draw(t, "mem")}
+		return resources.Amount{CPUMilli: rapid.Int64Range(0, 4000).Draw(t, "cpu"),
+			MemMilli: rapid.Int64Range(0, 4000).Draw(t, "mem")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		left, total := map[string]resources.Amount{}, resources.Amount{}
@@ -86,13 +87,16 @@ func TestTakeIsExact(t *testing.T) {
 			}
 			rest, last := need, ""
 			for _, p := range parts {
-				if p.Amount.CPUMilli < 0 || p.Amount.MemMilli < 0 || p.Amount.IsZero() || !p.Amount.Fits(left[p.Key]) || p.Key <= last {
+				if p.Amount.CPUMilli < 0 || p.Amount.MemMilli < 0 || p.Amount.IsZero() ||
+					!p.Amount.Fits(left[p.Key]) || p.Key <= last {
 					t.Fatalf("took %+v, with %+v left of %v", parts, left[p.Key], left)
 				}
-				left[p.Key], reserved, rest, last = left[p.Key].Minus(p.Amount), reserved.Minus(p.Amount), rest.Minus(p.Amount), p.Key
+				left[p.Key], reserved, rest, last = left[p.Key].Minus(p.Amount), reserved.Minus(p.Amount),
+					rest.Minus(p.Amount), p.Key
 			}
 			if rest.CPUMilli < 0 || rest.MemMilli < 0 || !rest.Fits(unreserved) {
-				t.Fatalf("of %v, %+v leaves %v for the unreserved, of which there is %v", need, parts, rest, unreserved)
+				t.Fatalf("of %v, %+v leaves %v for the unreserved, of which there is %v", need, parts, rest,
+					unreserved)
 			}
 			if rest.CPUMilli > 0 && reserved.CPUMilli > 0 || rest.MemMilli > 0 && reserved.MemMilli > 0 {
 				t.Fatalf("%v is taken of the unreserved with %v reserved left", rest, reserved)

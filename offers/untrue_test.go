@@ -50,7 +50,8 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 	never := len(books) > 0
 	var usable, room, reserved, avoided, full int
 	for _, l := range books {
-		ever := resources.Amount{CPUMilli: max(l.Capacity.CPUMilli, l.Free.CPUMilli), MemMilli: max(l.Capacity.MemMilli, l.Free.MemMilli)}
+		ever := resources.Amount{CPUMilli: max(l.Capacity.CPUMilli, l.Free.CPUMilli),
+			MemMilli: max(l.Capacity.MemMilli, l.Free.MemMilli)}
 		if l.Capacity.IsZero() || l.price(d, 1).Fits(ever) {
 			never = false
 		}
@@ -80,7 +81,8 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 			return fmt.Errorf("it doesn't say what one shard needs: %q", m)
 		}
 		l := named(m[4], m[5])
-		if l == nil || milli(m[6]) != max(l.Capacity.CPUMilli, l.Free.CPUMilli) || milli(m[7]) != max(l.Capacity.MemMilli, l.Free.MemMilli) {
+		if l == nil || milli(m[6]) != max(l.Capacity.CPUMilli, l.Free.CPUMilli) ||
+			milli(m[7]) != max(l.Capacity.MemMilli, l.Free.MemMilli) {
 			return fmt.Errorf("the largest agent isn't as it says: %q", m)
 		}
 		return nil
@@ -95,7 +97,8 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 	if m == nil {
 		return fmt.Errorf("not understood")
 	}
-	if m[1] != strconv.Itoa(len(u.Items)) || m[3] != d.Shard.String() || m[4] != executor || (m[2] != "") != (d.Together && len(d.Items) > 1) {
+	if m[1] != strconv.Itoa(len(u.Items)) || m[3] != d.Shard.String() || m[4] != executor ||
+		(m[2] != "") != (d.Together && len(d.Items) > 1) {
 		return fmt.Errorf("the need is not as it says: %q", m[1:5])
 	}
 	if (m[6] == "") != (usable == 0) {
@@ -115,7 +118,8 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 			return fmt.Errorf("%s may not be used", m[8])
 		}
 		short := lacks(l, d)
-		if said := (resources.Amount{CPUMilli: milli(m[10]), MemMilli: milli(m[11])}); said != short || short.IsZero() {
+		if said := (resources.Amount{CPUMilli: milli(m[10]), MemMilli: milli(m[11])}); said != short ||
+			short.IsZero() {
 			return fmt.Errorf("%s is short by %s", l.ID, short)
 		}
 		for _, other := range books {
@@ -125,7 +129,8 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 		}
 	}
 	if err := part(reservedPart, m[12], reserved, func(id, why string) bool {
-		return slices.ContainsFunc(books, func(l *ledger) bool { return l.ID == id && l.ReservedFor == why && why != d.ID })
+		return slices.ContainsFunc(books,
+			func(l *ledger) bool { return l.ID == id && l.ReservedFor == why && why != d.ID })
 	}); err != nil {
 		return fmt.Errorf("reserved: %w", err)
 	}

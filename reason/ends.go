@@ -42,7 +42,8 @@ func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 	if executor == "" {
 		code = "task_executor_ended"
 	}
-	return build(code, text("executor", executor), text("agent", agent), text("state", state), text("reason", reported),
+	return build(code, text("executor", executor), text("agent", agent), text("state", state),
+		text("reason", reported),
 		text("message", message))
 }
 

@@ -106,7 +106,8 @@ func WithNextLaunch(shards int, each, limit string) Reason {
 
 // NeverFits says that no agent, even empty, can hold one shard.
 func NeverFits(n Need, nearest Agent, has string) Reason {
-	return build("never_fits", because("nearest", nearest.reason()), text("each", n.Each), text("executor", n.Executor),
+	return build("never_fits", because("nearest", nearest.reason()), text("each", n.Each),
+		text("executor", n.Executor),
 		text("app", n.app()), text("has", has))
 }
 

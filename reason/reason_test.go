@@ -49,7 +49,8 @@ var examples = []Reason{
 
 	Of(NothingOnOffer), NoAgentUsable(one, 1, AgentsReserved(1, agent, "EXECUTION")),
 	NoRoom(many, 2, 1, agent, "1 CPU", All(AgentsFull(1, agent), AgentsAvoided(1, agent, said))),
-	NoRoom(several, 2, 1, agent, "1 CPU", All(AgentsReserved(2, agent, "EXECUTION"), AgentsFull(2, agent), AgentsAvoided(2, agent, said))),
+	NoRoom(several, 2, 1, agent, "1 CPU",
+		All(AgentsReserved(2, agent, "EXECUTION"), AgentsFull(2, agent), AgentsAvoided(2, agent, said))),
 	WithNextLaunch(2, "1 MB", "2 MB"), NeverFits(one, agent, "4 CPU"), HolderNotOnOffer("AGENT"),
 	HolderClosed("AGENT", "WHY"),
 	AgentsClosed("AGENT", "WHY", 1), StartFailed(false, 1, said, at), StartFailed(true, 1, said, at),
@@ -61,13 +62,15 @@ var examples = []Reason{
 	FiresSkipped(2, at, 1),
 	ShardWasDown(1, at, later), FiresMissed(at, later), FiresMadeUp(at, later, 3),
 
-	LastGoodInForce("PATH", DocumentUnreadable("WHY")), OfPath("PATH", MarkUnreadable("WHY")), CronNeverFires("CRON", false),
+	LastGoodInForce("PATH", DocumentUnreadable("WHY")), OfPath("PATH", MarkUnreadable("WHY")),
+	CronNeverFires("CRON", false),
 	CronNeverFires("CRON", true), TooFewAgents(2, 3), AgentsTooSmall("2 CPU", false, "1 CPU"),
 	AgentsTooSmall("2 CPU", true, "1 CPU"), MemoryTooSmall("8", 16, 32), NotNotified("EXECUTION", "WEBHOOK", 1, "WHY"),
 	ClockBehind(at), NothingUntilThatEnds(said), ShownAsLastKnown("WHY"), TimeoutKillRequested(at), KillRequested(at),
 	EndsWithRun(said), AgentSilent("AGENT", at), CauseMissing("LOST"), ExecutorQuiet(time.Minute, "AGENT"),
 	ClockOff(agent, time.Second), ClockOff(agent, -time.Second), LastRunEnded(at, "FAILED", said),
-	MoreLastRunsEnded(2), RollingOut(1, false, 1), RollingOut(1, true, 2), AgentAway("HOST", 1), AppNotFetched(HostSilent("HOST"), said),
+	MoreLastRunsEnded(2), RollingOut(1, false, 1), RollingOut(1, true, 2), AgentAway("HOST", 1),
+	AppNotFetched(HostSilent("HOST"), said),
 	FireLate(), TakesNoTasks("WHY"), KillUnanswered(), DaemonsUnheard(time.Minute),
 }
 
@@ -141,9 +144,10 @@ var sentences = []struct {
 	{AfterAttempt(RetryAt(at), said), "tried again at 2026-11-26T08:00:00Z; the last attempt: exit status 3"},
 	{NoAgentUsable(one, 1, AgentsFull(1, Agent{ID: "a"})), "1 shard needs 1 CPU (and 2 CPU once per agent for the " +
 		"executor of APP), but the only agent on offer may not be used: agent a is full: it has as many tasks as it takes"},
-	{NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}), "3 shards, which " +
-		"start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), " +
-		"short by 1 CPU"},
+	{NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}),
+		"3 shards, which " +
+			"start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), " +
+			"short by 1 CPU"},
 }
 
 func TestSentences(t *testing.T) {

@@ -86,7 +86,8 @@ func TestDocsShowAReason(t *testing.T) {
 		Code   Code           `json:"reasonCode"`
 		Args   map[string]any `json:"reasonArgs"`
 	}{r.String(), r.Code(), r.Args()}
-	if diff := cmp.Diff(reference.Block(t, "../docs/api.md", `"reasonCode":"lost_too_often"`), asJSON(t, answer)+"\n"); diff != "" {
+	if diff := cmp.Diff(reference.Block(t, "../docs/api.md", `"reasonCode":"lost_too_often"`),
+		asJSON(t, answer)+"\n"); diff != "" {
 		t.Errorf("- document, + code:\n%s", diff)
 	}
 }

@@ -52,14 +52,16 @@ func CheckListPath(path string) error {
 // CheckShared says why a shared value can't be stored, or not be read where write is false, whatever the registry holds. Every
 // implementation of Shared asks it first.
 func CheckShared(name string, write bool, value []byte, condition Condition) error {
-	word := len(name) > 0 && len(name) <= maxShared && name[0] != '-' && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
+	word := len(name) > 0 && len(name) <= maxShared && name[0] != '-' &&
+		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
 	switch {
 	case !word:
 		return fmt.Errorf("%w: %q is no name of a shared value", ErrBadPath, name)
 	case write && condition.Any():
 		return fmt.Errorf("write the shared value %s: it needs a condition", name)
 	case write && len(value) > MaxValue:
-		return fmt.Errorf("%w: the shared value %s has %d bytes, the most is %d", ErrTooLarge, name, len(value), MaxValue)
+		return fmt.Errorf("%w: the shared value %s has %d bytes, the most is %d", ErrTooLarge, name, len(value),
+			MaxValue)
 	}
 	return nil
 }
@@ -75,7 +77,8 @@ func CheckWrites(writes []Write) error {
 			return err
 		}
 		if !w.Delete && len(w.Value) > MaxValue {
-			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value), MaxValue)
+			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value),
+				MaxValue)
 		}
 	}
 	return nil

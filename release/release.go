@@ -23,7 +23,8 @@ func Version() string { return version }
 // each on a line of its own.
 func Text(program string) string {
 	info, _ := debug.ReadBuildInfo()
-	return fmt.Sprintf("%s %s\ncommit %s\n%s\n%s/%s\n", program, version, commitOf(commit, info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s %s\ncommit %s\n%s\n%s/%s\n", program, version, commitOf(commit, info), runtime.Version(),
+		runtime.GOOS, runtime.GOARCH)
 }
 
 // commitOf is the commit that the linker was told, else the one that Go has stamped, marked if the files differed from it.

@@ -39,7 +39,8 @@ func TestCommitIsTheLinkersElseTheStampedOne(t *testing.T) {
 func TestTextHasFourLines(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSuffix(Text("scheduler"), "\n"), "\n")
-	if len(lines) != 4 || lines[0] != "scheduler dev" || !strings.HasPrefix(lines[1], "commit ") || !strings.HasPrefix(lines[2], "go") || !strings.Contains(lines[3], "/") {
+	if len(lines) != 4 || lines[0] != "scheduler dev" || !strings.HasPrefix(lines[1], "commit ") ||
+		!strings.HasPrefix(lines[2], "go") || !strings.Contains(lines[3], "/") {
 		t.Errorf("--version prints %q", lines)
 	}
 }

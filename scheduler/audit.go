@@ -31,7 +31,8 @@ func (r *termRunner) takeAudits() {
 		if rows := r.s.opt.Audits.PendingAudit(); len(rows) > 0 {
 			err := r.takeAudit(rows)
 			if err != nil && !failed && r.ctx.Err() == nil {
-				r.s.opt.Logger.Warn("audit rows not taken yet: they wait where their changes are, and are tried again", "rows", len(rows), "error", err)
+				r.s.opt.Logger.Warn("audit rows not taken yet: they wait where their changes are, and are tried again",
+					"rows", len(rows), "error", err)
 			}
 			failed = err != nil
 		}
@@ -47,7 +48,10 @@ func (r *termRunner) takeAudits() {
 func (r *termRunner) takeAudit(rows []event.Audit) error {
 	ctx, cancel := context.WithTimeout(r.ctx, auditPatience)
 	defer cancel()
-	if _, err := r.s.ask(ctx, func(token uint64) core.Request { return core.AuditRequested{Token: token, Rows: rows} }); err != nil {
+	if _, err := r.s.ask(ctx, func(token uint64) core.Request {
+		return core.AuditRequested{Token: token,
+			Rows: rows}
+	}); err != nil {
 		return err
 	}
 	ids := make([]string, len(rows))

@@ -60,12 +60,14 @@ func TestA1RowsSayWhoAsked(t *testing.T) {
 			}
 		}
 		slices.Sort(actions)
-		want := []string{"app.delete", "app.disable", "app.register", "cluster.reconcile", "execution.kill", "job.delete", "job.enable", "job.pause", "job.resume",
+		want := []string{"app.delete", "app.disable", "app.register", "cluster.reconcile", "execution.kill",
+			"job.delete", "job.enable", "job.pause", "job.resume",
 			"job.shutdown", "job.trigger", "job.update"}
 		if !slices.Equal(actions, want) {
 			t.Errorf("%v, want %v", actions, want)
 		}
-		if rows, err = see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Limit: 100}); err != nil || len(rows) != len(want)+2 {
+		if rows, err = see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Limit: 100}); err != nil ||
+			len(rows) != len(want)+2 {
 			t.Errorf("%d rows, %v: what nobody is named for has rows, too", len(rows), err)
 		}
 	})
@@ -84,13 +86,15 @@ func TestA1ARefusedOrRepeatedChangeLeavesNoRow(t *testing.T) {
 			t.Error("a job that is not there was triggered")
 		}
 		no := errors.New("no")
-		if _, err := s.UpdateJob(ctx, explain.All(), "my_job", func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
+		if _, err := s.UpdateJob(ctx, explain.All(), "my_job",
+			func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
 			t.Error(err)
 		}
 		if err := s.KillTask(ctx, explain.All(), "nosuch"); err == nil {
 			t.Error("a task that is not there was killed")
 		}
-		if rows, err := see(ctx, s.Scheduler, explain.Reader.Audits, search.Audits{Who: "alice", Limit: 10}); err != nil || len(rows) != 1 || rows[0].Action != "job.trigger" {
+		if rows, err := see(ctx, s.Scheduler, explain.Reader.Audits,
+			search.Audits{Who: "alice", Limit: 10}); err != nil || len(rows) != 1 || rows[0].Action != "job.trigger" {
 			t.Errorf("%+v, %v", rows, err)
 		}
 	})
@@ -133,7 +137,8 @@ func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 	leading(t, func(s *stage) { s.opt.Audits = o }, func(t *testing.T, s *stage) {
 		moved := func(want int) func() bool {
 			return func() bool {
-				rows, err := see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{Target: "user", Limit: 10})
+				rows, err := see(t.Context(), s.Scheduler, explain.Reader.Audits,
+					search.Audits{Target: "user", Limit: 10})
 				return err == nil && len(rows) == want && len(o.PendingAudit()) == 0
 			}
 		}
@@ -152,7 +157,8 @@ func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 		s.Scheduler = next.Scheduler
 		eventually(t, "the next leader moves the other one", moved(2))
 		for _, id := range []string{"one", "two"} {
-			if rows, _ := see(t.Context(), s.Scheduler, explain.Reader.Audits, search.Audits{TargetName: id, Limit: 10}); len(rows) != 1 {
+			if rows, _ := see(t.Context(), s.Scheduler, explain.Reader.Audits,
+				search.Audits{TargetName: id, Limit: 10}); len(rows) != 1 {
 				t.Errorf("%s stands %d times", id, len(rows))
 			}
 		}

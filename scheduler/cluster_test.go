@@ -68,7 +68,8 @@ func (c *scriptedCluster) offer(agent string) {
 	c.offers++
 	n, s := c.offers, c.session
 	c.mu.Unlock()
-	s.send(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", n), AgentID: agent, Hostname: "h", AgentURL: "http://h:5051",
+	s.send(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", n), AgentID: agent, Hostname: "h",
+		AgentURL:  "http://h:5051",
 		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000}}}})
 }
 
@@ -78,7 +79,8 @@ func (c *scriptedCluster) update(task string, state cluster.State) {
 	c.offers++
 	n, s := c.offers, c.session
 	c.mu.Unlock()
-	s.send(cluster.Update{TaskID: task, AgentID: "S1", State: state, Source: cluster.FromExecutor, UUID: fmt.Append(nil, "u", n), Timestamp: time.Now()})
+	s.send(cluster.Update{TaskID: task, AgentID: "S1", State: state, Source: cluster.FromExecutor,
+		UUID: fmt.Append(nil, "u", n), Timestamp: time.Now()})
 }
 
 func (c *scriptedCluster) count() (sessions, acked int) {
@@ -143,7 +145,8 @@ func (t *scriptedSession) Launch(ctx context.Context, a cluster.Launch) error {
 		t.c.mu.Unlock()
 		tasks = append(tasks, name)
 	}
-	if err := t.call(ctx, 1, "ACCEPT on %s: launch %s", a.AgentID, strings.Join(tasks, ", ")); err != nil || !t.c.agent {
+	if err := t.call(ctx, 1, "ACCEPT on %s: launch %s", a.AgentID, strings.Join(tasks, ", ")); err != nil ||
+		!t.c.agent {
 		return err
 	}
 	for _, l := range a.Tasks {
@@ -187,7 +190,8 @@ func (t *scriptedSession) Reconcile(ctx context.Context, tasks []cluster.TaskRef
 	for _, ref := range tasks {
 		ids = append(ids, ref.TaskID)
 		if t.c.agent {
-			t.send(cluster.Update{TaskID: ref.TaskID, AgentID: ref.AgentID, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
+			t.send(cluster.Update{TaskID: ref.TaskID, AgentID: ref.AgentID, State: cluster.Gone,
+				Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 		}
 	}
 	return t.call(ctx, 5, "RECONCILE %s", cmp.Or(strings.Join(ids, ", "), "everything"))

@@ -14,7 +14,8 @@ import (
 func TestTheClusterIsShown(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		runToEnd(t, s.Scheduler)
-		names, err := see(t.Context(), s.Scheduler, func(r explain.Reader, _ struct{}) ([]views.AgentName, error) { return r.AgentNames() }, struct{}{})
+		names, err := see(t.Context(), s.Scheduler,
+			func(r explain.Reader, _ struct{}) ([]views.AgentName, error) { return r.AgentNames() }, struct{}{})
 		if err != nil || len(names) != 1 || names[0].ID != "S1" {
 			t.Fatalf("%+v, %v", names, err)
 		}
@@ -22,7 +23,8 @@ func TestTheClusterIsShown(t *testing.T) {
 		if err != nil || !v.Subscribed || v.FrameworkID == "" || len(v.Agents) != 1 || v.CPUs.Total == nil {
 			t.Errorf("%+v, %v", v, err)
 		}
-		if one, err := see(t.Context(), s.Scheduler, explain.Reader.Agent, "S1"); err != nil || *one.State != "REGISTERED" || one.ID != "S1" {
+		if one, err := see(t.Context(), s.Scheduler, explain.Reader.Agent, "S1"); err != nil ||
+			*one.State != "REGISTERED" || one.ID != "S1" {
 			t.Errorf("%+v, %v", one, err)
 		}
 	})

@@ -40,7 +40,8 @@ func TestCommitsAreMeasured(t *testing.T) {
 		if n := after.CommitEvents.Count() - before.CommitEvents.Count(); n != made {
 			t.Errorf("the events of %d commits, want %d", n, made)
 		}
-		if writes, events := after.CommitWrites.Sum-before.CommitWrites.Sum, after.CommitEvents.Sum-before.CommitEvents.Sum; writes < float64(made) || events < 3 {
+		if writes, events := after.CommitWrites.Sum-before.CommitWrites.Sum,
+			after.CommitEvents.Sum-before.CommitEvents.Sum; writes < float64(made) || events < 3 {
 			t.Errorf("%v writes and %v events in %d commits", writes, events, made)
 		}
 
@@ -49,8 +50,10 @@ func TestCommitsAreMeasured(t *testing.T) {
 			t.Error("a trigger was accepted without a commit")
 		}
 		<-s.ended
-		if st := s.Stats(); st.Leading || st.Triggers != 0 || st.CommitsFailed != 1 || st.CommitTime.Count() != after.CommitTime.Count()+1 {
-			t.Errorf("%d commits failed, %d were made before and %d in all: %+v", st.CommitsFailed, after.CommitTime.Count(), st.CommitTime.Count(), st)
+		if st := s.Stats(); st.Leading || st.Triggers != 0 || st.CommitsFailed != 1 ||
+			st.CommitTime.Count() != after.CommitTime.Count()+1 {
+			t.Errorf("%d commits failed, %d were made before and %d in all: %+v", st.CommitsFailed,
+				after.CommitTime.Count(), st.CommitTime.Count(), st)
 		}
 	})
 }

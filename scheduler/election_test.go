@@ -32,7 +32,8 @@ func TestTheLeadIsHandedOver(t *testing.T) {
 		}
 		lines := first.diary.all()
 		at := slices.Index(lines, "REGISTRY term 1 is resigned")
-		if closed := slices.Index(lines, "close"); closed < 0 || closed > at || slices.ContainsFunc(lines[closed:at], func(line string) bool { return strings.HasPrefix(line, "CALL") }) {
+		if closed := slices.Index(lines, "close"); closed < 0 || closed > at ||
+			slices.ContainsFunc(lines[closed:at], func(line string) bool { return strings.HasPrefix(line, "CALL") }) {
 			t.Errorf("want the session closed before resigning and no call between: %q", lines)
 		}
 		if l, ok := second.Leader(); !ok || !l.Self || l.Address != "second:2" || l.Term != 2 {
@@ -74,7 +75,8 @@ func TestItStandsForElectionAgainAfterItsTerm(t *testing.T) {
 
 func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
 	t.Parallel()
-	fails := []error{errors.New("no connection"), errors.New("no connection yet"), fmt.Errorf("%w: no permission", registry.ErrUnusable)}
+	fails := []error{errors.New("no connection"), errors.New("no connection yet"),
+		fmt.Errorf("%w: no permission", registry.ErrUnusable)}
 	standing(t, func(s *stage) {
 		s.registry.onCampaign = func() error {
 			err := fails[0]
@@ -104,7 +106,8 @@ func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 // is a standby that may reach it.
 func TestALeaderWithoutACluster(t *testing.T) {
 	t.Parallel()
-	refuses := error(&cluster.Refused{Status: 401, Message: "subscribe at m:5050: 401 Unauthorized (look at --mesos-credentials-file)"})
+	refuses := error(&cluster.Refused{Status: 401,
+		Message: "subscribe at m:5050: 401 Unauthorized (look at --mesos-credentials-file)"})
 	away := errors.New("connection refused")
 	always := func(err error) func(time.Duration) error { return func(time.Duration) error { return err } }
 	for name, c := range map[string]struct {
@@ -157,7 +160,8 @@ func TestALeaderWithoutACluster(t *testing.T) {
 					}
 					return
 				}
-				eventually(t, "the leader abdicates", func() bool { return s.diary.count("REGISTRY term 1 is resigned") == 1 })
+				eventually(t, "the leader abdicates",
+					func() bool { return s.diary.count("REGISTRY term 1 is resigned") == 1 })
 				if took := time.Since(began); took < c.ends || took > c.ends+30*time.Second {
 					t.Errorf("it abdicated after %s", took)
 				}
@@ -165,7 +169,8 @@ func TestALeaderWithoutACluster(t *testing.T) {
 					eventually(t, "it stands for election again", func() bool { return s.registry.begun() == 2 })
 					return
 				}
-				if err := <-s.ended; !errors.Is(err, scheduler.ErrRefused) || !strings.Contains(err.Error(), "--mesos-credentials-file") {
+				if err := <-s.ended; !errors.Is(err, scheduler.ErrRefused) ||
+					!strings.Contains(err.Error(), "--mesos-credentials-file") {
 					t.Errorf("ended with %v", err)
 				}
 			})
@@ -181,7 +186,8 @@ func TestItsOwnAddressLeads(t *testing.T) {
 		s.registry.seat <- struct{}{}
 	}, func(t *testing.T, s *stage) {
 		time.Sleep(5 * time.Minute)
-		if s.log.count("duplicate address") != 1 || !s.log.has("an earlier run of it") || s.log.has("self=true") || !strings.Contains(s.Health().Detail, "--advertise") {
+		if s.log.count("duplicate address") != 1 || !s.log.has("an earlier run of it") || s.log.has("self=true") ||
+			!strings.Contains(s.Health().Detail, "--advertise") {
 			t.Errorf("after 5 minutes: %s; %+v", s.log, s.Health())
 		}
 	})
@@ -209,7 +215,8 @@ func TestTheErrorWithoutALeaderSaysWhatIsKnown(t *testing.T) {
 		if s.log.count("no leader known") != 1 || !s.log.has("ZooKeeper is away") {
 			t.Error(s.log)
 		}
-		if _, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs); refused(err) == nil || refused(err).Code != "not_leading" {
+		if _, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs); refused(err) == nil ||
+			refused(err).Code != "not_leading" {
 			t.Error(err)
 		}
 	})

@@ -59,7 +59,8 @@ func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
-		return problem.Errorf(problem.Unavailable, "registry_silent", "the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
+		return problem.Errorf(problem.Unavailable, "registry_silent",
+			"the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
 	defer r.gate.leave()
 	if r.over.Load() {

@@ -109,7 +109,8 @@ func TestBatchOfAFailedCommit(t *testing.T) {
 					t.Error("the term goes on")
 				}
 				last := h.rows[len(h.rows)-1]
-				if n := s.diary.count("settle") - before; n != c.settles || s.diary.count(fmt.Sprintf("settle %d/%d false", last.Term, last.Number)) != c.settles {
+				if n := s.diary.count("settle") - before; n != c.settles ||
+					s.diary.count(fmt.Sprintf("settle %d/%d false", last.Term, last.Number)) != c.settles {
 					t.Errorf("settled %d times, want %d:\n%s", n, c.settles, strings.Join(s.diary.all(), "\n"))
 				}
 				if s.diary.count("lead false") != 1 {

@@ -83,7 +83,8 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		pause := step.Backoff(standFirst, standMost, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
-		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led", lasted.Round(time.Millisecond), "error", err)
+		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led",
+			lasted.Round(time.Millisecond), "error", err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -124,12 +125,14 @@ func (s *Scheduler) logLeader(ctx context.Context) {
 		case duplicateSince.IsZero():
 			duplicateSince = time.Now()
 		case time.Since(duplicateSince) >= duplicateAfter && !s.duplicateAddress.Swap(true):
-			s.opt.Logger.Warn("duplicate address: "+duplicateText, "address", now.Address, "term", now.Term, "since", now.Since)
+			s.opt.Logger.Warn("duplicate address: "+duplicateText, "address", now.Address, "term", now.Term, "since",
+				now.Since)
 		}
 		switch {
 		case ok && now.Address == s.opt.Advertise && !now.Self: // perhaps it is just beginning
 		case ok && (now.Term != logged.Term || now.Address != logged.Address):
-			s.opt.Logger.Info("leader changed", "self", now.Self, "address", now.Address, "term", now.Term, "since", now.Since)
+			s.opt.Logger.Info("leader changed", "self", now.Self, "address", now.Address, "term", now.Term, "since",
+				now.Since)
 			logged = now
 		case !ok && logged.Address != "":
 			s.opt.Logger.Warn("leader lost", "before", logged.Address, "term", logged.Term)

@@ -34,7 +34,8 @@ func TestWatched(t *testing.T) {
 			t.Errorf("triggered, and the list has %+v", runs)
 		}
 		<-stream.Changed()
-		if o, err := s.Overview(t.Context(), explain.All()); err != nil || o.Summary.Apps != 1 || !*o.Summary.Subscribed {
+		if o, err := s.Overview(t.Context(), explain.All()); err != nil || o.Summary.Apps != 1 ||
+			!*o.Summary.Subscribed {
 			t.Errorf("%+v, %v", o, err)
 		}
 		s.end()

@@ -64,7 +64,8 @@ type openSession struct {
 }
 
 func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Time) *termRunner {
-	r := &termRunner{s: s, term: won, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger), inbox: inbox{ready: make(chan struct{}, 1)},
+	r := &termRunner{s: s, term: won, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger),
+		inbox:     inbox{ready: make(chan struct{}, 1)},
 		machine:   term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
 		launching: semaphore.NewWeighted(maxLaunching),
 		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
@@ -236,7 +237,8 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 		}
 		return reply, nil
 	case <-ctx.Done():
-		return core.Reply{}, problem.Errorf(problem.OutcomeUnknown, "gave_up", "nobody waits for the answer any more; the request may have been done")
+		return core.Reply{}, problem.Errorf(problem.OutcomeUnknown, "gave_up",
+			"nobody waits for the answer any more; the request may have been done")
 	}
 }
 

@@ -26,7 +26,8 @@ type burst struct {
 const linesEvery = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
-	return &noteLog{log: log, bursts: map[step.NoteKind]*burst{step.NoteFiresMissed: {}, step.NoteFireDropped: {}, step.NoteNotification: {}}}
+	return &noteLog{log: log, bursts: map[step.NoteKind]*burst{step.NoteFiresMissed: {}, step.NoteFireDropped: {},
+		step.NoteNotification: {}}}
 }
 
 // write takes the notes of one step; now is any clock. It is for one goroutine.
@@ -62,7 +63,8 @@ func (l *noteLog) logMore(kind step.NoteKind, b *burst) {
 // logNote writes a note as one log line.
 func logNote(log *slog.Logger, n step.Note) {
 	attrs := make([]any, 0, 8)
-	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task}, {"detail", n.Text()}} {
+	for _, kv := range [][2]string{{"job", n.Job}, {"execution", n.Execution}, {"task", n.Task},
+		{"detail", n.Text()}} {
 		if kv[1] != "" {
 			attrs = append(attrs, kv[0], kv[1])
 		}

@@ -25,7 +25,8 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit
 		return err
 	}
 	if !r.subscribed.Load() {
-		return problem.Errorf(problem.Unavailable, "not_subscribed", "there is no subscription to the cluster; every subscription begins with reconciliation")
+		return problem.Errorf(problem.Unavailable, "not_subscribed",
+			"there is no subscription to the cluster; every subscription begins with reconciliation")
 	}
 	if err := s.mayReconcile(); err != nil {
 		return err
@@ -41,7 +42,8 @@ func (s *Scheduler) mayReconcile() error {
 	defer s.reconcileMu.Unlock()
 	now := s.opt.Clock()
 	if wait := reconcileGap - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
-		e := problem.Errorf(problem.TooSoon, "too_soon", "reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
+		e := problem.Errorf(problem.TooSoon, "too_soon",
+			"reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e
 	}
@@ -55,7 +57,8 @@ func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {
 	reply, err := s.order(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)}
+		return operator.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv,
+			Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
 }

@@ -8,8 +8,10 @@ import (
 // A test that ends the process there shows what the next leader makes of it.
 func Points() []string {
 	return []string{
-		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe, pointAfterSubscribe,
-		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeNotify, pointAfterNotify, pointBeforeResign,
+		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe,
+		pointAfterSubscribe,
+		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeNotify,
+		pointAfterNotify, pointBeforeResign,
 	}
 }
 

@@ -41,7 +41,8 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		began := time.Now()
 		for range 3 {
-			if st := s.Stats(); !st.Leading || !st.Subscribed || st.Apps != 1 || st.Triggers != 1 || st.Term != 1 || !s.Health().Leading {
+			if st := s.Stats(); !st.Leading || !st.Subscribed || st.Apps != 1 || st.Triggers != 1 || st.Term != 1 ||
+				!s.Health().Leading {
 				t.Errorf("%+v", st)
 			}
 		}
@@ -50,12 +51,14 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		}
 		began = time.Now()
 		_, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs)
-		if e := refused(err); e == nil || e.Code != "registry_silent" || e.Kind != problem.Unavailable || time.Since(began) != 5*time.Second {
+		if e := refused(err); e == nil || e.Code != "registry_silent" || e.Kind != problem.Unavailable ||
+			time.Since(began) != 5*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := see(ctx, s.Scheduler, explain.Reader.Explain, "my_job"); err == nil || time.Since(began) != 6*time.Second {
+		if _, err := see(ctx, s.Scheduler, explain.Reader.Explain, "my_job"); err == nil ||
+			time.Since(began) != 6*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		if !s.log.has("has not answered a commit yet") || s.log.has("slow commit ended") {
@@ -153,7 +156,8 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 			return err == nil && v.Disabled
 		})
 		eventually(t, "the log names all three", func() bool {
-			return s.log.has("path=/config/job/my_job edit=edited") && s.log.has("/config/job/my_job: ") && s.log.has("path=/state/disable/job/my_job edit=made")
+			return s.log.has("path=/config/job/my_job edit=edited") && s.log.has("/config/job/my_job: ") &&
+				s.log.has("path=/state/disable/job/my_job edit=made")
 		})
 	})
 }

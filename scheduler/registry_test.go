@@ -38,7 +38,8 @@ type scriptedRegistry struct {
 }
 
 func newRegistry(d *diary) *scriptedRegistry {
-	return &scriptedRegistry{diary: d, entries: map[string]registry.Entry{}, changed: make(chan string), seat: make(chan struct{}, 1)}
+	return &scriptedRegistry{diary: d, entries: map[string]registry.Entry{}, changed: make(chan string),
+		seat: make(chan struct{}, 1)}
 }
 
 func (r *scriptedRegistry) put(path string, value []byte) {
@@ -118,7 +119,8 @@ func (r *scriptedRegistry) Campaign(ctx context.Context, who string) (registry.T
 	r.terms++
 	r.diary.say("REGISTRY term %d is written", r.number)
 	r.leader = registry.Leader{Term: r.number, Address: who, Since: time.Now()}
-	r.term = &scriptedTerm{r: r, number: r.number, done: make(chan struct{}), leave: sync.OnceFunc(func() { <-r.seat })}
+	r.term = &scriptedTerm{r: r, number: r.number, done: make(chan struct{}),
+		leave: sync.OnceFunc(func() { <-r.seat })}
 	return r.term, nil
 }
 

@@ -47,7 +47,8 @@ func TestL3AnAcceptWithoutAnswerMeansSubscribingAgain(t *testing.T) {
 		v := runToEnd(t, s.Scheduler)
 		for _, of := range v.Shards {
 			if v.State != executions.Finished || of.Attempt != 2 {
-				t.Errorf("shard %d took %d attempts, want 2: the first ACCEPT was lost, GONE said so", of.Item, of.Attempt)
+				t.Errorf("shard %d took %d attempts, want 2: the first ACCEPT was lost, GONE said so", of.Item,
+					of.Attempt)
 			}
 		}
 		if n, _ := s.cluster.count(); n != 2 {
@@ -105,14 +106,16 @@ func TestT4ConflictsAreAnsweredAndEndNoTerm(t *testing.T) {
 			}
 		}
 		no := errors.New("no")
-		if _, err := s.UpdateJob(t.Context(), explain.All(), "my_job", func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
+		if _, err := s.UpdateJob(t.Context(), explain.All(), "my_job",
+			func(jobs.Config) (jobs.Config, error) { return jobs.Config{}, no }); !errors.Is(err, no) {
 			t.Errorf("%v, want what the change said", err)
 		}
 		a, err := see(t.Context(), s.Scheduler, explain.Reader.App, "my_app")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != problem.Conflict {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil ||
+			refused(err).Kind != problem.Conflict {
 			t.Errorf("%v, want a conflict", err)
 		}
 		if !s.Health().Leading {
@@ -145,7 +148,8 @@ func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 			})
 		}
 		asked.Wait()
-		if v, err := see(t.Context(), s.Scheduler, explain.Reader.Job, "my_job"); err != nil || v.Config.Description != strings.Repeat("x", users) {
+		if v, err := see(t.Context(), s.Scheduler, explain.Reader.Job, "my_job"); err != nil ||
+			v.Config.Description != strings.Repeat("x", users) {
 			t.Errorf("%q, %v", v.Config.Description, err)
 		}
 	})
@@ -166,7 +170,8 @@ func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Config.AppName = "guarded"
-		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil || refused(err).Kind != problem.Unavailable || !strings.Contains(err.Error(), "no permission") {
+		if _, err := s.RegisterApp(t.Context(), explain.All(), a.Config); refused(err) == nil ||
+			refused(err).Kind != problem.Unavailable || !strings.Contains(err.Error(), "no permission") {
 			t.Errorf("%v", err)
 		}
 		if v := runToEnd(t, s.Scheduler); v.State != executions.Finished {
@@ -292,7 +297,8 @@ func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 		_, _ = s.DeregisterJob(ctx, explain.All(), "my_job")
 		_, _ = s.DeleteApp(ctx, explain.All(), "my_app", false)
 		for _, line := range []string{
-			`msg="app registered" app=my_app`, `msg="job registered" job=my_job`, `msg="job updated" job=my_job`, `msg="job disabled" job=my_job`, `msg="job enabled" job=my_job`,
+			`msg="app registered" app=my_app`, `msg="job registered" job=my_job`, `msg="job updated" job=my_job`,
+			`msg="job disabled" job=my_job`, `msg="job enabled" job=my_job`,
 			`msg="app disabled" app=my_app`, `msg="job deregistered" job=my_job`, `msg="app deleted" app=my_app`,
 		} {
 			if n := s.log.count(line); n != 1 {
@@ -338,7 +344,8 @@ func TestPointsArePassed(t *testing.T) {
 				t.Errorf("%s was not passed", name)
 			}
 		}
-		if !(at["term-begun"] < at["before-commit"] && at["before-commit"] < at["after-commit"] && at["after-commit"] < at["before-accept"] && at["before-accept"] < at["before-resign"]) {
+		if !(at["term-begun"] < at["before-commit"] && at["before-commit"] < at["after-commit"] &&
+			at["after-commit"] < at["before-accept"] && at["before-accept"] < at["before-resign"]) {
 			t.Errorf("%q", lines)
 		}
 		if last := lines[len(lines)-2:]; last[0] != "before-resign" || last[1] != "REGISTRY term 1 is resigned" {

@@ -56,7 +56,8 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 	"lead": func(s *shell, _ *scenario.Words) { s.lead() },
 	"app": func(s *shell, w *scenario.Words) {
 		a := app.Default()
-		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+		a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar",
+			"bin/start.sh", 0.5, 128
 		s.ask(func(ctx context.Context) (string, error) {
 			_, err := s.RegisterApp(ctx, explain.All(), a)
 			return "done", err
@@ -105,7 +106,8 @@ var shellCommands = map[string]func(*shell, *scenario.Words){
 
 func shellJob(name string) jobs.Config {
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, "my_app", jobs.Transient, 1, 1, 64
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, "my_app",
+		jobs.Transient, 1, 1, 64
 	return j
 }
 
@@ -168,7 +170,8 @@ func (s *shell) ask(request func(context.Context) (string, error)) {
 }
 
 // statusOf is what the API answers for a kind of error.
-var statusOf = map[problem.Kind]int{problem.NotFound: 404, problem.Conflict: 409, problem.Invalid: 400, problem.Unavailable: 503, problem.OutcomeUnknown: 503, problem.TooSoon: 429}
+var statusOf = map[problem.Kind]int{problem.NotFound: 404, problem.Conflict: 409, problem.Invalid: 400,
+	problem.Unavailable: 503, problem.OutcomeUnknown: 503, problem.TooSoon: 429}
 
 // edit is somebody's zkCli.
 func (s *shell) edit(w *scenario.Words) {

@@ -119,7 +119,8 @@ func (s *Scheduler) current() (*termRunner, error) {
 // notLeading answers who asks where no term is.
 func (s *Scheduler) notLeading() *problem.Error {
 	if s.lost {
-		return problem.Errorf(problem.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s", s.why)
+		return problem.Errorf(problem.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s",
+			s.why)
 	}
 	return problem.Errorf(problem.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
 }
@@ -293,7 +294,8 @@ func (s *Scheduler) TriggerWith(
 	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 ) (string, error) {
 	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, job, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)}
+		return operator.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own,
+			Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err
 }
@@ -330,7 +332,8 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 		return LeaderView{}, false
 	}
 	r, _ := s.current()
-	return LeaderView{Address: l.Address, Term: l.Term, Since: l.Since, Self: r != nil && r.term.Number() == l.Term}, true
+	return LeaderView{Address: l.Address, Term: l.Term, Since: l.Since, Self: r != nil && r.term.Number() == l.Term},
+		true
 }
 
 // reachability is a registry that knows why it can't be reached at present.

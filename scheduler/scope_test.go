@@ -69,7 +69,8 @@ func TestAScopeBoundsWhatIsDone(t *testing.T) {
 			writes++
 			err := call(others)
 			e := refused(err)
-			if isHidden := e != nil && (e.Kind == problem.NotFound || e.Kind == problem.Forbidden); !isHidden && !errors.Is(err, denied) {
+			if isHidden := e != nil && (e.Kind == problem.NotFound || e.Kind == problem.Forbidden); !isHidden &&
+				!errors.Is(err, denied) {
 				t.Errorf("%s for those who may see another app: %v", name, err)
 			}
 		}

@@ -71,8 +71,10 @@ func leading(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) 
 
 func newStage(t *testing.T) *stage {
 	d, log := &diary{names: scenario.NewNames()}, &logged{}
-	s := &stage{registry: newRegistry(d), cluster: newCluster(d), diary: d, log: log, stop: func() {}, end: func() {}, ended: make(chan error, 1)}
-	s.opt = scheduler.Options{Registry: s.registry, Driver: s.cluster, Core: step.DefaultOptions(), Advertise: "me:1", Random: rand.NewPCG(1, 2),
+	s := &stage{registry: newRegistry(d), cluster: newCluster(d), diary: d, log: log, stop: func() {}, end: func() {},
+		ended: make(chan error, 1)}
+	s.opt = scheduler.Options{Registry: s.registry, Driver: s.cluster, Core: step.DefaultOptions(), Advertise: "me:1",
+		Random: rand.NewPCG(1, 2),
 		Logger: slog.New(slog.NewTextHandler(log, nil)), Point: d.note}
 	return s
 }
@@ -121,7 +123,8 @@ func publish(t *testing.T, l *scheduler.Scheduler) {
 		t.Fatal(err)
 	}
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app", jobs.Transient, 3, 0.1, 32
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app",
+		jobs.Transient, 3, 0.1, 32
 	if _, err := l.RegisterJob(t.Context(), explain.All(), j); err != nil {
 		t.Fatal(err)
 	}

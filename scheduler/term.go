@@ -42,7 +42,8 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 		return nil, errors.Join(err, resign(term))
 	}
 	found := c.Views().Stats()
-	s.opt.Logger.Info("leading", "term", term.Number(), "apps", found.Apps, "jobs", found.Jobs, "executions", found.ExecutionsWaiting+found.ExecutionsRunning)
+	s.opt.Logger.Info("leading", "term", term.Number(), "apps", found.Apps, "jobs", found.Jobs, "executions",
+		found.ExecutionsWaiting+found.ExecutionsRunning)
 	if held := c.Views().Held(); held != "" {
 		s.opt.Logger.Warn("launches held: " + held)
 		s.hold.termHolds(held)

@@ -26,7 +26,8 @@ func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 }
 
 // showUnplaced shows what a look has found each time for long enough. What an earlier session has shown stays until there can be such.
-func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), on cluster.Demander, log *slog.Logger) {
+func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), on cluster.Demander,
+	log *slog.Logger) {
 	type key struct {
 		execution string
 		item      int

@@ -136,7 +136,8 @@ func parse(args []string) (request, error) {
 	case !given["item"]:
 		wrong = append(wrong, errors.New("want --item N, the shard to run, or --all"))
 	case item < 0 || total > 0 && item >= total:
-		wrong = append(wrong, fmt.Errorf("--item %d: with --total %d there are the shards 0 to %d", item, total, total-1))
+		wrong = append(wrong, fmt.Errorf("--item %d: with --total %d there are the shards 0 to %d", item, total,
+			total-1))
 	default:
 		asked.first, asked.last = item, item
 	}

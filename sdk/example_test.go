@@ -46,7 +46,8 @@ func ExampleDataflow() {
 		fmt.Println(batch)
 		return nil
 	}
-	err := sdk.Dataflow(fetch, process).Run(context.Background(), sdk.Shard{Total: 1, Props: map[string]string{"streaming.process": "true"}})
+	err := sdk.Dataflow(fetch, process).Run(context.Background(),
+		sdk.Shard{Total: 1, Props: map[string]string{"streaming.process": "true"}})
 	fmt.Println(err)
 	// Output:
 	// [1 2]

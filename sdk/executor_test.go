@@ -40,8 +40,10 @@ func program(t testing.TB, args []string, env ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{TB: t, cmd: exec.Command(self, args...), out: &buffer{}, errors: &buffer{}, over: make(chan struct{})}
-	p.cmd.Env = append([]string{jobVariable + "=1", "PATH=" + os.Getenv("PATH"), "GORACE=halt_on_error=1 atexit_sleep_ms=0"}, env...)
+	p := &process{TB: t, cmd: exec.Command(self, args...), out: &buffer{}, errors: &buffer{},
+		over: make(chan struct{})}
+	p.cmd.Env = append([]string{jobVariable + "=1", "PATH=" + os.Getenv("PATH"),
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0"}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errors
 	return p
 }

@@ -62,7 +62,8 @@ const propStreaming = "streaming.process"
 // between batches, the run ends with an error if ctx has ended.
 //
 // A batch whose process failed is given out again by a fetch of the next attempt only if fetch looks for what is unprocessed.
-func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error), process func(ctx context.Context, s Shard, batch []T) error) Job {
+func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
+	process func(ctx context.Context, s Shard, batch []T) error) Job {
 	return Job{func(ctx context.Context, s Shard) error {
 		for batches := 0; ; batches++ {
 			if ctx.Err() != nil {
@@ -73,7 +74,8 @@ func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error), proc
 			case err != nil:
 				return fmt.Errorf("fetch batch %d: %w", batches+1, err)
 			case ctx.Err() != nil:
-				return fmt.Errorf("stopped after %d batches, with %d items fetched: %w", batches, len(batch), ctx.Err())
+				return fmt.Errorf("stopped after %d batches, with %d items fetched: %w", batches, len(batch),
+					ctx.Err())
 			case len(batch) == 0:
 				return nil
 			}

@@ -121,7 +121,8 @@ func (nasty) Error() string { panic("nasty") }
 func TestTheContextEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	var left context.Context
-	if err := sdk.Simple(func(ctx context.Context, _ sdk.Shard) error { left = ctx; return nil }).Run(t.Context(), sdk.Shard{}); err != nil {
+	if err := sdk.Simple(func(ctx context.Context, _ sdk.Shard) error { left = ctx; return nil }).Run(t.Context(),
+		sdk.Shard{}); err != nil {
 		t.Fatal(err)
 	}
 	<-left.Done()

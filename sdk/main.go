@@ -81,7 +81,8 @@ func openPipe(text string) (in, out *os.File, err error) {
 		closeOnExec(int(fd))
 		end := os.NewFile(uintptr(fd), "the executor's pipe")
 		if info, err := end.Stat(); err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
-			return nil, nil, errors.Join(fmt.Errorf("%s is %q, and descriptor %d is no pipe", pipeVariable, text, fd), err)
+			return nil, nil, errors.Join(fmt.Errorf("%s is %q, and descriptor %d is no pipe", pipeVariable, text, fd),
+				err)
 		}
 		ends = append(ends, end)
 	}

@@ -44,7 +44,8 @@ func job(ctx context.Context, s sdk.Shard) error {
 	case "show":
 		fire := s.FireTime
 		s.FireTime = fire.Local() // a pointer in it isn't shown
-		return fmt.Errorf("%s %d/%d %q %q %s %s %s %s %d %v", s.JobName, s.Item, s.Total, s.Parameter, text, s.TaskID, s.ExecutionID,
+		return fmt.Errorf("%s %d/%d %q %q %s %s %s %s %d %v", s.JobName, s.Item, s.Total, s.Parameter, text, s.TaskID,
+			s.ExecutionID,
 			fire.UTC().Format("2006-01-02T15:04:05.000Z07:00"), s.Source, s.Attempt, s.Props)
 	case "panic":
 		panicHere(text)

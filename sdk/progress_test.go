@@ -14,7 +14,8 @@ func TestProgressPassesOnTheNewest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string
-		p := &progress{every: time.Second, send: func(fraction float64, message string) { sent = append(sent, fmt.Sprint(fraction, " ", message)) }}
+		p := &progress{every: time.Second,
+			send: func(fraction float64, message string) { sent = append(sent, fmt.Sprint(fraction, " ", message)) }}
 		for i := range 35 { // never at the moment of a timer
 			p.set(float64(i)/100, "x")
 			time.Sleep(101 * time.Millisecond)
@@ -28,7 +29,8 @@ func TestProgressPassesOnTheNewest(t *testing.T) {
 		p.close()
 		p.set(1, "too late")
 		time.Sleep(time.Minute)
-		if want := []string{"0 x", "0.09 x", "0.19 x", "0.29 x", "0.34 x", "0.6 later", "0.7 last"}; !slices.Equal(sent, want) {
+		if want := []string{"0 x", "0.09 x", "0.19 x", "0.29 x", "0.34 x", "0.6 later",
+			"0.7 last"}; !slices.Equal(sent, want) {
 			t.Errorf("sent %q, want %q", sent, want)
 		}
 	})
@@ -68,7 +70,8 @@ func TestProgressIsBounded(t *testing.T) {
 		t.Errorf("NaN becomes %v", got)
 	}
 	for given, want := range map[string]string{
-		"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd", "abcü": "abc", "\xff\xff\xff\xff\xff": "\xff\xff\xff\xff", strings.Repeat("\xbf", 9): "",
+		"": "", "abc": "abc", "abcd": "abcd", "abcde": "abcd", "abcü": "abc",
+		"\xff\xff\xff\xff\xff": "\xff\xff\xff\xff", strings.Repeat("\xbf", 9): "",
 	} {
 		if got := cut(given, 4); got != want {
 			t.Errorf("%q is cut to %q, want %q", given, got, want)

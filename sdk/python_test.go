@@ -36,7 +36,8 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 		p.say(`{"type":"cancel","run":"b","reason":"too late"}` + "\n")
 		p.close(p.orders)
 		p.ends(0)
-		if got := p.out.String(); strings.Count(got, ": shard 1 of 3\n") != 2 || !strings.HasPrefix(got, "run 1 of process ") {
+		if got := p.out.String(); strings.Count(got, ": shard 1 of 3\n") != 2 ||
+			!strings.HasPrefix(got, "run 1 of process ") {
 			t.Errorf("it printed %q", got)
 		}
 	})

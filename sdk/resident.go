@@ -108,7 +108,8 @@ func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
 		var o order
 		if err := json.Unmarshal(line, &o); err != nil {
 			if !complained {
-				r.logf("a line from the executor is no message of the protocol, and is left out, as are others: %v", err)
+				r.logf("a line from the executor is no message of the protocol, and is left out, as are others: %v",
+					err)
 			}
 			complained = true
 			continue
@@ -130,7 +131,8 @@ func (r *resident) obey(ctx context.Context, o order) error {
 	case o.Run == "":
 		r.logf("a run without an id can't be answered, and is left out")
 	case r.run != "":
-		return r.say(doneMessage{"done", o.Run, "it came while run " + r.run + " was under way: a process has one run at a time"})
+		return r.say(doneMessage{"done", o.Run,
+			"it came while run " + r.run + " was under way: a process has one run at a time"})
 	default:
 		shard, err := readRun(o.line)
 		if err != nil {

@@ -30,7 +30,8 @@ func TestRuns(t *testing.T) {
 		}
 	}
 	p.lives()
-	for _, text := range []string{"the run has failed: no such file\n", "main_test.go:", "the run has failed: panic: boom\n"} {
+	for _, text := range []string{"the run has failed: no such file\n", "main_test.go:",
+		"the run has failed: panic: boom\n"} {
 		if !strings.Contains(p.errors.String(), text) {
 			t.Errorf("its stderr has no %q: %s", text, p.errors)
 		}
@@ -88,7 +89,8 @@ func TestOddMessages(t *testing.T) {
 	t.Run("a run that can't be read", func(t *testing.T) {
 		t.Parallel()
 		p := resident(t)
-		p.say(`{"type":"run","run":"r","fireTime":"yesterday"}` + "\n" + `{"type":"run","run":"s","context":[]}` + "\n")
+		p.say(`{"type":"run","run":"r","fireTime":"yesterday"}` + "\n" + `{"type":"run","run":"s","context":[]}` +
+			"\n")
 		for _, id := range []string{"r", "s"} {
 			if failure, _ := p.done(id); !strings.HasPrefix(failure, "read the run: ") {
 				t.Errorf("%s: %q", id, failure)

@@ -13,7 +13,8 @@ import (
 // executed are the variables of a process that an executor started.
 func executed(parameter string) []string {
 	return []string{
-		"ELASTICJOB_SHARDING_CONTEXT=" + fmt.Sprintf(sharding, parameter), "ELASTICJOB_FIRE_TIME=2026-07-01T12:00:00.005Z", "ELASTICJOB_EXECUTION_ID=e",
+		"ELASTICJOB_SHARDING_CONTEXT=" + fmt.Sprintf(sharding, parameter),
+		"ELASTICJOB_FIRE_TIME=2026-07-01T12:00:00.005Z", "ELASTICJOB_EXECUTION_ID=e",
 		"ELASTICJOB_EXECUTION_SOURCE=FAILOVER", "ELASTICJOB_ATTEMPT=2", `ELASTICJOB_PROPS={"color":"red"}`,
 	}
 }
@@ -67,7 +68,8 @@ func TestOneRun(t *testing.T) {
 			t.Parallel()
 			p := program(t, tc.args, tc.env...).start()
 			p.ends(tc.status)
-			if got := p.errors.String(); !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" || p.out.String() != "" {
+			if got := p.errors.String(); !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" ||
+				p.out.String() != "" {
 				t.Errorf("it wrote %q and %q, want %q at the end", p.out, got, tc.want)
 			}
 		})
@@ -78,7 +80,8 @@ func TestOneRun(t *testing.T) {
 		p.until("begun")
 		p.signal(syscall.SIGTERM)
 		p.ends(1)
-		if got := p.errors.String(); !strings.HasSuffix(got, "elasticjob: context canceled (terminated signal received)\n") {
+		if got := p.errors.String(); !strings.HasSuffix(got,
+			"elasticjob: context canceled (terminated signal received)\n") {
 			t.Errorf("it wrote %s", got)
 		}
 	})
@@ -125,7 +128,8 @@ func TestAlone(t *testing.T) {
 		p.until("begun")
 		p.signal(syscall.SIGINT)
 		p.ends(1)
-		if got := p.errors.String(); !strings.Contains(got, ": wait: context canceled (interrupt") || strings.Contains(got, "shard 1") {
+		if got := p.errors.String(); !strings.Contains(got, ": wait: context canceled (interrupt") ||
+			strings.Contains(got, "shard 1") {
 			t.Errorf("it wrote %s", got)
 		}
 	})

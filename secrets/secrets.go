@@ -37,7 +37,8 @@ func wordsOf(name string) []string {
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		letters, from := []rune(part), 0
 		for i := 1; i < len(letters); i++ {
-			begins := unicode.IsUpper(letters[i]) && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+			begins := unicode.IsUpper(letters[i]) &&
+				(unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
 			if begins {
 				words = append(words, strings.ToLower(string(letters[from:i])))
 				from = i
@@ -108,7 +109,8 @@ func urlSecrets(text string) []span {
 func userOf(address string) string {
 	host := address[:lengthUntil(address, "/?#")]
 	at := strings.LastIndexByte(host, '@')
-	if _, port, ok := strings.Cut(host, ":"); at < 0 && ok && host[0] != '[' && strings.Trim(port, "0123456789") != "" {
+	if _, port, ok := strings.Cut(host, ":"); at < 0 && ok && host[0] != '[' &&
+		strings.Trim(port, "0123456789") != "" {
 		at = strings.LastIndexByte(address, '@')
 	}
 	return address[:max(at, 0)]

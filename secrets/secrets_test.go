@@ -11,18 +11,24 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"password", "PASSWORD", "DB_PASSWORD", "dbPassword", "db-password", "db.password", "DBPassword", "PGPASSWORD", "password2", "PASSWORD_FILE", "db.password.main",
-		"passwd", "MYSQL_PWD", "pwd", "passphrase", "sshPassphrase", "secret", "CLIENT_SECRET", "clientSecretValue", "webhook.secret", "secrets",
-		"token", "ACCESS_TOKEN", "accessToken", "authtoken", "oauth2Token", "X-Auth-Token", "GITHUB_TOKEN", "apikey", "api_key", "api-key", "apiKey", "APIKey", "API_KEY_2", "x-api-key", "apikeys",
-		"accesskey", "access_key", "AWS_ACCESS_KEY_ID", "private_key", "privatekey", "privateKeyPEM", "credential", "GOOGLE_CREDENTIALS", "dbCredential", "DB_PASS", "smtpPass",
+		"password", "PASSWORD", "DB_PASSWORD", "dbPassword", "db-password", "db.password", "DBPassword", "PGPASSWORD",
+		"password2", "PASSWORD_FILE", "db.password.main",
+		"passwd", "MYSQL_PWD", "pwd", "passphrase", "sshPassphrase", "secret", "CLIENT_SECRET", "clientSecretValue",
+		"webhook.secret", "secrets",
+		"token", "ACCESS_TOKEN", "accessToken", "authtoken", "oauth2Token", "X-Auth-Token", "GITHUB_TOKEN", "apikey",
+		"api_key", "api-key", "apiKey", "APIKey", "API_KEY_2", "x-api-key", "apikeys",
+		"accesskey", "access_key", "AWS_ACCESS_KEY_ID", "private_key", "privatekey", "privateKeyPEM", "credential",
+		"GOOGLE_CREDENTIALS", "dbCredential", "DB_PASS", "smtpPass",
 	} {
 		if !secrets.IsName(name) {
 			t.Errorf("%s is not taken for a secret's name", name)
 		}
 	}
 	for _, name := range []string{
-		"", "tokenizer", "max_tokens", "maxTokens", "tokens", "tokenize", "key", "monkey", "KEY_ID", "public_key", "primaryKey", "keyboard", "access", "api", "apiVersion", "private",
-		"passenger", "pass_rate", "compass", "bypass", "secretary", "passwordless", "author", "http.url", "jobName", "LEVEL", "private_network_key", "密码",
+		"", "tokenizer", "max_tokens", "maxTokens", "tokens", "tokenize", "key", "monkey", "KEY_ID", "public_key",
+		"primaryKey", "keyboard", "access", "api", "apiVersion", "private",
+		"passenger", "pass_rate", "compass", "bypass", "secretary", "passwordless", "author", "http.url", "jobName",
+		"LEVEL", "private_network_key", "密码",
 	} {
 		if secrets.IsName(name) {
 			t.Errorf("%s is taken for a secret's name", name)
@@ -76,7 +82,8 @@ func TestURLs(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	t.Parallel()
-	known := []string{"hunter2", "hunter2-longer", "a b&c=/d", "abc", "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQ==\n-----END KEY-----"}
+	known := []string{"hunter2", "hunter2-longer", "a b&c=/d", "abc",
+		"-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQ==\n-----END KEY-----"}
 	for text, want := range map[string]string{
 		"it was hunter2.":              "it was ******.",
 		"hunter2-longer":               "******",
@@ -93,7 +100,8 @@ func TestRedact(t *testing.T) {
 
 // FuzzURLs: what is hidden is what is found, and the rest is as it was.
 func FuzzURLs(f *testing.F) {
-	for _, text := range []string{"https://me:hunter2@h/x?token=t", "a://b:c/d@e", "x://[::]:@", "://:@", "http://a,http://b:c@d"} {
+	for _, text := range []string{"https://me:hunter2@h/x?token=t", "a://b:c/d@e", "x://[::]:@", "://:@",
+		"http://a,http://b:c@d"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

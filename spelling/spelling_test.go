@@ -11,7 +11,8 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	fields := []string{"cpuCount", "memoryMB", "appName", "appURL"}
 	for name, want := range map[string]string{
-		"cpuCount": "cpuCount", "cpu_count": "cpuCount", "CPU-COUNT": "cpuCount", "cpuCounts": "cpuCount", "memory": "memoryMB",
+		"cpuCount": "cpuCount", "cpu_count": "cpuCount", "CPU-COUNT": "cpuCount", "cpuCounts": "cpuCount",
+		"memory": "memoryMB",
 		"appUrl": "appURL", "appNam": "appName", "": "", "colour": "", "cpu": "",
 	} {
 		if got := spelling.Nearest(name, fields); got != want {

@@ -116,14 +116,16 @@ func load(files fs.FS) (*content, error) {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
 	sum := hex.EncodeToString(hash.Sum(nil)[:8])
-	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, pages: map[string]*file{}, files: map[string]*file{}}
+	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, pages: map[string]*file{},
+		files: map[string]*file{}}
 	for _, name := range []string{page, docs} {
 		text, ok := texts[name]
 		if !ok {
 			return nil, fmt.Errorf("the console's files lack %s", name)
 		}
 		delete(texts, name)
-		all.pages[name] = newFile(name, bytes.ReplaceAll(preload(text, texts), []byte(placeholder), []byte(all.folder)))
+		all.pages[name] = newFile(name, bytes.ReplaceAll(preload(text, texts), []byte(placeholder),
+			[]byte(all.folder)))
 	}
 	for name, text := range texts {
 		all.files[name] = newFile(name, text)

@@ -103,7 +103,8 @@ func TestPageNamesAllThatItsScriptNeeds(t *testing.T) {
 	t.Parallel()
 	page := textOf(t, get(t, web.New(some()), "GET", "/"))
 	folder := folderOf(t, page)
-	want := strings.ReplaceAll(strings.Replace(index, "</head>", `<link rel="modulepreload" href="{static}/vendor/preact.js">
+	want := strings.ReplaceAll(strings.Replace(index, "</head>",
+		`<link rel="modulepreload" href="{static}/vendor/preact.js">
 <link rel="modulepreload" href="{static}/js/lib/several.js">
 <link rel="modulepreload" href="{static}/js/lib/effect.js">
 <link rel="modulepreload" href="{static}/js/lib/again.js">
@@ -119,16 +120,19 @@ func TestPageIsAskedForEachTime(t *testing.T) {
 	files := some()
 	answer := get(t, web.New(files), "GET", "/jobs/a")
 	tag := answer.Header.Get("ETag")
-	if answer.StatusCode != 200 || answer.Header.Get("Cache-Control") != "no-cache" || answer.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+	if answer.StatusCode != 200 || answer.Header.Get("Cache-Control") != "no-cache" ||
+		answer.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Error(answer.StatusCode, answer.Header)
 	}
 	again := get(t, web.New(files), "GET", "/", "If-None-Match", tag)
-	if text := textOf(t, again); again.StatusCode != http.StatusNotModified || text != "" || again.Header.Get("ETag") != tag {
+	if text := textOf(t, again); again.StatusCode != http.StatusNotModified || text != "" ||
+		again.Header.Get("ETag") != tag {
 		t.Error(again.StatusCode, again.Header, text)
 	}
 	changed := maps.Clone(files)
 	changed["icon.svg"] = &fstest.MapFile{Data: []byte("<svg></svg>")}
-	if again = get(t, web.New(changed), "GET", "/", "If-None-Match", tag); again.StatusCode != 200 || again.Header.Get("ETag") == tag {
+	if again = get(t, web.New(changed), "GET", "/", "If-None-Match", tag); again.StatusCode != 200 ||
+		again.Header.Get("ETag") == tag {
 		t.Error(again.StatusCode, again.Header)
 	}
 }
@@ -139,10 +143,12 @@ func TestFilesAreKeptForGood(t *testing.T) {
 	c := web.New(files)
 	folder := folderOf(t, textOf(t, get(t, c, "GET", "/")))
 	for name, kind := range map[string]string{
-		"css/base.css": "text/css; charset=utf-8", "js/main.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml", "vendor/preact.js": "text/javascript; charset=utf-8",
+		"css/base.css": "text/css; charset=utf-8", "js/main.js": "text/javascript; charset=utf-8",
+		"icon.svg": "image/svg+xml", "vendor/preact.js": "text/javascript; charset=utf-8",
 	} {
 		answer := get(t, c, "GET", folder+"/"+name)
-		if answer.StatusCode != 200 || answer.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" || answer.Header.Get("Content-Type") != kind {
+		if answer.StatusCode != 200 || answer.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
+			answer.Header.Get("Content-Type") != kind {
 			t.Errorf("%s: %d %v", name, answer.StatusCode, answer.Header)
 		}
 		if diff := cmp.Diff(string(files[name].Data), textOf(t, answer)); diff != "" {
@@ -150,7 +156,8 @@ func TestFilesAreKeptForGood(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/static/0123456789abcdef/js/main.js", "/static/js/main.js", "/static/", folder, folder + "/", folder + "/js", folder + "/none.js",
+		"/static/0123456789abcdef/js/main.js", "/static/js/main.js", "/static/", folder, folder + "/", folder + "/js",
+		folder + "/none.js",
 		folder + "/index.html", folder + "/vendor/x.d.ts", folder + "/../web.go", folder + "//js/main.js",
 	} {
 		if answer := get(t, c, "GET", path); answer.StatusCode != http.StatusNotFound {
@@ -174,7 +181,8 @@ func TestFilesAreCompressedForWhoTakesIt(t *testing.T) {
 		{"icon.svg", "gzip", false},
 	} {
 		answer := get(t, c, "GET", folder+"/"+x.file, "Accept-Encoding", x.accepts)
-		if zipped := answer.Header.Get("Content-Encoding") == "gzip"; zipped != x.zipped || answer.Header.Get("Vary") != "Accept-Encoding" {
+		if zipped := answer.Header.Get("Content-Encoding") == "gzip"; zipped != x.zipped ||
+			answer.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s for %q: %v", x.file, x.accepts, answer.Header)
 		}
 		body, text := textOf(t, answer), ""
@@ -206,7 +214,8 @@ func TestFilesAreCompressedForWhoTakesIt(t *testing.T) {
 func TestNoPageNoConsole(t *testing.T) {
 	t.Parallel()
 	c := web.New(fstest.MapFS{"js/main.js": {Data: []byte("1")}})
-	if answer := get(t, c, "GET", "/"); answer.StatusCode != 500 || !strings.Contains(textOf(t, answer), "index.html") {
+	if answer := get(t, c, "GET", "/"); answer.StatusCode != 500 ||
+		!strings.Contains(textOf(t, answer), "index.html") {
 		t.Error(answer.StatusCode)
 	}
 	if answer := get(t, c, "GET", "/static/x/js/main.js"); answer.StatusCode != http.StatusNotFound {

@@ -59,7 +59,8 @@ func TestPodOutput(t *testing.T) {
 			for _, size := range []int{1, 2, 3, 7, 50, 1 << 20} {
 				text, records := split(test.output, size)
 				if text != test.text || len(records) != test.records {
-					t.Errorf("in parts of %d: got %q and %d records, want %q and %d", size, text, len(records), test.text, test.records)
+					t.Errorf("in parts of %d: got %q and %d records, want %q and %d", size, text, len(records),
+						test.text, test.records)
 				}
 			}
 		})
@@ -95,7 +96,8 @@ func TestPodRecordRoundTrip(t *testing.T) {
 		t.Fatalf("%d records in %q", len(records), data)
 	}
 	got := records[0].Status.Run.Cause
-	if !strings.HasPrefix(got, "exit status 3:\n") || !strings.HasSuffix(got, "\nthe last line") || !utf8.ValidString(got) || strings.ContainsRune(got, utf8.RuneError) {
+	if !strings.HasPrefix(got, "exit status 3:\n") || !strings.HasSuffix(got, "\nthe last line") ||
+		!utf8.ValidString(got) || strings.ContainsRune(got, utf8.RuneError) {
 		t.Errorf("cause %q", got)
 	}
 	if len(run.Cause) < 20000 {
@@ -115,7 +117,8 @@ func TestStatusWithin(t *testing.T) {
 		if err != nil || len(data) > limit {
 			t.Fatal(limit, len(data), err)
 		}
-		if got, ok := wire.DecodeStatus(data); !ok || got.Phase != wire.PhaseRun || limit == 1<<20 && got.Cause != status.Cause {
+		if got, ok := wire.DecodeStatus(data); !ok || got.Phase != wire.PhaseRun ||
+			limit == 1<<20 && got.Cause != status.Cause {
 			t.Errorf("%d: got %s", limit, data)
 		}
 	}

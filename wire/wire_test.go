@@ -20,7 +20,8 @@ func TestTaskRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := wire.Task{
 		Version: 1, TaskID: "my_job@-@2@-@READY@-@S0@-@u", ExecutionID: "e", JobName: "my_job", Item: 2, Total: 3,
-		JobParameter: "a", ShardingParameter: "b", Source: "TRIGGER", FireTime: time.Date(2026, 7, 1, 12, 0, 0, 5e6, time.UTC), Attempt: 1,
+		JobParameter: "a", ShardingParameter: "b", Source: "TRIGGER", FireTime: time.Date(2026, 7, 1, 12, 0, 0, 5e6,
+			time.UTC), Attempt: 1,
 		Package: wire.Package{URL: "http://h/x", Cache: true},
 		Command: []string{"sh", "-c", "a | b", ""}, Env: map[string]string{"X": "1"}, KillGraceMillis: 5000,
 	}
@@ -62,7 +63,8 @@ func TestTaskInTwoParts(t *testing.T) {
 			t.Errorf("%s: %s\n%s\n%s", name, whole, parts, same)
 		}
 		other := want
-		other.TaskID, other.Item, other.ShardingParameter, other.Source, other.Attempt, other.Daemon = "o", 9, "p", "s", 7, nil
+		other.TaskID, other.Item, other.ShardingParameter, other.Source, other.Attempt, other.Daemon = "o", 9, "p",
+			"s", 7, nil
 		if same, _ := other.EncodeShared(); !bytes.Equal(same, shared) {
 			t.Errorf("%s: another shard's differs: %s, %s", name, same, shared)
 		}
@@ -116,7 +118,8 @@ func TestVersions(t *testing.T) {
 	if _, err := wire.DecodeTask([]byte(`{"v":1,"taskId":"t","later":{"a":1}}`)); err != nil {
 		t.Errorf("a field of a later version: %v", err)
 	}
-	for data, want := range map[string]string{`{"v":99}`: "update the executor", `{}`: "version 0", `x`: "read task description"} {
+	for data, want := range map[string]string{`{"v":99}`: "update the executor", `{}`: "version 0",
+		`x`: "read task description"} {
 		if _, err := wire.DecodeTask([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", data, err, want)
 		}

@@ -29,7 +29,8 @@ var answers = []error{
 // looked at and not done.
 func Answered(err error) bool {
 	code := Code(err)
-	return code != 0 && !slices.Contains(silentCodes, code) || slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
+	return code != 0 && !slices.Contains(silentCodes, code) ||
+		slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
 }
 
 // Code is the number of an answer for which the library has no error, and 0 for any other error. The library gives it in

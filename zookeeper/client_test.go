@@ -213,8 +213,9 @@ func TestAnswersAndSilence(t *testing.T) {
 func TestParseServers(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]string{
-		"h": "[h:2181]", "h:1,i": "[h:1 i:2181]", "h1:1, h2:2": "[h1:1 h2:2]", "[::1]:3,[::2],10.0.0.1": "[[::1]:3 [::2]:2181 10.0.0.1:2181]",
-		"": "", "h,,i": "", ":1": "", "h:": "", "a b": "",
+		"h": "[h:2181]", "h:1,i": "[h:1 i:2181]", "h1:1, h2:2": "[h1:1 h2:2]",
+		"[::1]:3,[::2],10.0.0.1": "[[::1]:3 [::2]:2181 10.0.0.1:2181]",
+		"":                       "", "h,,i": "", ":1": "", "h:": "", "a b": "",
 	} {
 		servers, err := zookeeper.ParseServers(list)
 		if got := fmt.Sprint(servers); err == nil && got != want || (err != nil) != (want == "") {

@@ -34,7 +34,8 @@ func TestNextServerIsTriedAtOnce(t *testing.T) {
 		}
 		r.reached()
 		next()
-		want := []string{"a", "b", "c", "a", "b after 100ms", "c", "a", "b after 200ms", "c", "a", "b after 400ms", "c", "a",
+		want := []string{"a", "b", "c", "a", "b after 100ms", "c", "a", "b after 200ms", "c", "a", "b after 400ms",
+			"c", "a",
 			"b after the library's second", "c", "a", "b"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("- wanted, + got\n%s", diff)

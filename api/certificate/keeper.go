@@ -106,7 +106,10 @@ func (k *Keeper) refuse(log *slog.Logger, err error) {
 func (k *Keeper) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &k.force.Load().certificate, nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return &k.force.Load().certificate,
+				nil
+		},
 	}
 }
 
@@ -127,7 +130,8 @@ func (k *Keeper) Warning() string {
 	case fault != nil && err != nil:
 		return fmt.Sprintf("%v; what is in the files now can't be used: %s", err, *fault)
 	case fault != nil:
-		return fmt.Sprintf("the TLS certificate was not reloaded, and the one that expires at %s stays in force: %s", p.notAfter().UTC().Format(time.RFC3339), *fault)
+		return fmt.Sprintf("the TLS certificate was not reloaded, and the one that expires at %s stays in force: %s",
+			p.notAfter().UTC().Format(time.RFC3339), *fault)
 	case err != nil:
 		return err.Error()
 	}

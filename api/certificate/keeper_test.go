@@ -182,7 +182,8 @@ func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
 			for range 3 {
 				b.look()
 			}
-			if w := b.Warning(); !strings.Contains(w, c.says) || !strings.Contains(w, "stays in force") || b.errors() != 1 || !bytes.Equal(before, b.served(t)) {
+			if w := b.Warning(); !strings.Contains(w, c.says) || !strings.Contains(w, "stays in force") ||
+				b.errors() != 1 || !bytes.Equal(before, b.served(t)) {
 				t.Errorf("warning %q, want %q; log %s", w, c.says, &b.log)
 			}
 			if strings.Contains(b.log.String()+b.Warning(), "PRIVATE KEY") {
@@ -229,7 +230,8 @@ func TestWarningsOfTime(t *testing.T) {
 func TestNamesOfTheCertificate(t *testing.T) {
 	t.Parallel()
 	b := start(t, certificates.New(t).Good())
-	for host, good := range map[string]bool{"127.0.0.1": true, "localhost": true, "10.0.0.5": false, "other.example": false} {
+	for host, good := range map[string]bool{"127.0.0.1": true, "localhost": true, "10.0.0.5": false,
+		"other.example": false} {
 		if err := b.Names(host); (err == nil) != good {
 			t.Errorf("%s: %v", host, err)
 		}
@@ -285,7 +287,8 @@ func TestHandshakes(t *testing.T) {
 			_ = plain.Close()
 			_ = l.Close()
 			served.Wait()
-			if c.fails == "" && err != nil || c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
+			if c.fails == "" && err != nil ||
+				c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails)) {
 				t.Errorf("%v, want %q", err, c.fails)
 			}
 			if got := client.ConnectionState().NegotiatedProtocol; got != c.protocol {

@@ -60,7 +60,8 @@ func readFile(path string, refused os.FileMode) ([]byte, error) {
 		return nil, err
 	}
 	if info.Mode().Perm()&refused != 0 {
-		return nil, fmt.Errorf("others can read %s (mode %s), which holds a private key: chmod 600 it", path, info.Mode().Perm())
+		return nil, fmt.Errorf("others can read %s (mode %s), which holds a private key: chmod 600 it", path,
+			info.Mode().Perm())
 	}
 	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
 	if err == nil && len(text) > mostBytes {
@@ -152,7 +153,8 @@ func (p *pair) outOfTime(path string, now time.Time) error {
 	case now.After(leaf.NotAfter):
 		return fmt.Errorf("the certificate of %s expired at %s", path, leaf.NotAfter.UTC().Format(time.RFC3339))
 	case now.Before(leaf.NotBefore):
-		return fmt.Errorf("the certificate of %s is not valid before %s", path, leaf.NotBefore.UTC().Format(time.RFC3339))
+		return fmt.Errorf("the certificate of %s is not valid before %s", path,
+			leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -184,7 +184,8 @@ func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 		return nil
 	})
 	said := s.end()
-	for _, want := range []string{"level=WARN msg=\"out of file descriptors", "limit=" + s.limit, "file descriptors available again"} {
+	for _, want := range []string{"level=WARN msg=\"out of file descriptors", "limit=" + s.limit,
+		"file descriptors available again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s is not in the log:\n%s", want, said)
 		}

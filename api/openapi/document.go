@@ -36,7 +36,8 @@ func Ref(name string) Schema { return Schema{"$ref": prefix + name} }
 
 // New writes the document that describes operations. More are schemas that no operation has a type for, by the names that Ref has for them.
 func New(info Info, types Types, more map[string]Schema, operations []Operation) ([]byte, error) {
-	d := &document{types: &schemas{types: types, named: map[string]Schema{}}, security: slices.Sorted(maps.Keys(info.Security))}
+	d := &document{types: &schemas{types: types, named: map[string]Schema{}},
+		security: slices.Sorted(maps.Keys(info.Security))}
 	paths := map[string]map[string]operation{}
 	for _, o := range operations {
 		if paths[o.Path] == nil {
@@ -112,7 +113,8 @@ type (
 )
 
 func (d *document) operation(o Operation) operation {
-	out := operation{Tags: []string{o.Tag}, Summary: o.Summary, Description: "Who may use it: " + o.Who + ".", ID: operationID(o), Rule: o.Who,
+	out := operation{Tags: []string{o.Tag}, Summary: o.Summary, Description: "Who may use it: " + o.Who + ".",
+		ID: operationID(o), Rule: o.Who,
 		Responses: map[string]any{}, Security: []map[string][]string{}}
 	for _, name := range d.security {
 		if !o.Open {
@@ -161,7 +163,8 @@ func headers(all []Header) map[string]header {
 func (d *document) failure(status int, about string, form any) response {
 	r := response{Description: about, Content: d.content([]Content{{Media: "application/json", Type: form}})}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		r.Headers = headers([]Header{{Name: "Retry-After", About: "In how many seconds it may be asked again.", Schema: Schema{"type": "integer", "minimum": 1}}})
+		r.Headers = headers([]Header{{Name: "Retry-After", About: "In how many seconds it may be asked again.",
+			Schema: Schema{"type": "integer", "minimum": 1}}})
 	}
 	return r
 }

@@ -119,7 +119,8 @@ func (p *Provider) Run(ctx context.Context) {
 		p.trouble.Store(&text)
 		if text != reported {
 			reported = text
-			p.opts.Logger.Error("OpenID provider not found: nobody can log in by it until it is", "issuer", p.opts.Issuer, "error", err)
+			p.opts.Logger.Error("OpenID provider not found: nobody can log in by it until it is", "issuer",
+				p.opts.Issuer, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -159,7 +160,8 @@ func (p *Provider) found() (*known, error) {
 	if trouble := p.trouble.Load(); trouble != nil {
 		why = *trouble
 	}
-	return nil, fail(Unavailable, "the OpenID provider %s is not known yet, and is looked up again and again: %s", p.opts.Issuer, why)
+	return nil, fail(Unavailable, "the OpenID provider %s is not known yet, and is looked up again and again: %s",
+		p.opts.Issuer, why)
 }
 
 // The purposes that codes are made for.
@@ -211,7 +213,8 @@ func (p *Provider) Begin() (address, cookie string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return k.oauth.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), l.text() + "." + seal, nil
+	return k.oauth.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), l.text() + "." + seal,
+		nil
 }
 
 // open reads a cookie of Begin.
@@ -275,16 +278,19 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 func (p *Provider) answered(query url.Values, state string) (code string, err error) {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query[name]) > 1 {
-			return "", fail(BadLogin, "the parameter %s is given %d times: begin again at /api/oidc/login", name, len(query[name]))
+			return "", fail(BadLogin, "the parameter %s is given %d times: begin again at /api/oidc/login", name,
+				len(query[name]))
 		}
 	}
 	switch {
 	case subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state)) != 1:
 		return "", fail(BadLogin, "the state is not that of this browser's login: begin again at /api/oidc/login")
 	case query.Has("iss") && query.Get("iss") != p.opts.Issuer:
-		return "", fail(BadLogin, "the answer is of another issuer than %s: begin again at /api/oidc/login", p.opts.Issuer)
+		return "", fail(BadLogin, "the answer is of another issuer than %s: begin again at /api/oidc/login",
+			p.opts.Issuer)
 	case query.Has("error"):
-		return "", fail(Refused, "the OpenID provider has not logged you in: %s %s", short(query.Get("error")), short(query.Get("error_description")))
+		return "", fail(Refused, "the OpenID provider has not logged you in: %s %s", short(query.Get("error")),
+			short(query.Get("error_description")))
 	case query.Get("code") == "":
 		return "", fail(BadLogin, "the OpenID provider gave no code: begin again at /api/oidc/login")
 	}
@@ -297,9 +303,11 @@ func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string
 	defer cancel()
 	token, err := k.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
-		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error", refused.ErrorCode)
+		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error",
+			refused.ErrorCode)
 		return "", fail(Refused, "the OpenID provider did not take the code of this login (%s): begin again at /api/oidc/login; "+
-			"if that lasts, look at --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url", short(refused.ErrorCode))
+			"if that lasts, look at --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
+			short(refused.ErrorCode))
 	}
 	if err != nil {
 		p.opts.Logger.Warn("OpenID provider gave no token", "error", withoutAnswer(err))

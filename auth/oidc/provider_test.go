@@ -111,29 +111,34 @@ func TestLogin(t *testing.T) {
 	}{
 		"the first role that fits": {
 			claims: map[string]any{"groups": []string{"everybody", "cn=ops,dc=example"}},
-			want:   auth.Principal{Name: "alice", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Operator, Apps: []string{"billing-*"}}},
+			want: auth.Principal{Name: "alice", Kind: auth.OIDC,
+				Grant: auth.Grant{Role: auth.Operator, Apps: []string{"billing-*"}}},
 		},
 		"a claim of one text": {
 			claims: map[string]any{"groups": "everybody"},
 			want:   auth.Principal{Name: "alice", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer}},
 		},
 		"a claim within a claim, a name by another": {
-			claims: map[string]any{"realm_access": map[string]any{"roles": []string{"everybody"}}, "email": "a@example.com", "email_verified": true},
+			claims: map[string]any{"realm_access": map[string]any{"roles": []string{"everybody"}},
+				"email": "a@example.com", "email_verified": true},
 			change: func(o *oidc.Options) { o.RolesClaim, o.NameClaim = "realm_access.roles", "email" },
 			want:   auth.Principal{Name: "a@example.com", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer}},
 		},
 		"several audiences, made for us": {
-			claims: map[string]any{"groups": "everybody", "aud": []string{"other", openid.Client}, "azp": openid.Client},
-			want:   auth.Principal{Name: "alice", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer}},
+			claims: map[string]any{"groups": "everybody", "aud": []string{"other", openid.Client},
+				"azp": openid.Client},
+			want: auth.Principal{Name: "alice", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer}},
 		},
 		"several audiences, made for another": {claims: map[string]any{"groups": "everybody", "aud": []string{"other", openid.Client}, "azp": "other"}, code: oidc.Refused, says: "several clients"},
 		"no role":                             {claims: map[string]any{"groups": []string{"guests"}}, code: oidc.NoRole, says: `claim "groups" says of you, which is "guests"`},
 		"no such claim":                       {code: oidc.NoRole, says: "nothing"},
 		"no name":                             {claims: map[string]any{"groups": "everybody", "preferred_username": nil}, code: oidc.NoRole, says: "--oidc-name-claim"},
 		"a name with a newline":               {claims: map[string]any{"groups": "everybody", "preferred_username": "a\nb"}, code: oidc.NoRole, says: "--oidc-name-claim"},
-		"an address that nobody has checked": {claims: map[string]any{"email": "boss@example.com"}, code: oidc.NoRole, says: "nothing",
+		"an address that nobody has checked": {claims: map[string]any{"email": "boss@example.com"}, code: oidc.NoRole,
+			says: "nothing",
 			change: func(o *oidc.Options) {
-				o.RolesClaim, o.Roles = "email", []oidc.Role{{Value: "boss@example.com", Grant: auth.Grant{Role: auth.Admin}}}
+				o.RolesClaim, o.Roles = "email",
+					[]oidc.Role{{Value: "boss@example.com", Grant: auth.Grant{Role: auth.Admin}}}
 			}},
 		"another audience":   {claims: map[string]any{"groups": "everybody", "aud": "other"}, code: oidc.Refused, says: "audience"},
 		"another issuer":     {claims: map[string]any{"groups": "everybody", "iss": "https://evil.example"}, code: oidc.Refused, says: "issue"},
@@ -265,14 +270,15 @@ func TestAProviderThatIsAwayAtTheStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		opts := oidc.Options{Issuer: "https://away.example", Sealer: sealer("key"), HTTP: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			if tries++; tries < 4 {
-				return nil, errors.New("no such host")
-			}
-			w := &recorder{header: http.Header{"Content-Type": {"application/json"}}}
-			_, _ = w.Write([]byte(`{"issuer":"https://away.example","authorization_endpoint":"https://away.example/a","token_endpoint":"https://away.example/t","jwks_uri":"https://away.example/k"}`))
-			return w.response(r), nil
-		})}}
+		opts := oidc.Options{Issuer: "https://away.example", Sealer: sealer("key"),
+			HTTP: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if tries++; tries < 4 {
+					return nil, errors.New("no such host")
+				}
+				w := &recorder{header: http.Header{"Content-Type": {"application/json"}}}
+				_, _ = w.Write([]byte(`{"issuer":"https://away.example","authorization_endpoint":"https://away.example/a","token_endpoint":"https://away.example/t","jwks_uri":"https://away.example/k"}`))
+				return w.response(r), nil
+			})}}
 		p := oidc.New(opts)
 		var ended sync.WaitGroup
 		ended.Go(func() { p.Run(t.Context()) })
@@ -300,7 +306,8 @@ func TestAProviderThatGoesAway(t *testing.T) {
 	p := open(t, options(there))
 	f := begin(t, p)
 	there.SetDown(true)
-	if _, err := p.Finish(t.Context(), f.cookie, f.query); code(err) != oidc.Unavailable || strings.Contains(err.Error(), openid.Secret) {
+	if _, err := p.Finish(t.Context(), f.cookie, f.query); code(err) != oidc.Unavailable ||
+		strings.Contains(err.Error(), openid.Secret) {
 		t.Error(err)
 	}
 }

@@ -46,7 +46,8 @@ func CheckAddress(text string) error {
 	switch {
 	case err != nil:
 		return err
-	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
+	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "":
 		return fmt.Errorf("%q: want https://host/path, without user, query and fragment", u.Redacted())
 	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
 		return fmt.Errorf("%q: want https: without it anybody on the way could log in as anybody", text)
@@ -130,7 +131,8 @@ const mostName = 100
 // name is what a claim calls somebody.
 func (c claims) name(claim string) (string, error) {
 	text, _ := c.find(claim).(string)
-	if text == "" || len(text) > mostName || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) {
+	if text == "" || len(text) > mostName ||
+		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) {
 		return "", fail(NoRole, "the claim %q of the provider is to be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, mostName, short(text))
 	}
 	return text, nil

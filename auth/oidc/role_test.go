@@ -41,7 +41,8 @@ func TestParseRole(t *testing.T) {
 		}
 	}
 	for text, why := range map[string]string{
-		"admins": "VALUE=ROLE", "=admin": "VALUE=ROLE", "": "VALUE=ROLE", "a=": "must be one of", "a=root": "must be one of",
+		"admins": "VALUE=ROLE", "=admin": "VALUE=ROLE", "": "VALUE=ROLE", "a=": "must be one of",
+		"a=root":    "must be one of",
 		"a=viewer:": "pattern", "a=viewer:[": "pattern", "a=viewer:x,,y": "pattern",
 	} {
 		if got, err := oidc.ParseRole(text); err == nil || !strings.Contains(err.Error(), why) {
@@ -52,12 +53,14 @@ func TestParseRole(t *testing.T) {
 
 func TestCheckAddress(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"https://id.example.com", "https://id.example.com/realms/main", "http://localhost:8080/x", "http://127.0.0.1:1", "http://[::1]:1"} {
+	for _, good := range []string{"https://id.example.com", "https://id.example.com/realms/main",
+		"http://localhost:8080/x", "http://127.0.0.1:1", "http://[::1]:1"} {
 		if err := oidc.CheckAddress(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "id.example.com", "ftp://id.example.com", "http://id.example.com", "http://10.0.0.1", "https://u:hush@id.example.com", "https://", "https://h?x=y", "https://h#f", "://"} {
+	for _, bad := range []string{"", "id.example.com", "ftp://id.example.com", "http://id.example.com",
+		"http://10.0.0.1", "https://u:hush@id.example.com", "https://", "https://h?x=y", "https://h#f", "://"} {
 		if err := oidc.CheckAddress(bad); err == nil || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%q: %v", bad, err)
 		}

@@ -14,9 +14,11 @@ import (
 // An account stays for as long as its node or a pod on it does: nodes of an autoscaler come and go, and each has another name.
 func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 	t.Parallel()
-	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(), &lease{now: time.Now, held: new(coordinationv1.Lease)}, "framework")
+	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(),
+		&lease{now: time.Now, held: new(coordinationv1.Lease)}, "framework")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node1", UID: "node-uid"}}
-	of := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "of-others", UID: "pod-uid"}, Spec: corev1.PodSpec{NodeName: "node1"}}
+	of := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "of-others", UID: "pod-uid"},
+		Spec: corev1.PodSpec{NodeName: "node1"}}
 	there := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -47,12 +49,14 @@ func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 // What others are ended for is not offered: the room belongs to the pod that preempts them, until it is elsewhere or gone.
 func TestRoomThatAPodIsNominatedFor(t *testing.T) {
 	t.Parallel()
-	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(), &lease{now: time.Now, held: new(coordinationv1.Lease)}, "framework")
+	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(),
+		&lease{now: time.Now, held: new(coordinationv1.Lease)}, "framework")
 	urgent := func(bound, nominated string) *corev1.Pod {
 		return &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "urgent", UID: "pod-uid"},
-			Spec: corev1.PodSpec{NodeName: bound, Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}}},
+			Spec: corev1.PodSpec{NodeName: bound,
+				Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}}},
 			Status: corev1.PodStatus{NominatedNodeName: nominated},
 		}
 	}

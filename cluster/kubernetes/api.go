@@ -55,13 +55,15 @@ func NewAPI(config *rest.Config) (*API, error) {
 	a := &API{params: runtime.NewParameterCodec(scheme), throttled: &atomic.Int64{}}
 	client, err := a.httpClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w; look at the credentials that its kubeconfig names", config.Host, err)
+		return nil, fmt.Errorf("make a client of %s: %w; look at the credentials that its kubeconfig names",
+			config.Host, err)
 	}
 	group := func(version schema.GroupVersion, path string) (rest.Interface, error) {
 		own := rest.CopyConfig(config)
 		own.GroupVersion, own.APIPath = &version, path
 		own.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-		own.ContentType, own.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+		own.ContentType, own.AcceptContentTypes = runtime.ContentTypeProtobuf,
+			runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 		own.QPS = -1
 		return rest.RESTClientForConfigAndClient(own, client)
 	}
@@ -139,7 +141,8 @@ func (a *API) bind(ctx context.Context, p *corev1.Pod, node string) error {
 }
 
 // deletePod asks for the end of the pod of that uid, and, with a version, of that version. With a grace of nil it gets its own.
-func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.UID, version string, grace *int64) error {
+func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.UID, version string,
+	grace *int64) error {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: &uid}}
 	if version != "" {
 		options.Preconditions.ResourceVersion = &version
@@ -149,7 +152,8 @@ func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.U
 
 // setCondition writes a condition into a pod's status, if it is still the pod of that uid.
 func (a *API) setCondition(ctx context.Context, namespace, name string, uid types.UID, c corev1.PodCondition) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": map[string]any{"conditions": []corev1.PodCondition{c}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid},
+		"status": map[string]any{"conditions": []corev1.PodCondition{c}}})
 	if err != nil {
 		return fmt.Errorf("write a patch: %w", err)
 	}
@@ -158,7 +162,8 @@ func (a *API) setCondition(ctx context.Context, namespace, name string, uid type
 
 // drainPod asks the executor in a daemon's pod to drain, if it is still the pod of that uid.
 func (a *API) drainPod(ctx context.Context, namespace, name string, uid types.UID, why string) error {
-	return a.patchPod(ctx, namespace, name, uid, "annotations", map[string]string{pod.AnnotationDrain: cmp.Or(strings.TrimSpace(why), "asked for")})
+	return a.patchPod(ctx, namespace, name, uid, "annotations",
+		map[string]string{pod.AnnotationDrain: cmp.Or(strings.TrimSpace(why), "asked for")})
 }
 
 // removeFinalizer takes our finalizer off a pod, if it is still the pod of that uid.

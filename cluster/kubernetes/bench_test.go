@@ -22,15 +22,21 @@ func BenchmarkSubscribe(b *testing.B) {
 		task := taskID(i)
 		f.pods["jobs/"+pod.Name(task)] = &corev1.Pod{
 			TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: pod.Name(task), UID: types.UID(fmt.Sprint("uid-", i)), ResourceVersion: "1",
-				Labels: map[string]string{pod.LabelFramework: "fw", pod.LabelJob: "my_job"}, Annotations: map[string]string{pod.AnnotationTask: task, pod.AnnotationJob: "my_job"}},
-			Spec: corev1.PodSpec{NodeName: "node1", Containers: []corev1.Container{{Name: pod.Container, Image: "task:1",
-				Env: []corev1.EnvVar{{Name: "ELASTICJOB_TASK", Value: fmt.Sprintf("%01000d", i)}}}}},
-			Status: corev1.PodStatus{Phase: corev1.PodSucceeded, ContainerStatuses: []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
-				Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: metav1.Now(), FinishedAt: metav1.Now(), Message: `{"v":1,"exitStatus":0}`}}}}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: pod.Name(task),
+				UID: types.UID(fmt.Sprint("uid-", i)), ResourceVersion: "1",
+				Labels:      map[string]string{pod.LabelFramework: "fw", pod.LabelJob: "my_job"},
+				Annotations: map[string]string{pod.AnnotationTask: task, pod.AnnotationJob: "my_job"}},
+			Spec: corev1.PodSpec{NodeName: "node1",
+				Containers: []corev1.Container{{Name: pod.Container, Image: "task:1",
+					Env: []corev1.EnvVar{{Name: "ELASTICJOB_TASK", Value: fmt.Sprintf("%01000d", i)}}}}},
+			Status: corev1.PodStatus{Phase: corev1.PodSucceeded,
+				ContainerStatuses: []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+					Terminated: &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: metav1.Now(),
+						FinishedAt: metav1.Now(), Message: `{"v":1,"exitStatus":0}`}}}}},
 		}
 	}
-	d, err := kubernetes.New(kubernetes.Options{Config: f.config(), Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})
+	d, err := kubernetes.New(kubernetes.Options{Config: f.config(),
+		Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -128,7 +128,8 @@ func (c *client) until(task string, state cluster.State) cluster.Update {
 	for {
 		u := c.update(task)
 		if len(u.UUID) > 0 {
-			if err := c.Acknowledge(c.t.Context(), cluster.Ack{TaskID: task, AgentID: u.AgentID, UUID: u.UUID}); err != nil {
+			if err := c.Acknowledge(c.t.Context(),
+				cluster.Ack{TaskID: task, AgentID: u.AgentID, UUID: u.UUID}); err != nil {
 				c.t.Fatal(err)
 			}
 		}
@@ -155,7 +156,8 @@ func taskID(n int) string { return fmt.Sprintf("my_job@-@%d@-@READY@-@node1@-@uu
 func launchOf(o cluster.Offer, tasks ...int) cluster.Launch {
 	l := cluster.Launch{AgentID: o.AgentID, OfferIDs: []string{o.ID}}
 	for _, n := range tasks {
-		task := wire.Task{TaskID: taskID(n), JobName: "my_job", ExecutionID: "my_job@1", Item: n, Total: 9, Command: []string{"true"}}
+		task := wire.Task{TaskID: taskID(n), JobName: "my_job", ExecutionID: "my_job@1", Item: n, Total: 9,
+			Command: []string{"true"}}
 		l.Tasks = append(l.Tasks, cluster.TaskLaunch{TaskID: taskID(n), Resources: resources.New(0.5, 64), Task: task})
 	}
 	return l
@@ -173,7 +175,8 @@ func (c *client) launch(tasks ...int) error {
 func (f *fakeAPI) runs(task string) {
 	f.putPod("jobs", pod.Name(task), func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, ContainerID: "c", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, ContainerID: "c",
+			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
 	})
 }
 
@@ -183,8 +186,10 @@ func (f *fakeAPI) ends(task string, code int32) {
 		if code != 0 {
 			p.Status.Phase = corev1.PodFailed
 		}
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ExitCode: code, Reason: "Error", ContainerID: "c", StartedAt: metav1.Now(), FinishedAt: metav1.NewTime(time.Now().Add(time.Second))}}}}
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container,
+			State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: code, Reason: "Error", ContainerID: "c", StartedAt: metav1.Now(),
+				FinishedAt: metav1.NewTime(time.Now().Add(time.Second))}}}}
 	})
 }
 

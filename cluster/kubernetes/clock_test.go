@@ -23,7 +23,8 @@ func (e ends) Gone(types.UID)                                                  {
 // TestClockThatIsOff: a scheduler whose clock is not that of the cluster counts by its own how long a pod has been over, and a node been silent.
 func TestClockThatIsOff(t *testing.T) {
 	t.Parallel()
-	for name, off := range map[string]time.Duration{"right": 0, "an hour ahead": time.Hour, "an hour behind": -time.Hour} {
+	for name, off := range map[string]time.Duration{"right": 0, "an hour ahead": time.Hour,
+		"an hour behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
@@ -64,7 +65,8 @@ func TestClockThatIsOff(t *testing.T) {
 			silent := metav1.NewTime(time.Now().Add(-30 * time.Second))
 			f.with(func() {
 				n := f.nodes["node1"].DeepCopy()
-				n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown, silent
+				n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown,
+					silent
 				f.nodes["node1"] = n
 				f.changed("nodes", "MODIFIED", n)
 			})

@@ -71,8 +71,9 @@ func New(o Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		api: api, settings: o.Pods, namespace: o.Pods.Namespace, follower: o.Follower, keeper: o.Keeper, recorder: o.Recorder,
-		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
+		api: api, settings: o.Pods, namespace: o.Pods.Namespace, follower: o.Follower, keeper: o.Keeper,
+		recorder: o.Recorder,
+		log:      cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
 	}
 	if d.now == nil {
 		d.now = time.Now
@@ -127,11 +128,13 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 // list reads all nodes and pods. Where only pods of the own namespace may be seen, those of others take room that is not known of, and what is
 // placed there is refused by the node.
 func (s *session) list(ctx context.Context) ([]*watcher, error) {
-	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log, listAfter: listAfter}
+	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log,
+		listAfter: listAfter}
 	if err := nodes.list(ctx); err != nil {
 		return nil, s.explain("see the nodes", err)
 	}
-	pods := &watcher{api: s.api, resource: "pods", empty: podList, store: podStore{s}, log: s.log, listAfter: listAfter}
+	pods := &watcher{api: s.api, resource: "pods", empty: podList, store: podStore{s}, log: s.log,
+		listAfter: listAfter}
 	err := pods.list(ctx)
 	if apierrors.IsForbidden(err) {
 		s.narrow.Do(func() {

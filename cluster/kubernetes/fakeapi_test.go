@@ -69,8 +69,9 @@ func newFakeAPI(t testing.TB) *fakeAPI {
 	}
 	f := &fakeAPI{
 		decoder: serializer.NewCodecFactory(scheme).UniversalDeserializer(), version: 1,
-		pods: map[string]*corev1.Pod{}, nodes: map[string]*corev1.Node{}, leases: map[string]*coordinationv1.Lease{}, secrets: map[string]*corev1.Secret{},
-		grown: make(chan struct{}), cut: make(chan struct{}), counts: map[string]int{},
+		pods: map[string]*corev1.Pod{}, nodes: map[string]*corev1.Node{}, leases: map[string]*coordinationv1.Lease{},
+		secrets: map[string]*corev1.Secret{},
+		grown:   make(chan struct{}), cut: make(chan struct{}), counts: map[string]int{},
 	}
 	f.Server = httptest.NewUnstartedServer(f)
 	f.EnableHTTP2 = true
@@ -109,7 +110,8 @@ func (f *fakeAPI) addNode(name string, cpu, memory, pods string, ready corev1.Co
 		n := &corev1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}}
 		n.Name, n.UID = name, types.UID("uid-"+name)
 		n.Status.Allocatable = allocatable
-		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(time.Now().Truncate(time.Second))}}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready,
+			LastTransitionTime: metav1.NewTime(time.Now().Truncate(time.Second))}}
 		what := "ADDED"
 		if f.nodes[name] != nil {
 			what = "MODIFIED"
@@ -126,7 +128,8 @@ func (f *fakeAPI) putPod(namespace, name string, change func(*corev1.Pod)) {
 		p := f.pods[key]
 		if p == nil {
 			what = "ADDED"
-			p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(fmt.Sprintf("uid-%d", f.version))}}
+			p = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name,
+				UID: types.UID(fmt.Sprintf("uid-%d", f.version))}}
 		}
 		p = p.DeepCopy()
 		change(p)
@@ -224,7 +227,8 @@ func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message
 }
 
 func failure(code int, reason metav1.StatusReason, message string) *metav1.Status {
-	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message}
+	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: int32(code), Reason: reason, Message: message}
 }
 
 // do does a request that is no watch.
@@ -282,7 +286,8 @@ func (f *fakeAPI) lease(r *http.Request, name string, body runtime.Object) (int,
 	return http.StatusOK, l
 }
 
-func (f *fakeAPI) podRequest(r *http.Request, namespace, name, sub string, body runtime.Object, raw []byte) (int, any) {
+func (f *fakeAPI) podRequest(r *http.Request, namespace, name, sub string, body runtime.Object, raw []byte) (int,
+	any) {
 	p := f.pods[namespace+"/"+name]
 	switch {
 	case r.Method == http.MethodPost && sub == "" && name == "":
@@ -321,7 +326,8 @@ func (f *fakeAPI) podRequest(r *http.Request, namespace, name, sub string, body 
 		next.Spec.NodeName = b.Target.Name
 	case http.MethodDelete:
 		o, _ := body.(*metav1.DeleteOptions)
-		if c := o.Preconditions; c != nil && (c.UID != nil && *c.UID != p.UID || c.ResourceVersion != nil && *c.ResourceVersion != p.ResourceVersion) {
+		if c := o.Preconditions; c != nil &&
+			(c.UID != nil && *c.UID != p.UID || c.ResourceVersion != nil && *c.ResourceVersion != p.ResourceVersion) {
 			return http.StatusConflict, failure(409, metav1.StatusReasonConflict, "pod "+name+" is another one")
 		}
 		grace := int64(30)
@@ -363,7 +369,8 @@ func (f *fakeAPI) podRequest(r *http.Request, namespace, name, sub string, body 
 			}
 		}
 		maps.Copy(next.Annotations, patch.Metadata.Annotations)
-		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(one string) bool { return slices.Contains(patch.Metadata.Remove, one) })
+		next.Finalizers = slices.DeleteFunc(next.Finalizers,
+			func(one string) bool { return slices.Contains(patch.Metadata.Remove, one) })
 	}
 	f.pods[namespace+"/"+name] = next
 	f.changed("pods", "MODIFIED", next)

@@ -73,7 +73,8 @@ func TestHooks(t *testing.T) {
 			break
 		}
 	}
-	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Reason: "it was asked for"}); err != nil {
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1",
+		Reason: "it was asked for"}); err != nil {
 		t.Fatal(err)
 	}
 	w.expect(t, "killed "+taskID(0)+": it was asked for")
@@ -114,9 +115,11 @@ func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	since := c.until(taskID(0), cluster.Unreachable).UnreachableSince
 	say := <-s.report
-	say(cluster.Update{TaskID: taskID(0), AgentID: "node1", State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("a run")})
+	say(cluster.Update{TaskID: taskID(0), AgentID: "node1", State: cluster.Running, Source: cluster.FromExecutor,
+		UUID: []byte("a run")})
 	c.until(taskID(0), cluster.Running)
-	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.UnreachableSince.Equal(since) || len(u.UUID) > 0 {
+	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.UnreachableSince.Equal(since) ||
+		len(u.UUID) > 0 {
 		t.Errorf("behind its run it is reported as %+v", u)
 	}
 }
@@ -148,7 +151,8 @@ func TestGivenUp(t *testing.T) {
 		p.Status.Phase = corev1.PodFailed
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
 	})
-	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent || u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
+	if u := c.until(taskID(0), cluster.Failed); u.Source != cluster.FromAgent ||
+		u.Reason != cluster.ReasonContainerLaunchFailed || !strings.Contains(u.Message, "not a name") {
 		t.Errorf("it is reported as %+v", u)
 	}
 }
@@ -237,7 +241,8 @@ func TestSecret(t *testing.T) {
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	l := launchOf(c.offer("node1", nil))
-	task := wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 1, Command: []string{"true"}, Env: map[string]string{"PASSWORD": "hunter2"}, Secrets: []string{"hunter2"}}
+	task := wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 1, Command: []string{"true"},
+		Env: map[string]string{"PASSWORD": "hunter2"}, Secrets: []string{"hunter2"}}
 	l.Tasks = []cluster.TaskLaunch{{TaskID: task.TaskID, Resources: resources.New(0.5, 64), Task: task}}
 	if err := c.Launch(t.Context(), l); err != nil {
 		t.Fatal(err)
@@ -334,7 +339,8 @@ func TestSilence(t *testing.T) {
 	})
 	for range c.Events() {
 	}
-	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "Lease") || !strings.Contains(err.Error(), "leader changed") {
+	if err := c.Err(); err == nil || !strings.Contains(err.Error(), "Lease") ||
+		!strings.Contains(err.Error(), "leader changed") {
 		t.Errorf("it ended with %v", err)
 	}
 	var failed cluster.FrameworkError

@@ -136,7 +136,8 @@ func TestFinalizerAmongOthersWrites(t *testing.T) {
 		if r.Method != http.MethodPatch || refused.Swap(true) {
 			return false
 		}
-		refuse(w, http.StatusConflict, metav1.StatusReasonConflict, "the object has been modified; please apply your changes to the latest version and try again")
+		refuse(w, http.StatusConflict, metav1.StatusReasonConflict,
+			"the object has been modified; please apply your changes to the latest version and try again")
 		return true
 	}
 	c := subscribe(t, f)
@@ -156,7 +157,8 @@ func TestCopies(t *testing.T) {
 	f, c, _ := withOneRunning(t)
 	original := f.pod(pod.Name(taskID(0)))
 	f.putPod("jobs", "copy", func(p *corev1.Pod) {
-		p.Labels, p.Annotations, p.Spec, p.Status.Phase = original.Labels, original.Annotations, original.Spec, corev1.PodSucceeded
+		p.Labels, p.Annotations, p.Spec, p.Status.Phase = original.Labels, original.Annotations, original.Spec,
+			corev1.PodSucceeded
 	})
 	f.ends(taskID(0), 3)
 	for {

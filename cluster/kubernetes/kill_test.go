@@ -21,15 +21,18 @@ func TestKill(t *testing.T) {
 	}
 	f.runs(taskID(0))
 	c.until(taskID(0), cluster.Running)
-	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1",
+		Grace: 5 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	if p := f.pod(pod.Name(taskID(0))); p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds != pod.Grace(5*time.Second) {
+	if p := f.pod(pod.Name(taskID(0))); p.DeletionTimestamp == nil ||
+		*p.DeletionGracePeriodSeconds != pod.Grace(5*time.Second) {
 		t.Errorf("its pod is to end at %v", p.DeletionTimestamp)
 	}
 	f.runs(taskID(1)) // behind which the session knows that the other one is being deleted
 	c.until(taskID(1), cluster.Running)
-	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}); err != nil {
+	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1",
+		Grace: 5 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
 	f.ends(taskID(0), 143)
@@ -53,15 +56,17 @@ func TestDrain(t *testing.T) {
 	const grace, drains = 5 * time.Second, 5*time.Second + 7*24*time.Hour
 	l := launchOf(c.offer("node1", nil), 0, 1, 2)
 	for i := range l.Tasks[:2] { // the last one is no daemon
-		l.Tasks[i].Task = wire.Task{TaskID: taskID(i), JobName: "my_job", Item: i, Total: 9, KillGraceMillis: grace.Milliseconds(),
-			Command: []string{"true"}, Daemon: &wire.Daemon{Cron: "* * * * * ?", TimeZone: "UTC"}}
+		l.Tasks[i].Task = wire.Task{TaskID: taskID(i), JobName: "my_job", Item: i, Total: 9,
+			KillGraceMillis: grace.Milliseconds(),
+			Command:         []string{"true"}, Daemon: &wire.Daemon{Cron: "* * * * * ?", TimeZone: "UTC"}}
 	}
 	if err := c.Launch(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
 	kill := func(task int, grace time.Duration, reason string) {
 		t.Helper()
-		if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(task), AgentID: "node1", Grace: grace, Reason: reason}); err != nil {
+		if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(task), AgentID: "node1", Grace: grace,
+			Reason: reason}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +77,8 @@ func TestDrain(t *testing.T) {
 	}
 	for task, drained := range []bool{true, true, false} {
 		p := f.pod(pod.Name(taskID(task)))
-		if (p.Annotations[pod.AnnotationDrain] == "the job is paused") != drained || (p.DeletionTimestamp == nil) != drained {
+		if (p.Annotations[pod.AnnotationDrain] == "the job is paused") != drained ||
+			(p.DeletionTimestamp == nil) != drained {
 			t.Errorf("task %d: %v, deleted at %v", task, p.Annotations, p.DeletionTimestamp)
 		}
 	}
@@ -89,7 +95,8 @@ func TestDrain(t *testing.T) {
 	}
 
 	kill(1, grace, "the job is disabled")
-	if p := f.pod(pod.Name(taskID(1))); p.DeletionTimestamp == nil || *p.DeletionGracePeriodSeconds != pod.Grace(grace) {
+	if p := f.pod(pod.Name(taskID(1))); p.DeletionTimestamp == nil ||
+		*p.DeletionGracePeriodSeconds != pod.Grace(grace) {
 		t.Errorf("a drained pod that is killed is to end at %v", p.DeletionTimestamp)
 	}
 	f.ends(taskID(1), 143)
@@ -107,8 +114,10 @@ func TestKillSooner(t *testing.T) {
 	}
 	f.runs(taskID(0))
 	c.until(taskID(0), cluster.Running)
-	for _, step := range []struct{ asked, want time.Duration }{{time.Hour, time.Hour}, {time.Minute, time.Minute}, {2 * time.Minute, time.Minute}, {0, time.Minute}} {
-		if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: step.asked}); err != nil {
+	for _, step := range []struct{ asked, want time.Duration }{{time.Hour, time.Hour}, {time.Minute, time.Minute},
+		{2 * time.Minute, time.Minute}, {0, time.Minute}} {
+		if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1",
+			Grace: step.asked}); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.pod(pod.Name(taskID(0))).DeletionGracePeriodSeconds; got == nil || *got != pod.Grace(step.want) {

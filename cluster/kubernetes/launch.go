@@ -46,7 +46,8 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	}
 	if missing := s.useOffers(l); missing != "" {
 		for _, t := range l.Tasks {
-			s.answer(t.TaskID, l.AgentID, cluster.Dropped, cluster.ReasonInvalidOffers, "offer "+missing+" is not on offer any more")
+			s.answer(t.TaskID, l.AgentID, cluster.Dropped, cluster.ReasonInvalidOffers,
+				"offer "+missing+" is not on offer any more")
 		}
 		return nil
 	}
@@ -67,7 +68,10 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 		})
 		return s.ended("launch")
 	}
-	if err := s.forEach(ctx, all, func(ctx context.Context, one *launch) error { return s.bindPod(ctx, one, l.AgentID) }); err != nil {
+	if err := s.forEach(ctx, all, func(ctx context.Context,
+		one *launch) error {
+		return s.bindPod(ctx, one, l.AgentID)
+	}); err != nil {
 		return fmt.Errorf("bind pods to node %s, outcome unknown: %w", l.AgentID, s.because(err))
 	}
 	return nil
@@ -204,7 +208,10 @@ func (s *session) create(ctx context.Context, one *launch) {
 		return
 	}
 	if what := alteration(asked, made); what != "" {
-		s.withdraw(ctx, one, made, cluster.Error, "the API server, or a webhook, changed "+what+" of its pod, which its scheduler needs as it was: have the webhook leave pods with schedulerName "+pod.Scheduler+" alone")
+		s.withdraw(ctx, one, made, cluster.Error,
+			"the API server, or a webhook, changed "+what+
+				" of its pod, which its scheduler needs as it was: have the webhook leave pods with schedulerName "+
+				pod.Scheduler+" alone")
 		return
 	}
 	one.pod = made
@@ -212,7 +219,8 @@ func (s *session) create(ctx context.Context, one *launch) {
 	if one.secret == nil {
 		return
 	}
-	one.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: made.Name, UID: made.UID}}
+	one.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: made.Name,
+		UID: made.UID}}
 	if err := s.api.createSecret(ctx, one.secret); err != nil && !apierrors.IsAlreadyExists(err) {
 		s.withdraw(ctx, one, made, stateOf(err), whyNot("the Secret with its description", err))
 	}
@@ -257,7 +265,9 @@ func alteration(asked, made *corev1.Pod) string {
 // restarts reports whether the kubelet would start the shard's container again when it has ended: then no end of it is the last one.
 func restarts(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
-		return c.Name == pod.Container && (c.RestartPolicy != nil && *c.RestartPolicy != corev1.ContainerRestartPolicyNever || len(c.RestartPolicyRules) > 0)
+		return c.Name == pod.Container &&
+			(c.RestartPolicy != nil && *c.RestartPolicy != corev1.ContainerRestartPolicyNever ||
+				len(c.RestartPolicyRules) > 0)
 	})
 }
 
@@ -314,7 +324,8 @@ func (l *launching) nodeOr(other string) string {
 
 // answer reports what became of a task without a pod. It has no uuid: nothing repeats it.
 func (s *session) answer(task, node string, state cluster.State, reason cluster.Reason, message string) {
-	s.emit(cluster.Update{TaskID: task, AgentID: node, State: state, Source: cluster.FromMaster, Reason: reason, Message: message, Timestamp: s.now()})
+	s.emit(cluster.Update{TaskID: task, AgentID: node, State: state, Source: cluster.FromMaster, Reason: reason,
+		Message: message, Timestamp: s.now()})
 }
 
 // answered reports whether an error is an answer of the API server itself, which has not done what it was asked.

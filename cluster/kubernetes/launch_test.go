@@ -27,7 +27,8 @@ func TestLaunch(t *testing.T) {
 	f := newFakeAPI(t)
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
-	if o := c.offer("node1", nil); o.Resources != resources.New(4, 1024) || o.Total != o.Resources || o.MaxTasks != 10 || o.Hostname != "node1" {
+	if o := c.offer("node1", nil); o.Resources != resources.New(4, 1024) || o.Total != o.Resources ||
+		o.MaxTasks != 10 || o.Hostname != "node1" {
 		t.Fatalf("the offer is %+v", o)
 	}
 	if err := c.launch(0, 1); err != nil {
@@ -76,7 +77,8 @@ func TestLaunchOnAnOfferThatIsGone(t *testing.T) {
 	if err := c.Launch(t.Context(), launchOf(o, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if u := c.update(taskID(0)); u.State != cluster.Dropped || u.Reason != cluster.ReasonInvalidOffers || len(u.UUID) > 0 {
+	if u := c.update(taskID(0)); u.State != cluster.Dropped || u.Reason != cluster.ReasonInvalidOffers ||
+		len(u.UUID) > 0 {
 		t.Errorf("the task is reported as %+v", u)
 	}
 	if p := f.pod(pod.Name(taskID(0))); p != nil {
@@ -124,10 +126,12 @@ func TestRefusedPods(t *testing.T) {
 				t.Fatal(err)
 			}
 			u := c.update(taskID(0))
-			if u.State != tt.want || u.Source != cluster.FromMaster || len(u.UUID) > 0 || !strings.Contains(u.Message, tt.message) {
+			if u.State != tt.want || u.Source != cluster.FromMaster || len(u.UUID) > 0 ||
+				!strings.Contains(u.Message, tt.message) {
 				t.Errorf("it is reported as %+v", u)
 			}
-			if hint := "requests.cpu"; strings.Contains(tt.message, "must specify") && !strings.Contains(u.Message, hint) {
+			if hint := "requests.cpu"; strings.Contains(tt.message, "must specify") &&
+				!strings.Contains(u.Message, hint) {
 				t.Errorf("%q says nothing of %s", u.Message, hint)
 			}
 			if p := f.pod(pod.Name(taskID(1))); p == nil || p.Spec.NodeName != "node1" {
@@ -214,10 +218,12 @@ func TestFence(t *testing.T) {
 					t.Error("the old session bound its pod")
 				}
 			})
-			if err := next.Reconcile(t.Context(), []cluster.TaskRef{{TaskID: taskID(0), AgentID: "node1"}}); err != nil {
+			if err := next.Reconcile(t.Context(),
+				[]cluster.TaskRef{{TaskID: taskID(0), AgentID: "node1"}}); err != nil {
 				t.Fatal(err)
 			}
-			if u := next.update(taskID(0)); u.State != cluster.Gone || u.Reason != cluster.ReasonReconciliation || u.Source != cluster.FromMaster {
+			if u := next.update(taskID(0)); u.State != cluster.Gone || u.Reason != cluster.ReasonReconciliation ||
+				u.Source != cluster.FromMaster {
 				t.Errorf("it is reported as %+v", u)
 			}
 		})
@@ -230,7 +236,8 @@ func TestBoundBehindTheBack(t *testing.T) {
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	name := pod.Name(taskID(0))
 	f.putPod("jobs", name, func(p *corev1.Pod) {
-		p.Labels, p.Annotations, p.Finalizers = map[string]string{pod.LabelFramework: "fw"}, map[string]string{pod.AnnotationTask: taskID(0)}, []string{pod.Finalizer}
+		p.Labels, p.Annotations, p.Finalizers = map[string]string{pod.LabelFramework: "fw"},
+			map[string]string{pod.AnnotationTask: taskID(0)}, []string{pod.Finalizer}
 	})
 	f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 		if r.Method == http.MethodDelete && f.pod(name).Spec.NodeName == "" {
@@ -299,7 +306,8 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			c := subscribe(t, f)
 			l := launchOf(c.offer("node1", nil), 0)
-			l.Tasks[0].Task = wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 9, Command: []string{"true"}, Env: map[string]string{"password": "secret"}}
+			l.Tasks[0].Task = wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 9, Command: []string{"true"},
+				Env: map[string]string{"password": "secret"}}
 			late := make(chan struct{})
 			f.with(func() {
 				if tt.done && !tt.slow {
@@ -325,7 +333,8 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 			}
 			close(late)
 			clear(c.offers)
-			if u := c.update(taskID(0)); u.State != cluster.Dropped || len(u.UUID) > 0 || !strings.Contains(u.Message, tt.says) {
+			if u := c.update(taskID(0)); u.State != cluster.Dropped || len(u.UUID) > 0 ||
+				!strings.Contains(u.Message, tt.says) {
 				t.Errorf("it is reported as %+v", u)
 			}
 			f.with(func() { f.fault, f.after = nil, nil })

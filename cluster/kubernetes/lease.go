@@ -41,7 +41,8 @@ type lease struct {
 // leaseName is the name of a framework's Lease: a DNS name, whatever the id is.
 func leaseName(framework string) string {
 	const prefix = "elasticjob-"
-	name := strings.ToLower(strings.Trim(strings.NewReplacer("_", "-", ".", "-").Replace(pod.LabelValue(framework)), "-"))
+	name := strings.ToLower(strings.Trim(strings.NewReplacer("_", "-", ".", "-").Replace(pod.LabelValue(framework)),
+		"-"))
 	return prefix + strings.TrimPrefix(name, prefix)
 }
 
@@ -101,11 +102,13 @@ func (l *lease) check(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, cluster.FrameworkError{Message: "the Lease " + l.name + " was deleted: who holds it is not known", FailedOver: true}
+		return nil, cluster.FrameworkError{Message: "the Lease " + l.name + " was deleted: who holds it is not known",
+			FailedOver: true}
 	case err != nil:
 		return nil, fmt.Errorf("read the Lease %s: %w", l.name, err)
 	case found.Spec.HolderIdentity == nil || *found.Spec.HolderIdentity != l.holder:
-		return nil, cluster.FrameworkError{Message: "another scheduler holds the Lease " + l.name + " now", FailedOver: true}
+		return nil, cluster.FrameworkError{Message: "another scheduler holds the Lease " + l.name + " now",
+			FailedOver: true}
 	}
 	return found, nil
 }
@@ -122,7 +125,8 @@ func (l *lease) sign(on *coordinationv1.Lease) {
 		transitions += *t
 	}
 	seconds, at := int32(renewWithin/time.Second), metav1.NewMicroTime(l.now())
-	on.Spec.HolderIdentity, on.Spec.LeaseDurationSeconds, on.Spec.LeaseTransitions, on.Spec.AcquireTime = &l.holder, &seconds, &transitions, &at
+	on.Spec.HolderIdentity, on.Spec.LeaseDurationSeconds, on.Spec.LeaseTransitions, on.Spec.AcquireTime = &l.holder,
+		&seconds, &transitions, &at
 	l.stamp(on)
 }
 

@@ -24,11 +24,13 @@ func TestListThatBreaksOff(t *testing.T) {
 		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			query := r.URL.Query()
 			switch {
-			case broke.Load() || query.Get("watch") != "" || r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/pods"):
+			case broke.Load() || query.Get("watch") != "" || r.Method != http.MethodGet ||
+				!strings.HasSuffix(r.URL.Path, "/pods"):
 				return false
 			case query.Get("continue") != "":
 				broke.Store(true)
-				refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcdserver: request timed out")
+				refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError,
+					"etcdserver: request timed out")
 				return true
 			}
 			page := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}}

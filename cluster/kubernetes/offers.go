@@ -97,7 +97,8 @@ func (s *session) makeOffers() (next time.Duration) {
 		some := a.uid != "" && a.closed == "" && slots > 0 && room.CPUMilli > 0 && room.MemMilli > 0
 		s.tellClosed(name, a, some)
 		if o := a.offer; o != nil {
-			if some && o.Resources == room && o.MaxTasks == slots && o.Total == a.total && o.Attributes == a.attributes {
+			if some && o.Resources == room && o.MaxTasks == slots && o.Total == a.total &&
+				o.Attributes == a.attributes {
 				continue
 			}
 			s.rescind(a)

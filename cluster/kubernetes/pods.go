@@ -139,7 +139,8 @@ func (s podStore) retain(uids map[types.UID]struct{}) {
 // it says nothing about the task.
 func (s *session) isOurs(p *corev1.Pod) bool {
 	task := pod.TaskOf(p)
-	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && task != "" && p.Name == pod.Name(task)
+	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && task != "" &&
+		p.Name == pod.Name(task)
 }
 
 // ownOf is what is read of a pod of ours. Where somebody has taken from it what it is known by, it is still the pod of its task, which it has to tell the end of.
@@ -155,10 +156,13 @@ func (s *session) ownOf(r *podRecord, p *corev1.Pod) *corev1.Pod {
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	t := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, CreationTimestamp: p.CreationTimestamp,
-			DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds, Finalizers: p.Finalizers,
-			Labels:      map[string]string{},
-			Annotations: map[string]string{pod.AnnotationTask: p.Annotations[pod.AnnotationTask], pod.AnnotationJob: p.Annotations[pod.AnnotationJob]},
+			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
+			CreationTimestamp: p.CreationTimestamp,
+			DeletionTimestamp: p.DeletionTimestamp, DeletionGracePeriodSeconds: p.DeletionGracePeriodSeconds,
+			Finalizers: p.Finalizers,
+			Labels:     map[string]string{},
+			Annotations: map[string]string{pod.AnnotationTask: p.Annotations[pod.AnnotationTask],
+				pod.AnnotationJob: p.Annotations[pod.AnnotationJob]},
 		},
 		Spec:   corev1.PodSpec{NodeName: p.Spec.NodeName},
 		Status: corev1.PodStatus{Phase: p.Status.Phase, Reason: p.Status.Reason, Message: p.Status.Message},
@@ -180,10 +184,12 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 			t.Status.Conditions = append(t.Status.Conditions, c)
 		}
 	}
-	t.Status.InitContainerStatuses, t.Status.ContainerStatuses = states(p.Status.InitContainerStatuses), states(p.Status.ContainerStatuses)
+	t.Status.InitContainerStatuses, t.Status.ContainerStatuses = states(p.Status.InitContainerStatuses),
+		states(p.Status.ContainerStatuses)
 	for i := range p.Spec.Containers { // for the limit that a container was over
 		if c := &p.Spec.Containers[i]; c.Name == pod.Container {
-			t.Spec.Containers = []corev1.Container{{Name: c.Name, Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}}}
+			t.Spec.Containers = []corev1.Container{{Name: c.Name,
+				Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}}}
 		}
 	}
 	return t
@@ -191,7 +197,8 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 
 func states(all []corev1.ContainerStatus) (trimmed []corev1.ContainerStatus) {
 	for i := range all {
-		trimmed = append(trimmed, corev1.ContainerStatus{Name: all[i].Name, State: all[i].State, ContainerID: all[i].ContainerID})
+		trimmed = append(trimmed, corev1.ContainerStatus{Name: all[i].Name, State: all[i].State,
+			ContainerID: all[i].ContainerID})
 	}
 	return trimmed
 }
@@ -328,6 +335,7 @@ func (s *session) tell(u cluster.Update) {
 }
 
 func podOf(p *corev1.Pod) Pod {
-	return Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, TaskID: pod.TaskOf(p), Job: p.Annotations[pod.AnnotationJob], Node: p.Spec.NodeName,
+	return Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, TaskID: pod.TaskOf(p),
+		Job: p.Annotations[pod.AnnotationJob], Node: p.Spec.NodeName,
 		Execution: p.Labels[pod.LabelExecution], Daemon: p.Labels[pod.LabelDaemon] != ""}
 }

@@ -67,14 +67,17 @@ type session struct {
 
 func (d *Driver) newSession(ctx context.Context, l *lease, framework string) *session {
 	s := &session{
-		Driver: d, framework: framework, label: pod.LabelValue(framework), lease: l, log: d.log.With("framework", framework),
-		out: make(chan cluster.Event), queue: newQueue[cluster.Event](), strays: newQueue[*corev1.Pod](), done: newQueue[types.UID](),
+		Driver: d, framework: framework, label: pod.LabelValue(framework), lease: l,
+		log: d.log.With("framework", framework),
+		out: make(chan cluster.Event), queue: newQueue[cluster.Event](), strays: newQueue[*corev1.Pod](),
+		done:  newQueue[types.UID](),
 		stale: make(chan struct{}, 1),
 		pods:  map[types.UID]*podRecord{}, tasks: map[string]types.UID{}, launches: map[string]*launching{},
 		accounts: map[string]*account{}, standing: map[string]*account{}, unplaced: map[string]*standIn{},
 	}
 	if s.ahead = l.ahead(); s.ahead != 0 {
-		s.log.Warn("clock of this server differs from the API server's; set it right", "ahead", s.ahead.Round(time.Second))
+		s.log.Warn("clock of this server differs from the API server's; set it right", "ahead",
+			s.ahead.Round(time.Second))
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	return s

@@ -57,7 +57,9 @@ func TestClosedNodes(t *testing.T) {
 	f.with(func() { f.nodes["node1"].Spec.Unschedulable = true })
 	f.addNode("full", "1", "1Gi", "10", corev1.ConditionTrue)
 	f.putPod("others", "big", func(p *corev1.Pod) {
-		p.Spec = corev1.PodSpec{NodeName: "full", Containers: []corev1.Container{{Name: "big", Resources: corev1.ResourceRequirements{Requests: list("1", "1Mi")}}}}
+		p.Spec = corev1.PodSpec{NodeName: "full",
+			Containers: []corev1.Container{{Name: "big",
+				Resources: corev1.ResourceRequirements{Requests: list("1", "1Mi")}}}}
 	})
 	c := subscribe(t, f)
 	told := map[string]cluster.Closed{}
@@ -102,7 +104,8 @@ func TestReconcile(t *testing.T) {
 	f.ends(taskID(2), 0)
 	f.removePod("jobs", pod.Name(taskID(1)))
 	c.subscribe()
-	refs := []cluster.TaskRef{{TaskID: taskID(0)}, {TaskID: taskID(1), AgentID: "node1"}, {TaskID: taskID(3), AgentID: "node9"}}
+	refs := []cluster.TaskRef{{TaskID: taskID(0)}, {TaskID: taskID(1), AgentID: "node1"},
+		{TaskID: taskID(3), AgentID: "node9"}}
 	if err := c.Reconcile(t.Context(), refs); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,8 @@ func TestReconcile(t *testing.T) {
 			got[u.TaskID] = u
 		}
 	}
-	for task, want := range map[int]cluster.State{0: cluster.Running, 1: cluster.Gone, 2: cluster.Finished, 3: cluster.GoneByOperator} {
+	for task, want := range map[int]cluster.State{0: cluster.Running, 1: cluster.Gone, 2: cluster.Finished,
+		3: cluster.GoneByOperator} {
 		if u := got[taskID(task)]; u.State != want {
 			t.Errorf("task %d is reported as %+v, not %s", task, u, want)
 		}
@@ -195,13 +199,15 @@ func TestNotReadySince(t *testing.T) {
 				_ = c.Close()
 				away()
 				c.subscribe()
-				if err := c.Reconcile(t.Context(), []cluster.TaskRef{{TaskID: taskID(0), AgentID: "node1"}}); err != nil {
+				if err := c.Reconcile(t.Context(),
+					[]cluster.TaskRef{{TaskID: taskID(0), AgentID: "node1"}}); err != nil {
 					t.Fatal(err)
 				}
 			} else {
 				away()
 			}
-			if u := c.until(taskID(0), cluster.Unreachable); u.UnreachableSince.Equal(stamp.Time) != tt.asStamp || time.Since(u.UnreachableSince) > 59*time.Minute && !tt.asStamp {
+			if u := c.until(taskID(0), cluster.Unreachable); u.UnreachableSince.Equal(stamp.Time) != tt.asStamp ||
+				time.Since(u.UnreachableSince) > 59*time.Minute && !tt.asStamp {
 				t.Errorf("unreachable since %s", u.UnreachableSince)
 			}
 		})
@@ -258,8 +264,11 @@ func TestOthers(t *testing.T) {
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	takes := func(namespace, framework, node string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Labels, p.Annotations = map[string]string{pod.LabelFramework: framework}, map[string]string{pod.AnnotationTask: "theirs"}
-			p.Spec = corev1.PodSpec{NodeName: node, Containers: []corev1.Container{{Name: "a", Resources: corev1.ResourceRequirements{Requests: list("1", "100Mi")}}}}
+			p.Labels, p.Annotations = map[string]string{pod.LabelFramework: framework},
+				map[string]string{pod.AnnotationTask: "theirs"}
+			p.Spec = corev1.PodSpec{NodeName: node,
+				Containers: []corev1.Container{{Name: "a",
+					Resources: corev1.ResourceRequirements{Requests: list("1", "100Mi")}}}}
 		}
 	}
 	f.putPod("jobs", "a", takes("jobs", "other", "node1"))
@@ -337,7 +346,8 @@ func TestForbidden(t *testing.T) {
 	})
 	_, err := c.driver.Subscribe(t.Context(), cluster.Framework{ID: "fw"})
 	var refused *cluster.Refused
-	if !errors.As(err, &refused) || refused.Status != http.StatusForbidden || !strings.Contains(err.Error(), "the Role and the ClusterRole of deploy/kubernetes") {
+	if !errors.As(err, &refused) || refused.Status != http.StatusForbidden ||
+		!strings.Contains(err.Error(), "the Role and the ClusterRole of deploy/kubernetes") {
 		t.Errorf("refused with %v", err)
 	}
 }

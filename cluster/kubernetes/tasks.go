@@ -115,7 +115,8 @@ func (s *session) answerGone(t cluster.TaskRef) {
 	if s.launches[pod.Name(t.TaskID)] != nil {
 		return // it is on its way
 	}
-	u := cluster.Update{TaskID: t.TaskID, AgentID: t.AgentID, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Timestamp: s.now(),
+	u := cluster.Update{TaskID: t.TaskID, AgentID: t.AgentID, State: cluster.Gone, Source: cluster.FromMaster,
+		Reason: cluster.ReasonReconciliation, Timestamp: s.now(),
 		Message: "there is no pod " + pod.Name(t.TaskID) + " in namespace " + s.namespace}
 	if a := s.accounts[t.AgentID]; a == nil || a.uid == "" {
 		u.State, u.Reason = cluster.GoneByOperator, cluster.ReasonTaskRemoved

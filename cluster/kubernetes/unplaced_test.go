@@ -49,7 +49,8 @@ func (f *fakeAPI) shown() (all []string) {
 		}
 		why := "(no condition)"
 		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+				c.Reason == corev1.PodReasonUnschedulable {
 				why = c.Message
 			}
 		}
@@ -87,7 +88,8 @@ func TestShardsWithoutRoom(t *testing.T) {
 	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "full")}, "full", "full")
 	f.with(func() {
 		for _, p := range f.pods {
-			if pod.IsUnplaced(p) && (p.Spec.SchedulerName != pod.Scheduler || p.Spec.NodeSelector["pool"] != "batch" || pod.Requests(p) != resources.New(2, 64) || len(p.Finalizers) > 0) {
+			if pod.IsUnplaced(p) && (p.Spec.SchedulerName != pod.Scheduler || p.Spec.NodeSelector["pool"] != "batch" ||
+				pod.Requests(p) != resources.New(2, 64) || len(p.Finalizers) > 0) {
 				t.Errorf("%+v", p)
 			}
 		}
@@ -172,7 +174,8 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 	if got := f.shown(); len(got) > 0 {
 		t.Errorf("a closed session leaves %q", got)
 	}
-	if err := c.Session.(cluster.Demander).ShowUnplaced(context.Background(), []cluster.Unplaced{without(1, "full")}); err == nil || len(f.shown()) > 0 {
+	if err := c.Session.(cluster.Demander).ShowUnplaced(context.Background(),
+		[]cluster.Unplaced{without(1, "full")}); err == nil || len(f.shown()) > 0 {
 		t.Errorf("behind its end it shows %q, %v", f.shown(), err)
 	}
 	left := func(item int) {
@@ -180,7 +183,10 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.putPod("jobs", p.Name, func(on *corev1.Pod) { on.Labels, on.Annotations, on.Spec = p.Labels, p.Annotations, p.Spec })
+		f.putPod("jobs", p.Name, func(on *corev1.Pod) {
+			on.Labels, on.Annotations, on.Spec = p.Labels, p.Annotations,
+				p.Spec
+		})
 	}
 	left(1)
 	left(2)

@@ -23,11 +23,13 @@ func TestUnreached(t *testing.T) {
 		gone.URL:      "does an API server run at that address? If not, look at the kubeconfig",
 		untrusted.URL: "look at the certificate-authority of the kubeconfig",
 	} {
-		d, err := kubernetes.New(kubernetes.Options{Config: &rest.Config{Host: host}, Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})
+		d, err := kubernetes.New(kubernetes.Options{Config: &rest.Config{Host: host},
+			Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Subscribe(t.Context(), cluster.Framework{ID: "f"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := d.Subscribe(t.Context(), cluster.Framework{ID: "f"}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", host, err)
 		}
 		if err := d.Close(); err != nil {

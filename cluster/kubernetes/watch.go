@@ -62,7 +62,8 @@ func (w *watcher) list(ctx context.Context) error {
 	seen, options := map[types.UID]struct{}{}, metav1.ListOptions{Limit: pageSize}
 	for {
 		page := w.empty()
-		request := w.api.Core.Get().NamespaceIfScoped(w.namespace, w.namespace != "").Resource(w.resource).VersionedParams(&options, w.api.params)
+		request := w.api.Core.Get().NamespaceIfScoped(w.namespace,
+			w.namespace != "").Resource(w.resource).VersionedParams(&options, w.api.params)
 		if err := do(ctx, request, page); err != nil {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
@@ -101,7 +102,8 @@ func (w *watcher) run(ctx context.Context) {
 			w.log.Info("watch expired, listing again", "resource", w.resource)
 			err = w.list(ctx)
 		} else if err != nil && w.version == before && time.Since(current) > w.listAfter && ctx.Err() == nil {
-			w.log.Warn("no watch comes about: listing instead, so that what changes is seen late", "resource", w.resource, "every", w.listAfter, "error", err)
+			w.log.Warn("no watch comes about: listing instead, so that what changes is seen late", "resource",
+				w.resource, "every", w.listAfter, "error", err)
 			if w.list(ctx) == nil {
 				current = time.Now()
 			}
@@ -135,7 +137,8 @@ func (w *watcher) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seconds := int64(watchFor/time.Second) + rand.Int64N(60)
-	events, err := w.api.Core.Get().NamespaceIfScoped(w.namespace, w.namespace != "").Resource(w.resource).VersionedParams(&metav1.ListOptions{
+	events, err := w.api.Core.Get().NamespaceIfScoped(w.namespace,
+		w.namespace != "").Resource(w.resource).VersionedParams(&metav1.ListOptions{
 		Watch: true, ResourceVersion: w.version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
 	}, w.api.params).MaxRetries(0).Watch(ctx)
 	if err != nil {

@@ -42,7 +42,8 @@ func TestNoWatchComesAbout(t *testing.T) {
 	}
 	t.Cleanup(api.Close)
 	store := lists{make(chan int, 100)}
-	w := &watcher{api: api, resource: "pods", empty: podList, store: store, log: slog.New(slog.DiscardHandler), listAfter: time.Millisecond}
+	w := &watcher{api: api, resource: "pods", empty: podList, store: store, log: slog.New(slog.DiscardHandler),
+		listAfter: time.Millisecond}
 	if err := w.list(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,8 @@ func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
 			"/master/api/v1/scheduler": `{"type":"TEARDOWN","framework_id":{"value":"smoke"}}`,
 			"/master/api/v1":           `{"type":"TEARDOWN","teardown":{"framework_id":{"value":"smoke"}}}`,
 		} {
-			if got := ask(t, by, "POST", c.MasterURL()+path, call, "Mesos-Stream-Id", f.stream); got.status != http.StatusUnauthorized {
+			if got := ask(t, by, "POST", c.MasterURL()+path, call, "Mesos-Stream-Id",
+				f.stream); got.status != http.StatusUnauthorized {
 				t.Errorf("credentials: %s: %s\nis answered %+v", name, call, got)
 			}
 		}
@@ -159,15 +160,18 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		running := map[string]object{}
 		for len(running) < len(tasks) {
 			status := f.next("UPDATE")["update"].(object)["status"].(object)
-			if _, ours := executorOf[status["task_id"].(object)["value"].(string)]; ours && status["state"] == "TASK_RUNNING" {
+			if _, ours := executorOf[status["task_id"].(object)["value"].(string)]; ours &&
+				status["state"] == "TASK_RUNNING" {
 				running[status["task_id"].(object)["value"].(string)] = status
 			}
 		}
 		for _, task := range tasks {
 			status := running[task["task_id"].(object)["value"].(string)]
-			f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"], "uuid": status["uuid"]})
+			f.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"],
+				"uuid": status["uuid"]})
 			updates = append(updates, status)
-			environment, err := os.ReadFile(fmt.Sprintf("/proc/%v/environ", status["container_status"].(object)["executor_pid"]))
+			environment, err := os.ReadFile(fmt.Sprintf("/proc/%v/environ",
+				status["container_status"].(object)["executor_pid"]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +192,8 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	call := func(executor, token string) int {
 		t.Helper()
 		return ask(t, nil, "POST", c.AgentURL()+"/api/v1/executor",
-			`{"type":"UPDATE","framework_id":{"value":"smoke"},"executor_id":{"value":"`+executor+`"},"update":{"status":{"task_id":{"value":"none"},"state":"TASK_RUNNING","source":"SOURCE_EXECUTOR","uuid":"S/2kP72VQ56q2vuyRd4dTw=="}}}`,
+			`{"type":"UPDATE","framework_id":{"value":"smoke"},"executor_id":{"value":"`+executor+
+				`"},"update":{"status":{"task_id":{"value":"none"},"state":"TASK_RUNNING","source":"SOURCE_EXECUTOR","uuid":"S/2kP72VQ56q2vuyRd4dTw=="}}}`,
 			"Authorization", "Bearer "+token).status
 	}
 	for _, tt := range []struct {
@@ -320,7 +325,8 @@ func TestSecretsThatOthersMayReadAreRefused(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openSecrets(path); err == nil || !strings.Contains(err.Error(), "0640") || strings.Contains(err.Error(), made.Secret) {
+	if _, err := openSecrets(path); err == nil || !strings.Contains(err.Error(), "0640") ||
+		strings.Contains(err.Error(), made.Secret) {
 		t.Errorf("a file that others may read: %v", err)
 	}
 	half, err := json.Marshal(secrets{Principal: "x"})

@@ -259,7 +259,8 @@ func TestAgentThatTheMasterRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end(t, m)
-	a, err := Start(t.Context(), Options{DataDir: t.TempDir(), CPUs: 1, MemoryMB: 64, Join: m.MasterURL(), Logger: log})
+	a, err := Start(t.Context(), Options{DataDir: t.TempDir(), CPUs: 1, MemoryMB: 64, Join: m.MasterURL(),
+		Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ func TestEmptyPortsAreChosenAgain(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Start(t.Context(), Options{DataDir: dir, CPUs: 1, MemoryMB: 64, Logger: slog.New(slog.DiscardHandler)})
+		c, err := Start(t.Context(), Options{DataDir: dir, CPUs: 1, MemoryMB: 64,
+			Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,14 +49,17 @@ func TestRefusedFilesSayWhatToDo(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := Start(t.Context(), Options{DataDir: dir, CPUs: 1, MemoryMB: 64, Logger: slog.New(slog.DiscardHandler)})
+			_, err := Start(t.Context(),
+				Options{DataDir: dir, CPUs: 1, MemoryMB: 64, Logger: slog.New(slog.DiscardHandler)})
 			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("got %v, want %q of %s", err, c.want, path)
 			}
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
-			again, err := Start(t.Context(), Options{DataDir: dir, CPUs: 1, MemoryMB: 64, GiveUpExecutors: true, Logger: slog.New(slog.DiscardHandler)})
+			again, err := Start(t.Context(),
+				Options{DataDir: dir, CPUs: 1, MemoryMB: 64, GiveUpExecutors: true,
+					Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatalf("after doing that: %v", err)
 			}

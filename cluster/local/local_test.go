@@ -41,7 +41,8 @@ type object = map[string]any
 
 func begin(t *testing.T, dir string) *Cluster {
 	t.Helper()
-	c, err := Start(t.Context(), Options{DataDir: dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, Logger: slog.New(slog.DiscardHandler)})
+	c, err := Start(t.Context(), Options{DataDir: dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func subscribeAs(t *testing.T, url string, by *Credentials) *subscriber {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	transport := &http.Transport{}
-	s := &subscriber{by: by, t: t, url: url + "/api/v1/scheduler", client: &http.Client{Transport: transport}, frames: make(chan object, 100)}
+	s := &subscriber{by: by, t: t, url: url + "/api/v1/scheduler", client: &http.Client{Transport: transport},
+		frames: make(chan object, 100)}
 	body := `{"type":"SUBSCRIBE","framework_id":{"value":"smoke"},"subscribe":{"framework_info":{"user":"root","name":"smoke","id":{"value":"smoke"},"failover_timeout":3600,"checkpoint":true,"capabilities":[{"type":"PARTITION_AWARE"}]}}}`
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(body))
 	if err != nil {
@@ -128,7 +130,8 @@ func sign(r *http.Request, by *Credentials) {
 
 func (s *subscriber) call(kind string, body any) {
 	s.t.Helper()
-	encoded, err := json.Marshal(object{"type": kind, "framework_id": object{"value": "smoke"}, strings.ToLower(kind): body})
+	encoded, err := json.Marshal(object{"type": kind, "framework_id": object{"value": "smoke"},
+		strings.ToLower(kind): body})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -178,7 +181,8 @@ func (s *subscriber) update(task, state string) object {
 	for {
 		status := s.next("UPDATE")["update"].(object)["status"].(object)
 		if status["uuid"] != nil {
-			s.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"], "uuid": status["uuid"]})
+			s.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"],
+				"uuid": status["uuid"]})
 		}
 		if status["task_id"].(object)["value"] != task {
 			continue
@@ -220,7 +224,8 @@ func custom(t *testing.T, id, name string) object {
 	return object{
 		"name": name, "task_id": object{"value": id}, "resources": amounts(0.1, 32),
 		"executor": object{
-			"type": "CUSTOM", "executor_id": object{"value": "ex"}, "framework_id": object{"value": "smoke"}, "resources": amounts(0.1, 32),
+			"type": "CUSTOM", "executor_id": object{"value": "ex"}, "framework_id": object{"value": "smoke"},
+			"resources": amounts(0.1, 32),
 			"command": object{
 				"shell": false, "value": self, "arguments": []any{self},
 				"environment": object{"variables": []any{object{"name": actAsExecutor, "value": "1"}}},
@@ -272,7 +277,8 @@ func TestMessage(t *testing.T) {
 	s.next("SUBSCRIBED")
 	s.launch(custom(t, "one", "says"))
 	message := s.next("MESSAGE")["message"].(object)
-	if message["executor_id"].(object)["value"] != "ex" || message["agent_id"].(object)["value"] == "" || message["data"] != "b25l" {
+	if message["executor_id"].(object)["value"] != "ex" || message["agent_id"].(object)["value"] == "" ||
+		message["data"] != "b25l" {
 		t.Errorf("the message is %v", message)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)

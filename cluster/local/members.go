@@ -72,8 +72,10 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	}
 	started, err := agent.Start(ctx, agent.Options{
 		DataDir: opts.folder("agent", i), WorkDir: opts.folder("work", i),
-		IP: ip, Port: port(at), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors, Logger: log,
-		ReregistrationTimeout: opts.ReregistrationTimeout, Environment: opts.ExecutorEnvironment, Isolate: opts.IsolateExecutor,
+		IP: ip, Port: port(at), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors,
+		Logger:                log,
+		ReregistrationTimeout: opts.ReregistrationTimeout, Environment: opts.ExecutorEnvironment,
+		Isolate:     opts.IsolateExecutor,
 		Credentials: c.Credentials(), ExecutorKey: c.secrets.key(), Authority: authority, Failed: failed,
 	}, upstream)
 	if err != nil {

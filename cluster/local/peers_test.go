@@ -25,7 +25,8 @@ const peerDeadline = 40 * time.Second
 func peer(t *testing.T, name string) string {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "-C", peers, "tool", "-n", name)
-	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0", "GOWORK=off") // as the programs, so that what both need is compiled once
+	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0",
+		"GOWORK=off") // as the programs, so that what both need is compiled once
 	path, err := build.Output()
 	if err != nil {
 		var failed *exec.ExitError
@@ -40,7 +41,8 @@ func peer(t *testing.T, name string) string {
 // openCluster is one for programs that can't send credentials.
 func openCluster(t *testing.T) *Cluster {
 	t.Helper()
-	c, err := Start(t.Context(), Options{DataDir: t.TempDir(), CPUs: 4, MemoryMB: 2048, NoCredentials: true, Logger: slog.New(slog.DiscardHandler)})
+	c, err := Start(t.Context(), Options{DataDir: t.TempDir(), CPUs: 4, MemoryMB: 2048, NoCredentials: true,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +83,11 @@ func TestExampleSchedulerRunsItsTasks(t *testing.T) {
 	const tasks = 20
 	_, output := runPeer(t, "example-scheduler",
 		"-url", c.MasterURL()+"/api/v1/scheduler", "-executor", peer(t, "example-executor"), "-exec.image", "",
-		"-tasks", strconv.Itoa(tasks), "-cpu", "0.5", "-memory", "64", "-server.address", loopback, "-metrics.port", freePort(t), "-verbose")
+		"-tasks", strconv.Itoa(tasks), "-cpu", "0.5", "-memory", "64", "-server.address", loopback, "-metrics.port",
+		freePort(t), "-verbose")
 	// Its exit status is 1 even then: it ends by cancelling its own context.
-	if !strings.Contains(output, "mission accomplished") || strings.Count(output, "is in state TASK_FINISHED") != tasks {
+	if !strings.Contains(output, "mission accomplished") ||
+		strings.Count(output, "is in state TASK_FINISHED") != tasks {
 		t.Error(output)
 	}
 }

@@ -70,7 +70,8 @@ const freeing = 500 * time.Millisecond
 
 func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 	l, err := bind(ip, kept)
-	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors && time.Now().Before(end); {
+	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors &&
+		time.Now().Before(end); {
 		<-time.After(freeing / 25)
 		l, err = bind(ip, kept)
 	}

@@ -148,12 +148,13 @@ func (s *ruleScene) start(how string) {
 	}
 	c, err := Start(s.t.Context(), opts)
 	if err != nil {
-		s.say("the server ends: %s", varies.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"), func(text string) string {
-			if strings.HasPrefix(text, "port") {
-				return "port PORT"
-			}
-			return "pid PID (PROGRAM)"
-		}))
+		s.say("the server ends: %s", varies.ReplaceAllStringFunc(strings.ReplaceAll(err.Error(), s.dir, "DATA_DIR"),
+			func(text string) string {
+				if strings.HasPrefix(text, "port") {
+					return "port PORT"
+				}
+				return "pid PID (PROGRAM)"
+			}))
 		return
 	}
 	s.cluster = c
@@ -224,7 +225,8 @@ func (s *ruleScene) look() {
 	var limit unix.Rlimit
 	s.must(unix.Prlimit(s.pid, unix.RLIMIT_RTTIME, nil, &limit))
 	s.say("the executor's process lives; session of its own: %v; output into a file of its sandbox: %v; marked: %v",
-		session == s.pid, strings.HasPrefix(output, s.dir) && strings.HasSuffix(output, "/stdout"), limit.Cur >= 1<<62 && limit.Cur != unix.RLIM_INFINITY)
+		session == s.pid, strings.HasPrefix(output, s.dir) && strings.HasSuffix(output, "/stdout"),
+		limit.Cur >= 1<<62 && limit.Cur != unix.RLIM_INFINITY)
 }
 
 // forgetFork takes what was recorded after the executor's start out of the agent's journals.

@@ -51,7 +51,8 @@ func executorStream() (done bool, err error) {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS}}
 	defer client.CloseIdleConnections()
 	post := func(kind string, body any) (*http.Response, error) {
-		call := object{"type": kind, strings.ToLower(kind): body, "framework_id": ids["framework_id"], "executor_id": ids["executor_id"]}
+		call := object{"type": kind, strings.ToLower(kind): body, "framework_id": ids["framework_id"],
+			"executor_id": ids["executor_id"]}
 		encoded, err := json.Marshal(call)
 		if err != nil {
 			return nil, err
@@ -120,7 +121,8 @@ func executorStream() (done bool, err error) {
 			}
 		case "LAUNCH":
 			if event.Launch.Task.Name == "says" {
-				answer, err := post("MESSAGE", object{"data": base64.StdEncoding.EncodeToString([]byte(event.Launch.Task.TaskID.Value))})
+				answer, err := post("MESSAGE",
+					object{"data": base64.StdEncoding.EncodeToString([]byte(event.Launch.Task.TaskID.Value))})
 				if err != nil {
 					return true, err
 				}

@@ -51,7 +51,8 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	session, err := driver.Subscribe(ctx, cluster.Framework{ID: "tls", Name: "tls", User: "nobody", FailoverTimeout: time.Hour})
+	session, err := driver.Subscribe(ctx,
+		cluster.Framework{ID: "tls", Name: "tls", User: "nobody", FailoverTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,9 +64,11 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 	launch := cluster.TaskLaunch{
 		TaskID: "one", Name: "long", Resources: resources.Amount{CPUMilli: 100, MemMilli: 32_000},
 		Executor: cluster.Executor{
-			Version: 2, ID: "ex", Framework: "tls", Name: "ex", Resources: resources.Amount{CPUMilli: 100, MemMilli: 32_000},
+			Version: 2, ID: "ex", Framework: "tls", Name: "ex", Resources: resources.Amount{CPUMilli: 100,
+				MemMilli: 32_000},
 			Command: []string{"./executor"}, BinaryURI: "file://" + self,
-			Environment: map[string]string{actAsExecutor: "1", executor.TLSVariable: "true", executor.CAVariable: string(ca)},
+			Environment: map[string]string{actAsExecutor: "1", executor.TLSVariable: "true",
+				executor.CAVariable: string(ca)},
 		},
 	}
 	for {
@@ -76,7 +79,9 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 				if !strings.HasPrefix(e.Offers[0].AgentURL, "https://") {
 					t.Errorf("the agent is at %s", e.Offers[0].AgentURL)
 				}
-				err := session.Launch(ctx, cluster.Launch{AgentID: e.Offers[0].AgentID, OfferIDs: []string{e.Offers[0].ID}, Tasks: []cluster.TaskLaunch{launch}, Refuse: time.Hour})
+				err := session.Launch(ctx,
+					cluster.Launch{AgentID: e.Offers[0].AgentID, OfferIDs: []string{e.Offers[0].ID},
+						Tasks: []cluster.TaskLaunch{launch}, Refuse: time.Hour})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -94,7 +99,8 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 
 func TestTLSNeedsOneProcess(t *testing.T) {
 	t.Parallel()
-	_, err := Start(t.Context(), Options{DataDir: t.TempDir(), TLS: &tls.Config{}, Join: "http://127.0.0.1:1", Logger: slog.New(slog.DiscardHandler)})
+	_, err := Start(t.Context(), Options{DataDir: t.TempDir(), TLS: &tls.Config{}, Join: "http://127.0.0.1:1",
+		Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.Contains(err.Error(), "in one process") {
 		t.Errorf("error %v", err)
 	}

@@ -85,7 +85,8 @@ func parseZK(address string) (*zkAddress, error) {
 	hosts, path, _ := strings.Cut(rest, "/")
 	out.path = "/" + strings.Trim(path, "/")
 	bad := func(what string) (*zkAddress, error) {
-		return nil, fmt.Errorf("address of the Mesos masters: %s in %q: write zk://host:port,host:port/mesos", what, zkScheme+rest)
+		return nil, fmt.Errorf("address of the Mesos masters: %s in %q: write zk://host:port,host:port/mesos", what,
+			zkScheme+rest)
 	}
 	if out.path == "/" {
 		return bad("no path")

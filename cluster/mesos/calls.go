@@ -55,7 +55,8 @@ func (s *session) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error 
 	for i, t := range tasks {
 		refs[i] = scheduler.Call_Reconcile_Task{TaskID: mesos.TaskID{Value: t.TaskID}, AgentID: agentID(t.AgentID)}
 	}
-	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_RECONCILE, Reconcile: &scheduler.Call_Reconcile{Tasks: refs}})
+	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_RECONCILE,
+		Reconcile: &scheduler.Call_Reconcile{Tasks: refs}})
 }
 
 // Acknowledge confirms to the agent, through the master, that an update is committed.

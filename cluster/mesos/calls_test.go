@@ -50,7 +50,8 @@ func TestCalls(t *testing.T) {
 		Command: &mesosapi.CommandInfo{
 			Shell: ptr(false), Value: ptr("./executor"), Arguments: []string{"./executor", "--name", "my_app"},
 			URIs: []mesosapi.CommandInfo_URI{{
-				Value: testExecutor.BinaryURI, Executable: ptr(true), Cache: ptr(true), Extract: ptr(false), OutputFile: ptr("executor"),
+				Value: testExecutor.BinaryURI, Executable: ptr(true), Cache: ptr(true), Extract: ptr(false),
+				OutputFile: ptr("executor"),
 			}},
 		},
 		Resources: []mesosapi.Resource{scalar("cpus", 0.1), scalar("mem", 64)},
@@ -62,7 +63,8 @@ func TestCalls(t *testing.T) {
 	}
 	task := mesosapi.TaskInfo{
 		Name: "my_job", TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: mesosapi.AgentID{Value: "S0"},
-		Resources: []mesosapi.Resource{scalar("cpus", 0.101), scalar("mem", 32.001)}, Executor: executor, Data: description,
+		Resources: []mesosapi.Resource{scalar("cpus", 0.101), scalar("mem", 32.001)}, Executor: executor,
+		Data: description,
 	}
 	tests := map[string]struct {
 		call func(context.Context) error
@@ -71,13 +73,15 @@ func TestCalls(t *testing.T) {
 		"accept": {
 			func(ctx context.Context) error {
 				return s.Launch(ctx, cluster.Launch{
-					AgentID: "S0", OfferIDs: []string{"o1", "o2"}, Tasks: []cluster.TaskLaunch{launch("t1")}, Refuse: 1500 * time.Millisecond,
+					AgentID: "S0", OfferIDs: []string{"o1", "o2"}, Tasks: []cluster.TaskLaunch{launch("t1")},
+					Refuse: 1500 * time.Millisecond,
 				})
 			},
 			scheduler.Call{Type: scheduler.Call_ACCEPT, Accept: &scheduler.Call_Accept{
 				OfferIDs: []mesosapi.OfferID{{Value: "o1"}, {Value: "o2"}},
 				Operations: []mesosapi.Offer_Operation{{
-					Type: mesosapi.Offer_Operation_LAUNCH, Launch: &mesosapi.Offer_Operation_Launch{TaskInfos: []mesosapi.TaskInfo{task}},
+					Type:   mesosapi.Offer_Operation_LAUNCH,
+					Launch: &mesosapi.Offer_Operation_Launch{TaskInfos: []mesosapi.TaskInfo{task}},
 				}},
 				Filters: &mesosapi.Filters{RefuseSeconds: ptr(1.5)},
 			}},
@@ -99,7 +103,8 @@ func TestCalls(t *testing.T) {
 		},
 		"kill somewhere": {
 			func(ctx context.Context) error { return s.Kill(ctx, cluster.Kill{TaskID: "t1"}) },
-			scheduler.Call{Type: scheduler.Call_KILL, Kill: &scheduler.Call_Kill{TaskID: mesosapi.TaskID{Value: "t1"}}},
+			scheduler.Call{Type: scheduler.Call_KILL,
+				Kill: &scheduler.Call_Kill{TaskID: mesosapi.TaskID{Value: "t1"}}},
 		},
 		"shutdown": {
 			func(ctx context.Context) error { return s.EndExecutor(ctx, "e1", "S0") },
@@ -111,9 +116,10 @@ func TestCalls(t *testing.T) {
 			func(ctx context.Context) error {
 				return s.Reconcile(ctx, []cluster.TaskRef{{TaskID: "t1", AgentID: "S0"}, {TaskID: "t2"}})
 			},
-			scheduler.Call{Type: scheduler.Call_RECONCILE, Reconcile: &scheduler.Call_Reconcile{Tasks: []scheduler.Call_Reconcile_Task{
-				{TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: &mesosapi.AgentID{Value: "S0"}}, {TaskID: mesosapi.TaskID{Value: "t2"}},
-			}}},
+			scheduler.Call{Type: scheduler.Call_RECONCILE,
+				Reconcile: &scheduler.Call_Reconcile{Tasks: []scheduler.Call_Reconcile_Task{
+					{TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: &mesosapi.AgentID{Value: "S0"}}, {TaskID: mesosapi.TaskID{Value: "t2"}},
+				}}},
 		},
 		"reconcile all": {
 			func(ctx context.Context) error { return s.Reconcile(ctx, nil) },
@@ -124,7 +130,8 @@ func TestCalls(t *testing.T) {
 				return s.Acknowledge(ctx, cluster.Ack{TaskID: "t1", AgentID: "S0", UUID: []byte("0123456789abcdef")})
 			},
 			scheduler.Call{Type: scheduler.Call_ACKNOWLEDGE, Acknowledge: &scheduler.Call_Acknowledge{
-				TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: mesosapi.AgentID{Value: "S0"}, UUID: []byte("0123456789abcdef"),
+				TaskID: mesosapi.TaskID{Value: "t1"}, AgentID: mesosapi.AgentID{Value: "S0"},
+				UUID: []byte("0123456789abcdef"),
 			}},
 		},
 		"revive":   {s.RequestOffers, scheduler.Call{Type: scheduler.Call_REVIVE, Revive: &scheduler.Call_Revive{}}},
@@ -187,7 +194,8 @@ func TestCallsAreSentOnce(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
+				err := s.Launch(t.Context(),
+					cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
 				var refused *cluster.Refused
 				switch {
 				case err == nil:
@@ -279,7 +287,8 @@ func TestImpossibleCallsAreNotSent(t *testing.T) {
 		task := launch("t1")
 		change(&task.Executor)
 		var refused *cluster.Refused
-		err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t0"), task}})
+		err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"},
+			Tasks: []cluster.TaskLaunch{launch("t0"), task}})
 		if !errors.As(err, &refused) || refused.Status != 0 {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -302,7 +311,9 @@ func TestConcurrentCalls(t *testing.T) {
 		wg.Go(func() {
 			for i := range each {
 				id := fmt.Sprintf("%d-%d", w, i)
-				if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{id}, Tasks: []cluster.TaskLaunch{launch(id)}}); err != nil {
+				if err := s.Launch(t.Context(),
+					cluster.Launch{AgentID: "S0", OfferIDs: []string{id},
+						Tasks: []cluster.TaskLaunch{launch(id)}}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -376,7 +387,8 @@ func BenchmarkKill(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if err := s.Kill(context.Background(), cluster.Kill{TaskID: "my_job@-@0@-@READY@-@S0", AgentID: "S0"}); err != nil {
+			if err := s.Kill(context.Background(),
+				cluster.Kill{TaskID: "my_job@-@0@-@READY@-@S0", AgentID: "S0"}); err != nil {
 				b.Error(err)
 				return
 			}

@@ -49,7 +49,8 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 		return decodeStatus(&e.Update.Status)
 	case e.Type == scheduler.Event_FAILURE && e.Failure != nil:
 		f := e.Failure
-		return cluster.Failure{AgentID: f.GetAgentID().GetValue(), ExecutorID: f.GetExecutorID().GetValue(), Status: int(f.GetStatus())}
+		return cluster.Failure{AgentID: f.GetAgentID().GetValue(), ExecutorID: f.GetExecutorID().GetValue(),
+			Status: int(f.GetStatus())}
 	case e.Type == scheduler.Event_MESSAGE && e.Message != nil:
 		m := e.Message
 		out := cluster.Message{AgentID: m.AgentID.Value, ExecutorID: m.ExecutorID.Value}
@@ -174,8 +175,10 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 		out.UnreachableSince = fromNanoseconds(s.UnreachableTime)
 	}
 	// What follows Mesos says in its message alone.
-	out.ExecutorMismatch = out.State == cluster.Error && strings.Contains(out.Message, "ExecutorInfo") && strings.Contains(out.Message, "not compatible")
-	if out.State == cluster.Unknown && out.Source == cluster.FromMaster && strings.Contains(out.Message, unknownToAgent) {
+	out.ExecutorMismatch = out.State == cluster.Error && strings.Contains(out.Message, "ExecutorInfo") &&
+		strings.Contains(out.Message, "not compatible")
+	if out.State == cluster.Unknown && out.Source == cluster.FromMaster &&
+		strings.Contains(out.Message, unknownToAgent) {
 		out.State = cluster.Gone
 	}
 	return out

@@ -147,7 +147,8 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 			return s, nil
 		}
 		d.begin.Store(int64((at + 1) % n))
-		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host, explain(err, master, f, d.opts.Credentials)))
+		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host,
+			explain(err, master, f, d.opts.Credentials)))
 		if ctx.Err() != nil || final(err) {
 			break
 		}
@@ -156,11 +157,13 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 }
 
 // subscribeWithin gives the master its share of the time left, if so many are still to be asked.
-func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.URL, body []byte) (cluster.Session, error) {
+func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.URL, body []byte) (cluster.Session,
+	error) {
 	if end, limited := ctx.Deadline(); limited && masters > 1 {
 		share := time.Until(end) / time.Duration(masters)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, share, fmt.Errorf("no answer within %s: %w", share.Round(time.Millisecond), context.DeadlineExceeded))
+		ctx, cancel = context.WithTimeoutCause(ctx, share,
+			fmt.Errorf("no answer within %s: %w", share.Round(time.Millisecond), context.DeadlineExceeded))
 		defer cancel()
 	}
 	return d.subscribeAt(ctx, master, body, nil)
@@ -174,7 +177,8 @@ func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, bod
 	}
 	s, err := d.subscribeAt(ctx, l.url, body, func(s *session) { s.follow(d.zk, l) })
 	if err != nil {
-		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, d.zk, explain(err, l.url, f, d.opts.Credentials))
+		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, d.zk,
+			explain(err, l.url, f, d.opts.Credentials))
 	}
 	return s, nil
 }
@@ -220,7 +224,8 @@ func final(err error) bool {
 // subscribeAt opens a session at one master or the leader it redirects to. The
 // session gets a context of its own, which ctx ends only until SUBSCRIBED is there, and
 // runs beside, if not nil, until its end.
-func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, beside func(*session)) (_ *session, err error) {
+func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, beside func(*session)) (_ *session,
+	err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	transport := d.opts.newTransport(maxConns)
 	letGo := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -251,7 +256,8 @@ func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, 
 
 // openStream sends SUBSCRIBE, follows redirects, and returns the leader's answer,
 // whose body is the stream, and its address.
-func (d *Driver) openStream(ctx context.Context, transport *http.Transport, master *url.URL, body []byte) (*http.Response, *url.URL, error) {
+func (d *Driver) openStream(ctx context.Context, transport *http.Transport, master *url.URL,
+	body []byte) (*http.Response, *url.URL, error) {
 	header := requestHeader(d.opts.Credentials, mediaType)
 	for range maxRedirects + 1 {
 		resp, err := transport.RoundTrip(newPost(ctx, master, header, body))
@@ -276,7 +282,8 @@ func (d *Driver) openStream(ctx context.Context, transport *http.Transport, mast
 		d.opts.Logger.Debug("mesos master does not lead", "master", master.Host, "leader", leader.Host)
 		master = leader
 	}
-	return nil, nil, fmt.Errorf("redirected more than %d times, last to %s: the masters may be electing a leader", maxRedirects, master.Host)
+	return nil, nil, fmt.Errorf("redirected more than %d times, last to %s: the masters may be electing a leader",
+		maxRedirects, master.Host)
 }
 
 // redirected resolves a Location, which Mesos sends without a scheme: "//host:port/path".

@@ -86,7 +86,8 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 // this one. It reads nothing but its argument.
 func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 	if e.Version < 1 || e.Version > executorVersion {
-		return nil, fmt.Errorf("executor %s is of version %d, this release knows 1 to %d", e.ID, e.Version, executorVersion)
+		return nil, fmt.Errorf("executor %s is of version %d, this release knows 1 to %d", e.ID, e.Version,
+			executorVersion)
 	}
 	if len(e.Command) == 0 {
 		return nil, fmt.Errorf("executor %s has no command", e.ID)
@@ -140,7 +141,8 @@ func addSince2(info *mesos.ExecutorInfo, e *cluster.Executor) {
 func sameExecutor(a, b *cluster.Executor) bool {
 	return a.Version == b.Version && a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name &&
 		a.Resources == b.Resources && a.BinaryURI == b.BinaryURI && slices.Equal(a.Command, b.Command) &&
-		a.User == b.User && slices.Equal(a.Reserved, b.Reserved) && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment)
+		a.User == b.User && slices.Equal(a.Reserved, b.Reserved) && a.ShutdownGrace == b.ShutdownGrace &&
+		maps.Equal(a.Environment, b.Environment)
 }
 
 // scalars leaves the role to its default, "*", as an unreserved offer's is. An

@@ -30,7 +30,8 @@ func TestExecutorInfoIsFrozen(t *testing.T) {
 	t.Parallel()
 	second := testExecutor
 	second.Version, second.User, second.ShutdownGrace = 2, "batch", 9500*time.Millisecond
-	second.Environment = map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_AGENT_HOSTNAME": "agent.example", "ELASTICJOB_MESOS_CA": "-----BEGIN CERTIFICATE-----\n"}
+	second.Environment = map[string]string{"LIBPROCESS_SSL_ENABLED": "true",
+		"ELASTICJOB_AGENT_HOSTNAME": "agent.example", "ELASTICJOB_MESOS_CA": "-----BEGIN CERTIFICATE-----\n"}
 	bare := testExecutor
 	bare.Version = 2
 	third := second
@@ -72,7 +73,8 @@ func isFrozen(t *testing.T, executor cluster.Executor, golden string) {
 		return task
 	}
 	for range 2 {
-		if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1"), launch("t2")}}); err != nil {
+		if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"},
+			Tasks: []cluster.TaskLaunch{launch("t1"), launch("t2")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +113,8 @@ func TestExecutorInfoOfVersion2(t *testing.T) {
 	task.Executor.Environment = map[string]string{"B": "2", "A": "1"}
 	other.Executor = task.Executor
 	other.Executor.Environment = map[string]string{"B": "2", "A": "other"} // an executor of its own
-	if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task, other}}); err != nil {
+	if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"},
+		Tasks: []cluster.TaskLaunch{task, other}}); err != nil {
 		t.Fatal(err)
 	}
 	sent := m.requests(scheduler.Call_ACCEPT)[0].call.Accept.Operations[0].Launch.TaskInfos

@@ -22,7 +22,8 @@ func through(t *testing.T, m *master, heartbeat float64) (*netproxy.Proxy, *meso
 	t.Helper()
 	m.first = []scheduler.Event{subscribed(heartbeat)}
 	p := netproxy.Start(t, strings.TrimPrefix(m.url, "http://"))
-	d := driver(t, mesos.Options{Masters: []string{"http://" + p.Address()}, Timeouts: mesos.Timeouts{Connect: time.Second, Answer: time.Second}})
+	d := driver(t, mesos.Options{Masters: []string{"http://" + p.Address()},
+		Timeouts: mesos.Timeouts{Connect: time.Second, Answer: time.Second}})
 	return p, d, open(t, d)
 }
 
@@ -44,7 +45,8 @@ func accept(t *testing.T, s cluster.Session) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	return s.Launch(ctx, cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{launch("t1")}})
+	return s.Launch(ctx, cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"},
+		Tasks: []cluster.TaskLaunch{launch("t1")}})
 }
 
 // Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one works when the
@@ -76,7 +78,8 @@ func TestEndsOfSessions(t *testing.T) {
 			p.DropAfter(3)
 			m.send(rescind("o2"))
 		}, 0, nil, nil},
-		"nothing passes":         {over((*netproxy.Proxy).Blackhole), 0.05, nil, mesos.ErrSilent}, // after five missed heartbeats
+		"nothing passes": {over((*netproxy.Proxy).Blackhole), 0.05, nil,
+			mesos.ErrSilent}, // after five missed heartbeats
 		"the master's side ends": {over((*netproxy.Proxy).HalfClose), 0, nil, io.ErrUnexpectedEOF},
 		"our side ends":          {over((*netproxy.Proxy).HalfCloseToTarget), 0, nil, nil},
 	} {
@@ -97,10 +100,12 @@ func TestEndsOfSessions(t *testing.T) {
 					t.Errorf("the last event is %v", got)
 				}
 			}
-			if err := ended(t, s); tt.why != nil && !errors.Is(err, tt.why) || tt.why == nil && errors.Is(err, mesos.ErrSilent) {
+			if err := ended(t, s); tt.why != nil && !errors.Is(err, tt.why) ||
+				tt.why == nil && errors.Is(err, mesos.ErrSilent) {
 				t.Errorf("ended with %v", err)
 			}
-			if err := accept(t, s); err == nil || errors.As(err, new(*cluster.Refused)) || len(m.requests(scheduler.Call_ACCEPT)) > 0 {
+			if err := accept(t, s); err == nil || errors.As(err, new(*cluster.Refused)) ||
+				len(m.requests(scheduler.Call_ACCEPT)) > 0 {
 				t.Errorf("a call after the end: %v", err)
 			}
 			p.Heal()

@@ -67,7 +67,8 @@ func (f *Files) Size(ctx context.Context, agentURL, path string) (int64, error) 
 	return end, nil
 }
 
-func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (data []byte, at int64, err error) {
+func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, length int) (data []byte, at int64,
+	err error) {
 	u, err := baseURL(agentURL)
 	if err != nil {
 		return nil, 0, err

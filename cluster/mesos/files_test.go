@@ -133,7 +133,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		return server.URL
 	}
 	f := newFiles(t, mesos.Options{
-		Credentials: &mesos.Credentials{User: "ejc", Secret: "hunter2"}, Timeouts: mesos.Timeouts{Answer: 5 * time.Second},
+		Credentials: &mesos.Credentials{User: "ejc", Secret: "hunter2"},
+		Timeouts:    mesos.Timeouts{Answer: 5 * time.Second},
 	})
 	for name, tt := range map[string]struct {
 		url    string

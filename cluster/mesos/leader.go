@@ -90,7 +90,8 @@ func (d *detector) session() (_ *zookeeper.Client, err error) {
 	}
 	if d.client == nil {
 		d.client, err = zookeeper.Connect(zookeeper.Options{
-			Servers: d.servers, SessionTimeout: zkSession, Digest: d.credentials, GiveUp: true, Logger: d.opts.Logger, Dial: d.opts.Dial,
+			Servers: d.servers, SessionTimeout: zkSession, Digest: d.credentials, GiveUp: true, Logger: d.opts.Logger,
+			Dial: d.opts.Dial,
 		})
 	}
 	return d.client, err
@@ -126,7 +127,8 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 		}
 		to, err := masterURL(data, d.opts.TLS != nil)
 		if err != nil {
-			return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node, d, err)
+			return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node,
+				d, err)
 		}
 		return leader{node: node, url: to}, nil
 	}

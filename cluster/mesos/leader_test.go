@@ -62,7 +62,8 @@ func masterInfo(t *testing.T, m *master) []byte {
 	}
 	return fmt.Appendf(nil, `{"address":{"hostname":"no-such-host.invalid","ip":%q,"port":%s},`+
 		`"capabilities":[{"type":"AGENT_UPDATE"},{"type":"AGENT_DRAINING"},{"type":"QUOTA_V2"}],"hostname":"no-such-host.invalid",`+
-		`"id":"313b6c92-0000","ip":16777343,"pid":"master@%s","port":%s,"version":"1.12.0"}`, u.Hostname(), u.Port(), u.Host, u.Port())
+		`"id":"313b6c92-0000","ip":16777343,"pid":"master@%s","port":%s,"version":"1.12.0"}`, u.Hostname(), u.Port(),
+		u.Host, u.Port())
 }
 
 func (e *election) address() string { return "zk://" + e.server + e.path }
@@ -171,7 +172,8 @@ func testChangeEndsSession(t *testing.T, e *election) {
 	}
 
 	e.remove(leads)
-	if err := ended(t, s); !errors.Is(err, mesos.ErrNotLeading) || !strings.Contains(err.Error(), strings.TrimPrefix(second.url, "http://")) {
+	if err := ended(t, s); !errors.Is(err, mesos.ErrNotLeading) ||
+		!strings.Contains(err.Error(), strings.TrimPrefix(second.url, "http://")) {
 		t.Errorf("ended with %v", err)
 	}
 	s = open(t, d)
@@ -240,7 +242,8 @@ func testNobodyLeads(t *testing.T, e *election) {
 	mustFail(t, d, "no Mesos master leads", "log_replicas")
 	e.create(e.path+"/info_0000000001", nil)
 	mustFail(t, d, "no Mesos master leads", "0.24")
-	for i, data := range []string{"", "master@127.0.0.1:5050", "[]", "{}", `{"address":{"ip":"127.0.0.1"}}`, `{"address":{"ip":"127.0.0.1","port":99999}}`} {
+	for i, data := range []string{"", "master@127.0.0.1:5050", "[]", "{}", `{"address":{"ip":"127.0.0.1"}}`,
+		`{"address":{"ip":"127.0.0.1","port":99999}}`} {
 		name := fmt.Sprintf("json.info_%010d", i)
 		e.create(e.path+"/"+name, []byte(data))
 		mustFail(t, d, name, "does not hold what Mesos writes")
@@ -298,7 +301,8 @@ func testZooKeeperAway(t *testing.T, e *election) {
 func testZooKeeperSilent(t *testing.T, e *election) {
 	p := netproxy.Start(t, e.server)
 	p.Blackhole()
-	d := driver(t, mesos.Options{Masters: []string{"zk://" + p.Address() + e.path}, Timeouts: mesos.Timeouts{Answer: 100 * time.Millisecond}})
+	d := driver(t, mesos.Options{Masters: []string{"zk://" + p.Address() + e.path},
+		Timeouts: mesos.Timeouts{Answer: 100 * time.Millisecond}})
 	for range 3 {
 		if err := mustFail(t, d, "does not answer"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
@@ -323,7 +327,8 @@ func TestZooKeeperThatIsNone(t *testing.T) {
 	d := driver(t, mesos.Options{Masters: []string{"zk://127.0.0.1:1,no-such-host.invalid:2181/mesos"}})
 	mustFail(t, d, "ZooKeeper at zk://127.0.0.1:1,no-such-host.invalid:2181/mesos does not answer")
 
-	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "HTTP/1.1 400 Bad Request\r\n\r\n") + "/mesos"}})
+	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t,
+		"HTTP/1.1 400 Bad Request\r\n\r\n") + "/mesos"}})
 	mustFail(t, d, "is it a ZooKeeper server")
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "") + "/mesos"}})
 	mustFail(t, d, "is it a ZooKeeper server, and one of a majority?")

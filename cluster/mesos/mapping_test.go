@@ -31,7 +31,8 @@ func TestScalarsAreExact(t *testing.T) {
 	for _, a := range amounts {
 		task := launch("t1")
 		task.Resources = resources.Amount{CPUMilli: a, MemMilli: a}
-		if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"}, Tasks: []cluster.TaskLaunch{task}}); err != nil {
+		if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"},
+			Tasks: []cluster.TaskLaunch{task}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,7 +156,8 @@ func expected(t *testing.T, recorded map[string]any) cluster.Event {
 		return cluster.Rescind{OfferID: str("rescind.offer_id.value")}
 	case "FAILURE":
 		return cluster.Failure{
-			AgentID: str("failure.agent_id.value"), ExecutorID: str("failure.executor_id.value"), Status: int(num("failure.status")),
+			AgentID: str("failure.agent_id.value"), ExecutorID: str("failure.executor_id.value"),
+			Status: int(num("failure.status")),
 		}
 	case "ERROR":
 		return cluster.FrameworkError{Message: str("error.message")}
@@ -164,7 +166,8 @@ func expected(t *testing.T, recorded map[string]any) cluster.Event {
 		for _, o := range at("offers.offers").([]any) {
 			recorded = o.(map[string]any)
 			offer := cluster.Offer{
-				ID: str("id.value"), AgentID: str("agent_id.value"), Hostname: str("hostname"), AgentURL: "http://127.0.0.1:5051",
+				ID: str("id.value"), AgentID: str("agent_id.value"), Hostname: str("hostname"),
+				AgentURL: "http://127.0.0.1:5051",
 			}
 			for _, r := range at("resources").([]any) {
 				recorded = r.(map[string]any)
@@ -181,7 +184,8 @@ func expected(t *testing.T, recorded map[string]any) cluster.Event {
 	case "UPDATE":
 		out := cluster.Update{
 			TaskID: str("update.status.task_id.value"), AgentID: str("update.status.agent_id.value"),
-			ExecutorID: str("update.status.executor_id.value"), Message: str("update.status.message"), Reason: cluster.Reason(strings.TrimPrefix(str("update.status.reason"), "REASON_")),
+			ExecutorID: str("update.status.executor_id.value"), Message: str("update.status.message"),
+			Reason:    cluster.Reason(strings.TrimPrefix(str("update.status.reason"), "REASON_")),
 			State:     cluster.State(strings.TrimPrefix(str("update.status.state"), "TASK_")),
 			Source:    cluster.Source(strings.TrimPrefix(str("update.status.source"), "SOURCE_")),
 			Timestamp: time.UnixMicro(int64(num("update.status.timestamp")*1e6 + 0.5)).UTC(),
@@ -213,7 +217,8 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		r.Role, r.Reservation = ptr("batch"), as
 		return r
 	}
-	labelled := &mesosapi.Resource_ReservationInfo{Principal: ptr("ops"), Labels: &mesosapi.Labels{Labels: []mesosapi.Label{{Key: "k", Value: ptr("one")}, {Key: "bare"}}}}
+	labelled := &mesosapi.Resource_ReservationInfo{Principal: ptr("ops"),
+		Labels: &mesosapi.Labels{Labels: []mesosapi.Label{{Key: "k", Value: ptr("one")}, {Key: "bare"}}}}
 	revocable := scalar("mem", 128)
 	revocable.Revocable = &mesosapi.Resource_RevocableInfo{}
 	shared := scalar("mem", 256)
@@ -234,16 +239,20 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		"offer": {
 			scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: []mesosapi.Offer{{
 				ID: mesosapi.OfferID{Value: "o1"}, AgentID: mesosapi.AgentID{Value: "S0"}, Hostname: "agent",
-				URL: &mesosapi.URL{Scheme: "https", Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}},
+				URL: &mesosapi.URL{Scheme: "https",
+					Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}},
 				Resources: []mesosapi.Resource{
 					scalar("cpus", 0.1), scalar("cpus", 0.2), refined,
-					reserved(scalar("cpus", 32), nil), reserved(scalar("mem", 0.5), nil), reserved(scalar("cpus", 0.001), nil), reserved(scalar("disk", 9), nil),
-					reserved(scalar("cpus", 2), labelled), reserved(scalar("cpus", 1), &mesosapi.Resource_ReservationInfo{}), reserved(revocable, nil),
+					reserved(scalar("cpus", 32), nil), reserved(scalar("mem", 0.5), nil),
+					reserved(scalar("cpus", 0.001), nil), reserved(scalar("disk", 9), nil),
+					reserved(scalar("cpus", 2), labelled), reserved(scalar("cpus", 1),
+						&mesosapi.Resource_ReservationInfo{}), reserved(revocable, nil),
 					revocable, shared, star, scalar("mem", 0.0016), scalar("gpus", 2),
 				},
 				ExecutorIDs:    []mesosapi.ExecutorID{{Value: "e1"}, {Value: "e2"}},
 				Unavailability: &mesosapi.Unavailability{Start: mesosapi.TimeInfo{Nanoseconds: start.UnixNano()}},
-			}, {URL: &mesosapi.URL{Scheme: "http", Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}}}, {}}}},
+			}, {URL: &mesosapi.URL{Scheme: "http",
+				Address: mesosapi.Address{IP: ptr("::1"), Hostname: ptr("agent.example"), Port: 5051}}}, {}}}},
 			cluster.Offers{Offers: []cluster.Offer{{
 				ID: "o1", AgentID: "S0", Hostname: "agent", AgentURL: "https://agent.example:5051",
 				Resources: resources.Amount{CPUMilli: 35_301, MemMilli: 503},
@@ -258,15 +267,18 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		"status of a later version": {
 			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
 				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TaskState(77)),
-				Source: ptr(mesosapi.TaskStatus_Source(78)), Reason: ptr(mesosapi.TaskStatus_Reason(79)), Data: []byte{1, 0xff},
+				Source: ptr(mesosapi.TaskStatus_Source(78)), Reason: ptr(mesosapi.TaskStatus_Reason(79)),
+				Data: []byte{1, 0xff},
 			}}},
 			cluster.Update{TaskID: "t1", State: "77", Source: "78", Reason: "79"},
 		},
 		"status with what our executor says": {
 			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
-				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TASK_STARTING), Data: []byte(`{"v":1,"phase":"FETCH"}`),
+				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(mesosapi.TASK_STARTING),
+				Data: []byte(`{"v":1,"phase":"FETCH"}`),
 			}}},
-			cluster.Update{TaskID: "t1", State: cluster.Starting, Status: &wire.Status{Version: 1, Phase: wire.PhaseFetch}},
+			cluster.Update{TaskID: "t1", State: cluster.Starting,
+				Status: &wire.Status{Version: 1, Phase: wire.PhaseFetch}},
 		},
 		"bare status": {
 			scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
@@ -276,12 +288,14 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		},
 		"executor's end": {
 			scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
-				AgentID: &mesosapi.AgentID{Value: "S0"}, ExecutorID: &mesosapi.ExecutorID{Value: "e1"}, Status: ptr(int32(1280)),
+				AgentID: &mesosapi.AgentID{Value: "S0"}, ExecutorID: &mesosapi.ExecutorID{Value: "e1"},
+				Status: ptr(int32(1280)),
 			}},
 			cluster.Failure{AgentID: "S0", ExecutorID: "e1", Status: 1280},
 		},
-		"our executor's message": {message(`{"v":1,"tasks":[{"taskId":"t1"}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1",
-			Report: &wire.Report{Version: 1, Tasks: []wire.TaskReport{{TaskID: "t1"}}}}},
+		"our executor's message": {message(`{"v":1,"tasks":[{"taskId":"t1"}]}`),
+			cluster.Message{AgentID: "S0", ExecutorID: "e1",
+				Report: &wire.Report{Version: 1, Tasks: []wire.TaskReport{{TaskID: "t1"}}}}},
 		"message that is no JSON":   {message("\x00\xff"), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message that is no report": {message(`{"v":1,"tasks":{}}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message with no number":    {message(`{"v":1,"tasks":[{"progress":{"fraction":1e999}}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
@@ -327,8 +341,10 @@ func TestStatesOfLostTasks(t *testing.T) {
 			TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(tt.state),
 			Source: ptr(mesosapi.SOURCE_MASTER), Reason: ptr(mesosapi.REASON_AGENT_REMOVED),
 		}
-		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}
-		if tt.state == mesosapi.TASK_UNREACHABLE || tt.state == mesosapi.TASK_LOST { // with the time since when, to the nanosecond
+		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster,
+			Reason: cluster.ReasonAgentRemoved}
+		if tt.state == mesosapi.TASK_UNREACHABLE ||
+			tt.state == mesosapi.TASK_LOST { // with the time since when, to the nanosecond
 			status.UnreachableTime = &mesosapi.TimeInfo{Nanoseconds: since.UnixNano()}
 			want.UnreachableSince = since
 		}
@@ -360,10 +376,13 @@ func TestMessagesThatMeanMore(t *testing.T) {
 		{mesosapi.TASK_UNKNOWN, "Reconciliation: Task is unknown to the agent", cluster.Gone, false},
 		{mesosapi.TASK_UNKNOWN, "Reconciliation: Task is unknown", cluster.Unknown, false},
 	} {
-		m.send(scheduler.Event{Type: scheduler.Event_UPDATE, Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
-			TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(tt.state), Source: ptr(mesosapi.SOURCE_MASTER), Message: &tt.message,
-		}}})
-		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Message: tt.message, ExecutorMismatch: tt.mismatch}
+		m.send(scheduler.Event{Type: scheduler.Event_UPDATE,
+			Update: &scheduler.Event_Update{Status: mesosapi.TaskStatus{
+				TaskID: mesosapi.TaskID{Value: "t1"}, State: ptr(tt.state), Source: ptr(mesosapi.SOURCE_MASTER),
+				Message: &tt.message,
+			}}})
+		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster, Message: tt.message,
+			ExecutorMismatch: tt.mismatch}
 		if diff := cmp.Diff(cluster.Event(want), next(t, s)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.message, diff)
 		}

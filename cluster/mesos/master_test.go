@@ -97,7 +97,9 @@ func (m *master) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case got.call.Type == scheduler.Call_SUBSCRIBE:
 		m.stream(w, r)
 	case r.Header.Get("Mesos-Stream-Id") != streamID:
-		http.Error(w, "The stream ID '"+r.Header.Get("Mesos-Stream-Id")+"' included in this request didn't match the stream ID currently associated with framework ID "+framework, http.StatusBadRequest)
+		http.Error(w, "The stream ID '"+r.Header.Get("Mesos-Stream-Id")+
+			"' included in this request didn't match the stream ID currently associated with framework ID "+framework,
+			http.StatusBadRequest)
 	case m.answer != nil:
 		m.answer(w, r, &got.call)
 	default:
@@ -163,7 +165,8 @@ func failed(message string) scheduler.Event {
 }
 
 func rescind(id string) scheduler.Event {
-	return scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesosapi.OfferID{Value: id}}}
+	return scheduler.Event{Type: scheduler.Event_RESCIND,
+		Rescind: &scheduler.Event_Rescind{OfferID: mesosapi.OfferID{Value: id}}}
 }
 
 // subscribe opens a session that ends with the test, past its Subscribed event.

@@ -67,7 +67,8 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 		return fmt.Sprintf("--mesos-principal is %q: leave it out, or make it the principal of --mesos-credentials-file", f.Principal)
 	case has("changing framework's principal"):
 		return fmt.Sprintf("framework %s is another principal's, and Mesos never gives a framework to principal %q: start with the former principal (--mesos-credentials-file, --mesos-principal); or, once none of its tasks runs any more, "+
-			"tear that framework down in Mesos (POST /master/teardown), and the next start registers a new one", f.ID, f.Principal)
+			"tear that framework down in Mesos (POST /master/teardown), and the next start registers a new one", f.ID,
+			f.Principal)
 	case has("root_submissions"), has("user '"):
 		return fmt.Sprintf("tasks would run as user %q, see --mesos-user (default: who started this server): name another, or let the master allow this one", f.User)
 	case has("role"):
@@ -91,7 +92,8 @@ func connectHint(err error, master *url.URL) string {
 		return "it speaks no TLS: write http:// and no --mesos-ca-file, or another port"
 	case errors.As(err, &untrusted), errors.As(err, &unknown):
 		return "look at --mesos-ca-file, and at the name by which the master is addressed"
-	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"), strings.Contains(text, "tls: handshake failure"):
+	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"),
+		strings.Contains(text, "tls: handshake failure"):
 		return "it may want a client certificate that its CA has signed: give --mesos-cert-file and --mesos-key-file"
 	case strings.Contains(text, "client certificate: "):
 		return "look at --mesos-cert-file and --mesos-key-file"
@@ -122,7 +124,8 @@ func subscribeAnswer(resp *http.Response) error {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented:
 		return fmt.Errorf("%w: it does not know %s and answers %d: %w", ErrNoMaster, schedulerPath, status, refused)
 	case typeOf(resp) == inJSON && status < 500:
-		return fmt.Errorf("%w: it answers %d in JSON, where a master uses plain text: %w", ErrNoMaster, status, refused)
+		return fmt.Errorf("%w: it answers %d in JSON, where a master uses plain text: %w", ErrNoMaster, status,
+			refused)
 	case typeOf(resp) == webPage && status < 500 && status != http.StatusUnauthorized:
 		return fmt.Errorf("%w: it answers with a web page and status %d: %w", ErrNoMaster, status, refused)
 	case status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Message), "https"):

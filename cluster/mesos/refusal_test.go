@@ -21,7 +21,8 @@ import (
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	given := &mesos.Credentials{User: "ejc", Secret: "hunter2"}
-	page := "<!DOCTYPE html>\n<html><head><style>p { color: red }</style></head><body class=\"a\">" + strings.Repeat("<p>It &amp; that\nworks!</p>", 1000) + "</body></html>"
+	page := "<!DOCTYPE html>\n<html><head><style>p { color: red }</style></head><body class=\"a\">" +
+		strings.Repeat("<p>It &amp; that\nworks!</p>", 1000) + "</body></html>"
 	html := func(status int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -48,10 +49,12 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			subscribe: respond(401, ""), status: 401, words: []string{"wants credentials", "--mesos-credentials-file"},
 		},
 		"wrong credentials": {
-			subscribe: respond(401, ""), credentials: given, status: 401, words: []string{`"ejc"`, "--mesos-credentials-file"},
+			subscribe: respond(401, ""), credentials: given, status: 401,
+			words: []string{`"ejc"`, "--mesos-credentials-file"},
 		},
 		"forbidden": {
-			subscribe: respond(403, ""), credentials: given, status: 403, words: []string{`"ejc"`, "--mesos-role", "--acls"},
+			subscribe: respond(403, ""), credentials: given, status: 403,
+			words: []string{`"ejc"`, "--mesos-role", "--acls"},
 		},
 		"another principal": {
 			subscribe: respond(400, "Failed to validate scheduler::Call: Authenticated principal 'x' does not match principal 'ejc' set in `FrameworkInfo`"),
@@ -62,13 +65,15 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			words: []string{`"ejc"`, "former principal", "--mesos-credentials-file", "tear", "/master/teardown"},
 		},
 		"role by ACL": {
-			event: "Not authorized to use roles '{ batch }'", status: 403, words: []string{"Not authorized", "--mesos-role", `"batch"`, "--acls"},
+			event: "Not authorized to use roles '{ batch }'", status: 403,
+			words: []string{"Not authorized", "--mesos-role", `"batch"`, "--acls"},
 		},
 		"role unknown": {
 			event: "Role 'batch' is not present in the master's --roles", status: 403, words: []string{"--mesos-role"},
 		},
 		"user root": {
-			event: "User 'root' is not allowed to run frameworks without --root_submissions set", status: 403, words: []string{"--mesos-user"},
+			event: "User 'root' is not allowed to run frameworks without --root_submissions set", status: 403,
+			words: []string{"--mesos-user"},
 		},
 		"another web server":   {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
 		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"no Mesos master"}},
@@ -79,7 +84,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		"recovering":           {subscribe: respond(503, "Master has not finished recovery"), status: 503, words: []string{"recovery"}},
 		"a gateway's page":     {subscribe: html(502), words: []string{"gateway"}},
 		"plain HTTP to TLS (Go)": {
-			subscribe: respond(400, "Client sent an HTTP request to an HTTPS server."), status: 400, words: []string{"https://", "--mesos-ca-file"},
+			subscribe: respond(400, "Client sent an HTTP request to an HTTPS server."), status: 400,
+			words: []string{"https://", "--mesos-ca-file"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +191,8 @@ func TestFilesOverTLS(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
 		t.Errorf("without credentials: %v", err)
 	}
-	if _, err := newFiles(t, mesos.Options{Credentials: given}).Read(t.Context(), secure.URL, stdout, 0, 10); err == nil {
+	if _, err := newFiles(t, mesos.Options{Credentials: given}).Read(t.Context(), secure.URL, stdout, 0,
+		10); err == nil {
 		t.Error("an unknown CA was trusted")
 	}
 }

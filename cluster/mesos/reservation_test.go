@@ -27,7 +27,8 @@ func TestAReservationIsNamedAsItWasOffered(t *testing.T) {
 		"label without text": {Labels: text(mesos.Label{Key: "b", Value: ptr("")})},
 		"no labels":          {Labels: text()},
 	} {
-		offered := mesos.Resource{Name: "cpus", Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: 1.5}, Role: ptr("batch"), Reservation: info}
+		offered := mesos.Resource{Name: "cpus", Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: 1.5},
+			Role: ptr("batch"), Reservation: info}
 		total, reserved := usable([]mesos.Resource{offered})
 		if len(reserved) != 1 || reserved[0].Resources != total || keys[reserved[0].Key] {
 			t.Errorf("%s: %+v of %+v", name, reserved, total)
@@ -53,7 +54,8 @@ func TestANeedIsSplitAsItIsSaid(t *testing.T) {
 	}
 	want := []mesos.Resource{}
 	add := func(name string, value float64, role *string, info *mesos.Resource_ReservationInfo) {
-		want = append(want, mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Scalar: &mesos.Value_Scalar{Value: value}, Role: role, Reservation: info})
+		want = append(want, mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(),
+			Scalar: &mesos.Value_Scalar{Value: value}, Role: role, Reservation: info})
 	}
 	add("cpus", 1, ptr("batch"), nil)
 	add("cpus", 0.1, ptr("batch"), &mesos.Resource_ReservationInfo{})
@@ -73,9 +75,11 @@ func TestAReservationThatCannotBeNamedIsRefused(t *testing.T) {
 		{Key: `{"role":"batch"}`, Resources: resources.Amount{CPUMilli: 101}},
 		{Key: `{"role":"batch"}`, Resources: resources.Amount{CPUMilli: -1}},
 	} {
-		task := cluster.TaskLaunch{TaskID: "t1", Resources: resources.Amount{CPUMilli: 100}, Reserved: []cluster.Reserved{reserved}}
+		task := cluster.TaskLaunch{TaskID: "t1", Resources: resources.Amount{CPUMilli: 100},
+			Reserved: []cluster.Reserved{reserved}}
 		task.Executor = cluster.Executor{Version: 3, ID: "e", Command: []string{"./executor"}}
-		if _, err := acceptCall(cluster.Launch{Tasks: []cluster.TaskLaunch{task}}); err == nil || !strings.Contains(err.Error(), "task t1") {
+		if _, err := acceptCall(cluster.Launch{Tasks: []cluster.TaskLaunch{task}}); err == nil ||
+			!strings.Contains(err.Error(), "task t1") {
 			t.Errorf("%+v: %v", reserved, err)
 		}
 	}

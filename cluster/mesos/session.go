@@ -60,7 +60,8 @@ type session struct {
 
 var _ cluster.Session = (*session)(nil)
 
-func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Options, transport *http.Transport, master *url.URL, resp *http.Response) *session {
+func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Options, transport *http.Transport,
+	master *url.URL, resp *http.Response) *session {
 	header := requestHeader(opts.Credentials, mediaType)
 	header.Set(streamHeader, resp.Header.Get(streamHeader))
 	return &session{

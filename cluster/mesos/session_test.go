@@ -25,7 +25,8 @@ import (
 func TestSubscribeTellsWhoWeAre(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	d, err := mesos.New(mesos.Options{Masters: []string{m.url}, Credentials: &mesos.Credentials{User: "ejc", Secret: "hunter2"}})
+	d, err := mesos.New(mesos.Options{Masters: []string{m.url},
+		Credentials: &mesos.Credentials{User: "ejc", Secret: "hunter2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,8 @@ func TestSubscribeTellsWhoWeAre(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%d SUBSCRIBE", len(got))
 	}
-	if user, secret, ok := (&http.Request{Header: got[0].header}).BasicAuth(); !ok || user != "ejc" || secret != "hunter2" {
+	if user, secret, ok := (&http.Request{Header: got[0].header}).BasicAuth(); !ok || user != "ejc" ||
+		secret != "hunter2" {
 		t.Error("credentials were not sent")
 	}
 	if got[0].path != "/api/v1/scheduler" || got[0].header.Get("Accept") != "application/x-protobuf" {
@@ -244,7 +246,8 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 					}
 					return dead.Dial(ctx, network, address)
 				}
-				d := driver(t, mesos.Options{Masters: []string{"http://a:5050", "http://b:5050", "http://leads:5050", "http://c:5050"}, Dial: dial})
+				d := driver(t, mesos.Options{Masters: []string{"http://a:5050", "http://b:5050", "http://leads:5050",
+					"http://c:5050"}, Dial: dial})
 				for _, atMost := range []time.Duration{6 * time.Second, 0} { // the second time the good one is known
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					begin := time.Now()
@@ -265,7 +268,8 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					_, err := d.Subscribe(ctx, cluster.Framework{})
 					cancel()
-					if err == nil || !strings.Contains(err.Error(), "leads:5050") || !strings.Contains(err.Error(), "subscribe at c:5050: no answer within") {
+					if err == nil || !strings.Contains(err.Error(), "leads:5050") ||
+						!strings.Contains(err.Error(), "subscribe at c:5050: no answer within") {
 						t.Errorf("not all were asked: %v", err)
 					}
 				}

@@ -24,7 +24,8 @@ func clientFiles(t *testing.T, server *httptest.Server) (certFile, keyFile strin
 		t.Fatal(err)
 	}
 	keyFile = t.TempDir() + "/key.pem"
-	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600); err != nil {
+	if err := os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return writeCA(t, server), keyFile
@@ -33,7 +34,8 @@ func clientFiles(t *testing.T, server *httptest.Server) (certFile, keyFile strin
 // As Mesos with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT, and with the ciphers and versions of its defaults.
 func mesosDefaults() *tls.Config {
 	return &tls.Config{
-		ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA},
+		ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA},
 	}
 }
 
@@ -65,7 +67,8 @@ func TestClientCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	open(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: config}))
-	if data, err := newFiles(t, mesos.Options{TLS: config}).Read(t.Context(), agent.URL, stdout, 0, 10); err != nil || string(data) != "hello" {
+	if data, err := newFiles(t, mesos.Options{TLS: config}).Read(t.Context(), agent.URL, stdout, 0, 10); err != nil ||
+		string(data) != "hello" {
 		t.Errorf("read %q, %v", data, err)
 	}
 	for range 2 {
@@ -78,13 +81,15 @@ func TestClientCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustFail(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: without}), "--mesos-cert-file", "--mesos-key-file")
+	mustFail(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: without}), "--mesos-cert-file",
+		"--mesos-key-file")
 	// A key that is gone later is reported as such.
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}
 	mustFail(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: config}), "--mesos-cert-file", key)
-	for _, files := range []mesos.TLSFiles{{CA: ca, Cert: cert, Key: key}, {CA: ca, Cert: cert}, {CA: ca, Cert: ca, Key: ca}} {
+	for _, files := range []mesos.TLSFiles{{CA: ca, Cert: cert, Key: key}, {CA: ca, Cert: cert},
+		{CA: ca, Cert: ca, Key: ca}} {
 		if _, err := mesos.LoadTLS(files); err == nil || !strings.Contains(err.Error(), "client certificate") {
 			t.Errorf("%+v: %v", files, err)
 		}

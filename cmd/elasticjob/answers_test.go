@@ -39,7 +39,8 @@ func TestOfSeveralNamesEachHasADocument(t *testing.T) {
 			t.Errorf("%s: %q, want %q", form, got, want)
 		}
 	}
-	if got := newSession(t).ok("--server", server, "app", "disable", "a", "-o", "json"); got != "{\n  \"appName\": \"a\"\n}\n" {
+	if got := newSession(t).ok("--server", server, "app", "disable", "a", "-o",
+		"json"); got != "{\n  \"appName\": \"a\"\n}\n" {
 		t.Errorf("of one name: %q", got)
 	}
 }
@@ -64,7 +65,8 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 		a, _, said := s.cli("")
 		a.err = &lockedWriter{w: said}
 		status := a.run(s.Context(), append([]string{"--server", server}, args...))
-		if err := said.String(); status != statusNotFound || strings.Count(err, "it is gone") != 3 || !strings.Contains(err, "here") {
+		if err := said.String(); status != statusNotFound || strings.Count(err, "it is gone") != 3 ||
+			!strings.Contains(err, "here") {
 			t.Errorf("%v: status %d: %s: want three errors and one line", args, status, err)
 		}
 	}
@@ -87,7 +89,8 @@ func TestOutputOfOneStream(t *testing.T) {
 		}
 	}
 	a, _, said := newSession(t).cli("")
-	if status := a.run(t.Context(), []string{"--server", server, "logs", "--stream", "stderr", task}); status != statusNotFound || !strings.Contains(said.String(), "ask for stdout") {
+	if status := a.run(t.Context(), []string{"--server", server, "logs", "--stream", "stderr",
+		task}); status != statusNotFound || !strings.Contains(said.String(), "ask for stdout") {
 		t.Errorf("status %d: %s", status, said)
 	}
 }

@@ -29,20 +29,26 @@ var appFields = []field{
 
 func (a *cli) appCommand() *cobra.Command {
 	list := &cobra.Command{Use: "list", Short: "List all apps", Args: noArgs, RunE: a.talk(a.listApps)}
-	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: oneArg("NAME"), RunE: a.talk(a.showApp), ValidArgsFunction: once(a.completion(appNames))}
+	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: oneArg("NAME"), RunE: a.talk(a.showApp),
+		ValidArgsFunction: once(a.completion(appNames))}
 	var jobs bool
-	remove := &cobra.Command{Use: "delete NAME...", Short: "Delete apps", Args: someArgs("NAME"), ValidArgsFunction: a.completion(appNames),
-		RunE: a.eachApp("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App], error) {
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Delete apps", Args: someArgs("NAME"),
+		ValidArgsFunction: a.completion(appNames),
+		RunE: a.eachApp("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App],
+			error) {
 			return c.DeleteApp(ctx, name, jobs)
 		})}
 	remove.Flags().BoolVar(&jobs, "jobs", false, "delete their jobs as well")
 	enabling := func(use, short, done string, enabled bool) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME...", Short: short, Args: someArgs("NAME"), ValidArgsFunction: a.completion(appNames),
-			RunE: a.eachApp(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App], error) {
+		return &cobra.Command{Use: use + " NAME...", Short: short, Args: someArgs("NAME"),
+			ValidArgsFunction: a.completion(appNames),
+			RunE: a.eachApp(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.App],
+				error) {
 				return c.SetAppEnabled(ctx, name, enabled)
 			})}
 	}
-	return group("app", "Publish, change and show apps", "An app is a package with a script that starts it; jobs run on apps.",
+	return group("app", "Publish, change and show apps",
+		"An app is a package with a script that starts it; jobs run on apps.",
 		a.writeAppCommand(true), a.writeAppCommand(false), list, show,
 		enabling("disable", "Disable apps, and so all their jobs", "disabled", false),
 		enabling("enable", "Enable apps", "enabled", true), remove)
@@ -51,7 +57,8 @@ func (a *cli) appCommand() *cobra.Command {
 func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	var file string
 	var check bool
-	cmd := &cobra.Command{Use: "publish [NAME]", Short: "Publish a new app", Example: `  elasticjob app publish billing --url https://host/billing-1.2.tar.gz --script bin/start.sh
+	cmd := &cobra.Command{Use: "publish [NAME]", Short: "Publish a new app",
+		Example: `  elasticjob app publish billing --url https://host/billing-1.2.tar.gz --script bin/start.sh
   elasticjob app publish reports --image registry.example/reports:7 --script bin/start.sh
   elasticjob app publish -f billing.yaml --check`}
 	if !isNew {
@@ -61,7 +68,8 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	}
 	cmd.Args = optionalArg("NAME")
 	fieldFlags(cmd, appFields, &file, isNew)
-	cmd.Flags().BoolVar(&check, "check", false, "have the server look first whether the package can be fetched and has the script")
+	cmd.Flags().BoolVar(&check, "check", false,
+		"have the server look first whether the package can be fetched and has the script")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)
 		if err != nil {
@@ -90,7 +98,8 @@ func (a *cli) appDone(answer client.Answer[client.App], done string) error {
 }
 
 // eachApp does the same with each of some apps, and goes on where one can't be done.
-func (a *cli) eachApp(done string, work func(context.Context, *client.Client, string) (client.Answer[client.App], error)) func(*cobra.Command, []string) error {
+func (a *cli) eachApp(done string, work func(context.Context, *client.Client, string) (client.Answer[client.App],
+	error)) func(*cobra.Command, []string) error {
 	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
 		return a.each(names, func(name string) error {
 			answer, err := work(ctx, c, name)
@@ -132,9 +141,11 @@ func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error 
 		return err
 	}
 	return a.show(apps.Raw, func() error {
-		t := &table{columns: []column{{title: "NAME", least: 12}, {title: "PACKAGE", least: 16}, {title: "SCRIPT", least: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
+		t := &table{columns: []column{{title: "NAME", least: 12}, {title: "PACKAGE", least: 16},
+			{title: "SCRIPT", least: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
 		for _, app := range apps.Value {
-			t.add(text(app.AppName), text(cmp.Or(app.AppURL, app.Image)), text(app.BootstrapScript), text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
+			t.add(text(app.AppName), text(cmp.Or(app.AppURL, app.Image)), text(app.BootstrapScript),
+				text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
 		}
 		return a.print(t, `there are no apps; "elasticjob app publish" publishes one`)
 	})

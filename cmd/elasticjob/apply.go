@@ -38,10 +38,13 @@ Keep secrets out of the files with fromFile and fromEnv.
 
 func (a *cli) applyCommand() *cobra.Command {
 	o := &applying{cli: a}
-	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp, Args: filesByFlag,
-		Example: "  elasticjob apply -f jobs/ --dry-run\n  elasticjob apply -f jobs/ --prune --yes", RunE: a.talk(o.run)}
+	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp,
+		Args:    filesByFlag,
+		Example: "  elasticjob apply -f jobs/ --dry-run\n  elasticjob apply -f jobs/ --prune --yes",
+		RunE:    a.talk(o.run)}
 	o.planFlags(cmd)
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, have the server check it, and change nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false,
+		"show what would change, have the server check it, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "remove without asking")
 	cmd.Flags().BoolVar(&o.kill, "kill", false, "disable and remove also what has runs under way, which are killed")
 	return cmd
@@ -49,7 +52,8 @@ func (a *cli) applyCommand() *cobra.Command {
 
 func (a *cli) diffCommand() *cobra.Command {
 	o := &applying{cli: a, dryRun: true}
-	cmd := &cobra.Command{Use: "diff -f FILE|FOLDER", Short: "Show what apply would change", Long: "The same as apply --dry-run.\n\n" + applyHelp, Args: filesByFlag,
+	cmd := &cobra.Command{Use: "diff -f FILE|FOLDER", Short: "Show what apply would change",
+		Long: "The same as apply --dry-run.\n\n" + applyHelp, Args: filesByFlag,
 		Example: "  elasticjob diff -f jobs/\n  elasticjob diff -f jobs/ --prune --exit-code", RunE: a.talk(o.run)}
 	o.planFlags(cmd)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if something differs")
@@ -57,10 +61,13 @@ func (a *cli) diffCommand() *cobra.Command {
 }
 
 func (o *applying) planFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil, "a file or a folder; may be given several times; - is standard input")
+	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil,
+		"a file or a folder; may be given several times; - is standard input")
 	cmd.Flags().BoolVar(&o.plan.Prune, "prune", false, "remove jobs of the files' apps that are in no file")
-	cmd.Flags().StringSliceVar(&o.plan.PruneApps, "prune-app", nil, "remove this app and its jobs where the files don't define it")
-	cmd.Flags().BoolVar(&o.plan.SendSecrets, "send-secrets", false, "send secrets that the files have in clear, although they can't be compared")
+	cmd.Flags().StringSliceVar(&o.plan.PruneApps, "prune-app", nil,
+		"remove this app and its jobs where the files don't define it")
+	cmd.Flags().BoolVar(&o.plan.SendSecrets, "send-secrets", false,
+		"send secrets that the files have in clear, although they can't be compared")
 	o.complete(cmd, "prune-app", appNames)
 }
 
@@ -159,7 +166,8 @@ func (o *applying) apply(ctx context.Context, server definitions.Server, plan *d
 		err = shown
 	}
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("%d of %d failed; the others are done, and apply does the rest when it is run again", failed, len(results))
+		err = fmt.Errorf("%d of %d failed; the others are done, and apply does the rest when it is run again", failed,
+			len(results))
 	}
 	return err
 }

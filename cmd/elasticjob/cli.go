@@ -32,7 +32,8 @@ type cli struct {
 }
 
 func newCLI() *cli {
-	return &cli{in: os.Stdin, out: os.Stdout, err: &lockedWriter{w: os.Stderr}, getenv: os.Getenv, now: time.Now, zone: time.Local}
+	return &cli{in: os.Stdin, out: os.Stdout, err: &lockedWriter{w: os.Stderr}, getenv: os.Getenv, now: time.Now,
+		zone: time.Local}
 }
 
 // run does what a command line says and gives the exit status.
@@ -50,7 +51,8 @@ func (a *cli) run(ctx context.Context, args []string) int {
 }
 
 func (a *cli) root() *cobra.Command {
-	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler", `elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows runs.
+	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler",
+		`elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows runs.
 
 Which server it talks to is said by, the first that there is:
   --server URL, --context NAME, $ELASTICJOB_SERVER, $ELASTICJOB_CONTEXT,
@@ -68,8 +70,12 @@ Exit status:
 	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")
 	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is meant")
 	flags.StringVar(&a.ca, "ca", "", "a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
-	flags.StringVarP(&a.output, "output", "o", "table", "the `FORM`: table, json or yaml; the last two are the server's answers as they are")
-	a.complete(root, "context", func(context.Context, *client.Client, string) ([]string, error) { return a.contextNames() })
+	flags.StringVarP(&a.output, "output", "o", "table",
+		"the `FORM`: table, json or yaml; the last two are the server's answers as they are")
+	a.complete(root, "context", func(context.Context, *client.Client, string) ([]string,
+		error) {
+		return a.contextNames()
+	})
 	completeWords(root, "output", outputs...)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if err := a.checkOutput(); err != nil {
@@ -78,25 +84,27 @@ Exit status:
 		a.running = true
 		return nil
 	}
-	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.topCommand(), a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
+	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.topCommand(),
+		a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	root.AddCommand(a.applyCommand(), a.diffCommand(), a.exportCommand(), a.importCommand())
 	return root
 }
 
 // group is a command that has others below it and does nothing by itself.
 func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs, RunE: func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		message := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
-		if meant := nearCommand(cmd, args[0]); meant != "" {
-			message += fmt.Sprintf("; did you mean %s?", meant)
-		} else {
-			message += fmt.Sprintf("; %s --help lists what there is", cmd.CommandPath())
-		}
-		return usage(errors.New(message))
-	}}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			message := fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0])
+			if meant := nearCommand(cmd, args[0]); meant != "" {
+				message += fmt.Sprintf("; did you mean %s?", meant)
+			} else {
+				message += fmt.Sprintf("; %s --help lists what there is", cmd.CommandPath())
+			}
+			return usage(errors.New(message))
+		}}
 	cmd.SuggestionsMinimumDistance, cmd.DisableFlagsInUseLine = 2, true
 	cmd.AddCommand(commands...)
 	return cmd
@@ -131,7 +139,8 @@ func (a *cli) connect() (*client.Client, error) {
 }
 
 // talk makes the work of a command that needs a server.
-func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
+func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
+	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.connect()
 		if err != nil {

@@ -24,9 +24,10 @@ func (a *cli) complete(cmd *cobra.Command, flag string, from source) {
 
 // completeWords has a flag's value completed from words, without a server.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
-		return fitting(words, given, word), cobra.ShellCompDirectiveNoFileComp
-	}) // as above
+	_ = cmd.RegisterFlagCompletionFunc(flag,
+		func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+			return fitting(words, given, word), cobra.ShellCompDirectiveNoFileComp
+		}) // as above
 }
 
 // fitting are the names that begin with a word, but for those that are given already.

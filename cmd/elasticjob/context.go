@@ -16,19 +16,24 @@ import (
 
 func (a *cli) contextCommand() *cobra.Command {
 	names := once(a.completion(contextSource(a)))
-	return group("context", "Choose between several servers", `A context is a server's URL, with the token that it is sent and the authority of its certificate, under a name. They are kept in
+	return group("context", "Choose between several servers",
+		`A context is a server's URL, with the token that it is sent and the authority of its certificate, under a name. They are kept in
 elasticjob/contexts.yaml below your folder for configuration, which only you may be able to read (mode 0600).`,
 		a.setContextCommand(),
-		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: oneArg("NAME"), RunE: a.useContext, ValidArgsFunction: names},
+		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: oneArg("NAME"), RunE: a.useContext,
+			ValidArgsFunction: names},
 		&cobra.Command{Use: "list", Short: "List all contexts", Args: noArgs, RunE: a.listContexts},
-		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds", Args: optionalArg("NAME"), RunE: a.showContext, ValidArgsFunction: names},
-		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: oneArg("NAME"), RunE: a.deleteContext, ValidArgsFunction: names})
+		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds",
+			Args: optionalArg("NAME"), RunE: a.showContext, ValidArgsFunction: names},
+		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: oneArg("NAME"), RunE: a.deleteContext,
+			ValidArgsFunction: names})
 }
 
 func (a *cli) setContextCommand() *cobra.Command {
 	var tokenFile string
 	var noToken bool
-	cmd := &cobra.Command{Use: "set NAME", Short: "Make a context, or change what is given of it", Args: oneArg("NAME"),
+	cmd := &cobra.Command{Use: "set NAME", Short: "Make a context, or change what is given of it",
+		Args: oneArg("NAME"),
 		Example: `  elasticjob context set prod --server https://jobs.example.com --token-file token.txt
   elasticjob context set prod --ca our-authority.pem`}
 	cmd.Flags().StringVar(&tokenFile, "token-file", "", "a `FILE` with the token; - is standard input")
@@ -154,12 +159,14 @@ func (a *cli) listContexts(*cobra.Command, []string) error {
 		return err
 	}
 	all := []contextFacts{}
-	t := &table{columns: []column{{title: ""}, {title: "NAME", least: 8}, {title: "SERVER", least: 16}, {title: "TOKEN"}, {title: "CA", least: 8}}}
+	t := &table{columns: []column{{title: ""}, {title: "NAME", least: 8}, {title: "SERVER", least: 16},
+		{title: "TOKEN"}, {title: "CA", least: 8}}}
 	for _, name := range s.names() {
 		c := s.Contexts[name]
 		all = append(all, contextFacts{name, c.Server, c.CA, c.Token != "", name == s.Current})
 		marks := map[bool]string{true: "*"}
-		t.add(text(marks[name == s.Current]), text(name), text(c.Server), text(map[bool]string{true: "yes", false: "no"}[c.Token != ""]), text(c.CA))
+		t.add(text(marks[name == s.Current]), text(name), text(c.Server),
+			text(map[bool]string{true: "yes", false: "no"}[c.Token != ""]), text(c.CA))
 	}
 	return a.showOwn(all, func() error {
 		return a.print(t, `there are no contexts; "elasticjob context set NAME --server URL" makes one`)
@@ -178,7 +185,8 @@ func (a *cli) showContext(_ *cobra.Command, args []string) error {
 		return err
 	}
 	return a.showOwn(contextFacts{t.context, t.server, t.ca, t.token != "", t.context != ""}, func() error {
-		pairs := []pair{{"server", t.server}, {"context", t.context}, {"ca", t.ca}, {"token", map[bool]string{true: "yes", false: "no"}[t.token != ""]}}
+		pairs := []pair{{"server", t.server}, {"context", t.context}, {"ca", t.ca},
+			{"token", map[bool]string{true: "yes", false: "no"}[t.token != ""]}}
 		if t.context == "" {
 			pairs[1].value = "none"
 		}

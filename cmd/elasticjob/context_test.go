@@ -20,7 +20,8 @@ func TestContexts(t *testing.T) {
 	golden(t, "contexts.txt", s.ok("context", "list"))
 	s.ok("context", "use", "test")
 	golden(t, "context.json", s.ok("context", "show", "-o", "json"))
-	if status, _, err := s.run("", "context", "use", "tes"); status != statusUsage || !strings.Contains(err, "did you mean test?") {
+	if status, _, err := s.run("", "context", "use", "tes"); status != statusUsage ||
+		!strings.Contains(err, "did you mean test?") {
 		t.Errorf("status %d: %s", status, err)
 	}
 	s.ok("context", "delete", "test")
@@ -54,7 +55,8 @@ func TestWhichServer(t *testing.T) {
 	contexts := func(t *testing.T, env map[string]string) *session {
 		s := newSession(t)
 		for name, server := range map[string]string{"one": "http://one", "two": "http://two"} {
-			if status, _, err := s.run("token-"+name, "context", "set", name, "--server", server, "--token-file", "-"); status != 0 {
+			if status, _, err := s.run("token-"+name, "context", "set", name, "--server", server, "--token-file",
+				"-"); status != 0 {
 				t.Fatal(err)
 			}
 		}
@@ -94,7 +96,8 @@ func TestWhichServer(t *testing.T) {
 func TestATokenIsForgottenWithItsServer(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
-	if status, _, err := s.run("ejt_1", "context", "set", "prod", "--server", "http://one", "--token-file", "-"); status != 0 {
+	if status, _, err := s.run("ejt_1", "context", "set", "prod", "--server", "http://one", "--token-file",
+		"-"); status != 0 {
 		t.Fatal(err)
 	}
 	s.ok("context", "set", "prod", "--server", "http://two")
@@ -124,7 +127,8 @@ func TestAnEmptyFileHasNoContexts(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
 	dir := filepath.Join(s.env["XDG_CONFIG_HOME"], "elasticjob")
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "contexts.yaml"), nil, 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, "contexts.yaml"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.ok("context", "list"); !strings.Contains(got, "there are no contexts") {
@@ -153,7 +157,8 @@ func TestBadContexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, out, err := newSession(t).run("", args...)
-			if strings.Contains(err, "unknown command") || status != statusUsage || out != "" || strings.Contains(err, "secret") || !strings.HasPrefix(err, "elasticjob: ") {
+			if strings.Contains(err, "unknown command") || status != statusUsage || out != "" ||
+				strings.Contains(err, "secret") || !strings.HasPrefix(err, "elasticjob: ") {
 				t.Errorf("status %d, %q, %q", status, out, err)
 			}
 		})

@@ -74,7 +74,8 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		if cmd.HasSubCommands() {
 			return
 		}
-		if path := strings.TrimPrefix(cmd.CommandPath(), "elasticjob "); !strings.Contains(string(text), "`"+path) && !strings.Contains(string(text), "elasticjob "+path) {
+		if path := strings.TrimPrefix(cmd.CommandPath(), "elasticjob "); !strings.Contains(string(text), "`"+path) &&
+			!strings.Contains(string(text), "elasticjob "+path) {
 			t.Errorf("docs/cli.md does not have %s", path)
 		}
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") {

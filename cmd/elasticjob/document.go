@@ -80,7 +80,8 @@ func (d document) given(cmd *cobra.Command, fields []field) error {
 
 // gather makes a document of a file, a name on the command line, and flags, the later before the earlier. A new one that is
 // of no file has what fields say for what was not given.
-func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document, error) {
+func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document,
+	error) {
 	d := document{}
 	if file != "" {
 		var err error
@@ -93,7 +94,8 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 	}
 	if len(args) > 0 {
 		if named, ok := d[nameField]; ok && named != args[0] {
-			return nil, usagef("%s is %q on the command line and %q in %s: which one?", nameField, args[0], fmt.Sprint(named), file)
+			return nil, usagef("%s is %q on the command line and %q in %s: which one?", nameField, args[0],
+				fmt.Sprint(named), file)
 		}
 		d[nameField] = args[0]
 	}
@@ -209,7 +211,8 @@ func valueOf(n *yaml.Node) (any, error) {
 	case "!!bool":
 		var value any
 		if err := n.Decode(&value); err != nil {
-			return nil, fmt.Errorf("line %d: it is not the %s that its tag says", n.Line, strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password
+			return nil, fmt.Errorf("line %d: it is not the %s that its tag says", n.Line,
+				strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password
 		}
 		return value, nil
 	}

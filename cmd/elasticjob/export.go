@@ -22,7 +22,8 @@ func (a *cli) exportCommand() *cobra.Command {
 Fields that have their defaults are left out. Secrets are written as ******: on the same server these stand for what it has,
 on another one give the secrets, or fromFile or fromEnv, in their place.`,
 		Example: "  elasticjob export > all.yaml\n  elasticjob export -d jobs/ --app billing"}
-	cmd.Flags().StringVarP(&folder, "dir", "d", "", "write a file for each into this folder: apps/NAME.yaml and jobs/NAME.yaml")
+	cmd.Flags().StringVarP(&folder, "dir", "d", "",
+		"write a file for each into this folder: apps/NAME.yaml and jobs/NAME.yaml")
 	cmd.Flags().StringSliceVar(&apps, "app", nil, "only this app and its jobs; may be given several times")
 	a.complete(cmd, "app", appNames)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -73,7 +74,8 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &ending{statusNotFound, fmt.Errorf("there is no app %s; \"elasticjob app list\" lists all", strings.Join(missing, ", "))}
+		return nil, &ending{statusNotFound,
+			fmt.Errorf("there is no app %s; \"elasticjob app list\" lists all", strings.Join(missing, ", "))}
 	}
 	return some, nil
 }

@@ -28,8 +28,9 @@ type followers struct {
 
 func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []string) *followers {
 	ctx, cancel := context.WithCancel(ctx)
-	return &followers{cli: a, client: c, streams: streams, tail: -1, ctx: ctx, cancel: cancel, tasks: map[string]bool{},
-		out: &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
+	return &followers{cli: a, client: c, streams: streams, tail: -1, ctx: ctx, cancel: cancel,
+		tasks: map[string]bool{},
+		out:   &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
 }
 
 // follow begins with the tasks of a run that are new. Of a run with too many shards it is the first ones.

@@ -35,7 +35,8 @@ where that is known without it.`,
 			}))
 }
 
-func (a *cli) importFrom(use, short, long string, convertFile converter, more func(*cobra.Command, *convert.Options)) *cobra.Command {
+func (a *cli) importFrom(use, short, long string, convertFile converter,
+	more func(*cobra.Command, *convert.Options)) *cobra.Command {
 	var o convert.Options
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: oneArg("FILE")}
 	flags := cmd.Flags()
@@ -57,7 +58,8 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, more fu
 			return usage(err)
 		}
 		o.Now = a.now()
-		if folder, _ := filepath.Split(filepath.Clean(source.Name)); source.Name == "/etc/crontab" || folder == "/etc/cron.d/" {
+		if folder, _ := filepath.Split(filepath.Clean(source.Name)); source.Name == "/etc/crontab" ||
+			folder == "/etc/cron.d/" {
 			o.System = true
 		}
 		result, err := convertFile(source.Name, source.Text, o)

@@ -29,24 +29,31 @@ func (a *cli) jobCommand() *cobra.Command {
 	names := a.completion(jobNames)
 	act := func(use, short, done string, action client.JobAction) *cobra.Command {
 		return &cobra.Command{Use: use + " NAME...", Short: short, Args: someArgs("NAME"), ValidArgsFunction: names,
-			RunE: a.eachJob(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
+			RunE: a.eachJob(done, func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job],
+				error) {
 				return c.ActOnJob(ctx, name, action)
 			})}
 	}
-	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; their running shards are killed", Args: someArgs("NAME"), ValidArgsFunction: names,
-		RunE: a.eachJob("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job], error) {
+	remove := &cobra.Command{Use: "delete NAME...", Short: "Deregister jobs; their running shards are killed",
+		Args: someArgs("NAME"), ValidArgsFunction: names,
+		RunE: a.eachJob("deleted", func(ctx context.Context, c *client.Client, name string) (client.Answer[client.Job],
+			error) {
 			return c.DeleteJob(ctx, name)
 		})}
-	show := &cobra.Command{Use: "show NAME", Short: "Show a job's settings and state", Args: oneArg("NAME"), RunE: a.talk(a.showJob), ValidArgsFunction: once(names)}
-	explain := &cobra.Command{Use: "explain NAME", Short: "Say what a job does and why, what it waits for, and when it fires", Args: oneArg("NAME"),
+	show := &cobra.Command{Use: "show NAME", Short: "Show a job's settings and state", Args: oneArg("NAME"),
+		RunE: a.talk(a.showJob), ValidArgsFunction: once(names)}
+	explain := &cobra.Command{Use: "explain NAME",
+		Short: "Say what a job does and why, what it waits for, and when it fires", Args: oneArg("NAME"),
 		RunE: a.talk(a.explainJob), ValidArgsFunction: once(names)}
-	return group("job", "Register, change, run and show jobs", "A job is what is run of an app: when, in how many shards, with which resources and parameters.",
+	return group("job", "Register, change, run and show jobs",
+		"A job is what is run of an app: when, in how many shards, with which resources and parameters.",
 		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
 		act("pause", "Make no new runs; running shards go on", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),
 		act("disable", "Make no new runs, and kill the running shards", "disabled", client.Disable),
 		act("enable", "Make runs from now on", "enabled", client.Enable),
-		act("shutdown", "Make no new runs; the job is disabled when the running shards have ended", "shutting down", client.ShutDown),
+		act("shutdown", "Make no new runs; the job is disabled when the running shards have ended", "shutting down",
+			client.ShutDown),
 		remove)
 }
 
@@ -54,7 +61,8 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	var file string
 	var env, props, unsetEnv, unsetProps []string
 	var check bool
-	cmd := &cobra.Command{Use: "register [NAME]", Short: "Register a new job", Args: optionalArg("NAME"), Example: `  elasticjob job register nightly --app billing --cron '0 0 3 * * ?' --shards 4
+	cmd := &cobra.Command{Use: "register [NAME]", Short: "Register a new job", Args: optionalArg("NAME"),
+		Example: `  elasticjob job register nightly --app billing --cron '0 0 3 * * ?' --shards 4
   elasticjob job register -f nightly.yaml`}
 	if !isNew {
 		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of a job, from its next run on"
@@ -67,8 +75,10 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
 	flags.BoolVar(&check, "check", false, "say what would be wrong, and change nothing")
 	if !isNew {
-		flags.StringArrayVar(&unsetEnv, "unset-env", nil, "a variable, by its `NAME`, to be removed; may be given again")
-		flags.StringArrayVar(&unsetProps, "unset-prop", nil, "a property, by its `NAME`, to be removed; may be given again")
+		flags.StringArrayVar(&unsetEnv, "unset-env", nil,
+			"a variable, by its `NAME`, to be removed; may be given again")
+		flags.StringArrayVar(&unsetProps, "unset-prop", nil,
+			"a property, by its `NAME`, to be removed; may be given again")
 	}
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
@@ -126,7 +136,8 @@ func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {
 }
 
 // eachJob does the same with each of some jobs, and goes on where one can't be done.
-func (a *cli) eachJob(done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job], error)) func(*cobra.Command, []string) error {
+func (a *cli) eachJob(done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job],
+	error)) func(*cobra.Command, []string) error {
 	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
 		return a.each(names, func(name string) error {
 			answer, err := work(ctx, c, name)

@@ -17,7 +17,8 @@ import (
 func (a *cli) listJobsCommand() *cobra.Command {
 	var ask client.JobQuery
 	var limit int
-	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: noArgs, Example: `  elasticjob job list --app billing --last FAILED
+	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: noArgs,
+		Example: `  elasticjob job list --app billing --last FAILED
   elasticjob job list --sort failures --desc --limit 10`}
 	flags := cmd.Flags()
 	flags.StringVar(&ask.Search, "search", "", "words that name, app or description have")
@@ -30,7 +31,8 @@ func (a *cli) listJobsCommand() *cobra.Command {
 	flags.IntVar(&limit, "limit", 0, "so many at most; 0: all")
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
-	completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN", "ON_TRIGGER", "NEVER", "FAULTY")
+	completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN",
+		"ON_TRIGGER", "NEVER", "FAULTY")
 	completeWords(cmd, "last", client.Finished, client.Failed, client.Killed)
 	completeWords(cmd, "sort", jobOrders...)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
@@ -50,7 +52,8 @@ func (a *cli) listJobsCommand() *cobra.Command {
 var jobOrders = []string{"name", "app", "state", "nextFire", "lastRun", "duration", "failures"}
 
 // allJobs reads page after page.
-func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit int) ([]client.JobRow, []json.RawMessage, error) {
+func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit int) ([]client.JobRow,
+	[]json.RawMessage, error) {
 	ask.PerPage = client.MostPerPage
 	if limit > 0 && limit < ask.PerPage {
 		ask.PerPage = limit
@@ -72,7 +75,8 @@ func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit i
 }
 
 func (a *cli) jobTable(rows []client.JobRow) *table {
-	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 5}, {title: "STATE", least: 7}, {title: "RUN", right: true}, {title: "WAIT", right: true},
+	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 5}, {title: "STATE", least: 7},
+		{title: "RUN", right: true}, {title: "WAIT", right: true},
 		{title: "NEXT"}, {title: "LAST RUN", least: 10}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
 	for _, row := range rows {
 		last, duration := cell{}, ""
@@ -81,7 +85,8 @@ func (a *cli) jobTable(rows []client.JobRow) *table {
 			last.text += " " + a.awayShort(&run.FireTime)
 			duration = tookMillis(run.DurationMillis)
 		}
-		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting), text(a.awayShort(row.NextFire)),
+		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting),
+			text(a.awayShort(row.NextFire)),
 			last, text(duration), count(row.Failures))
 	}
 	return t
@@ -137,7 +142,8 @@ func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) e
 
 func (a *cli) printExplanation(x client.Explanation) {
 	colours := a.coloured()
-	a.say("%s  %s: %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours), inWords[x.State])
+	a.say("%s  %s: %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours),
+		inWords[x.State])
 	for _, note := range x.Notes {
 		a.say("  note: %s", clean(inCommands(note)))
 	}
@@ -145,7 +151,8 @@ func (a *cli) printExplanation(x client.Explanation) {
 		a.say("running:")
 	}
 	for _, r := range x.Running {
-		a.say("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours), r.Agent, a.full(r.Since), progress(r.Progress))
+		a.say("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours),
+			r.Agent, a.full(r.Since), progress(r.Progress))
 		if r.Reason != "" {
 			a.say("    %s", indented(inCommands(r.Reason), "    "))
 		}
@@ -193,7 +200,8 @@ func (a *cli) printRun(title string, run *client.Summary) {
 	if run.StartTime != nil && run.CompleteTime != nil {
 		length = ", took " + took(run.CompleteTime.Sub(*run.StartTime))
 	}
-	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()), a.full(run.FireTime), length)
+	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()),
+		a.full(run.FireTime), length)
 	if run.Reason != "" {
 		a.say("    %s", indented(run.Reason, "    "))
 	}

@@ -21,7 +21,8 @@ import (
 
 func (a *cli) loginCommand() *cobra.Command {
 	var user string
-	cmd := &cobra.Command{Use: "login", Short: "Log in with a user and a password, and keep the token in the context", Args: noArgs,
+	cmd := &cobra.Command{Use: "login", Short: "Log in with a user and a password, and keep the token in the context",
+		Args: noArgs,
 		Long: `login asks for a password on the terminal, or reads it from standard input where that is none, and keeps the token that the server gives in
 the context. A server that is of no context gets one, with the name of its host. Machines need no login: they have API tokens.`,
 		Example: `  elasticjob login --server https://jobs.example.com --user ann`}
@@ -47,7 +48,8 @@ the context. A server that is of no context gets one, with the name of its host.
 		case err != nil:
 			return err
 		case !ways.Value.Password && ways.Value.OpenID:
-			return &ending{statusRefused, fmt.Errorf("%s has no passwords, but logins with a browser: use an API token, in ELASTICJOB_TOKEN or by \"elasticjob context set NAME --token-file FILE\"", c.Server())}
+			return &ending{statusRefused,
+				fmt.Errorf("%s has no passwords, but logins with a browser: use an API token, in ELASTICJOB_TOKEN or by \"elasticjob context set NAME --token-file FILE\"", c.Server())}
 		case !ways.Value.Password:
 			a.say("%s has no users: no login is needed on its own machine", c.Server())
 			return nil
@@ -97,35 +99,37 @@ func hostOf(server string) string {
 }
 
 func (a *cli) logoutCommand() *cobra.Command {
-	return &cobra.Command{Use: "logout", Short: "End the login, and forget its token", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		t, err := a.target()
-		if err != nil {
-			return err
-		}
-		if t.token == "" {
-			return &ending{statusConflict, fmt.Errorf("there is no token for %s: nobody is logged in", t.server)}
-		}
-		c, err := t.client(nil)
-		if err != nil {
-			return usage(err)
-		}
-		defer c.Close()
-		// A login that the server has ended already is to be forgotten as well.
-		var refused *client.Error
-		if err := c.Logout(cmd.Context()); err != nil && !(errors.As(err, &refused) && refused.Status == http.StatusUnauthorized) {
-			return err
-		}
-		if t.context == "" {
-			a.say("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
-			return nil
-		}
-		return a.changed(a.change(func(s *settings) error {
-			if here := s.Contexts[t.context]; here != nil && here.Token == t.token {
-				here.Token = ""
+	return &cobra.Command{Use: "logout", Short: "End the login, and forget its token", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t, err := a.target()
+			if err != nil {
+				return err
 			}
-			return nil
-		}), "logged out of %s", t.server)
-	}}
+			if t.token == "" {
+				return &ending{statusConflict, fmt.Errorf("there is no token for %s: nobody is logged in", t.server)}
+			}
+			c, err := t.client(nil)
+			if err != nil {
+				return usage(err)
+			}
+			defer c.Close()
+			// A login that the server has ended already is to be forgotten as well.
+			var refused *client.Error
+			if err := c.Logout(cmd.Context()); err != nil &&
+				!(errors.As(err, &refused) && refused.Status == http.StatusUnauthorized) {
+				return err
+			}
+			if t.context == "" {
+				a.say("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
+				return nil
+			}
+			return a.changed(a.change(func(s *settings) error {
+				if here := s.Contexts[t.context]; here != nil && here.Token == t.token {
+					here.Token = ""
+				}
+				return nil
+			}), "logged out of %s", t.server)
+		}}
 }
 
 // mostPassword is more than any password that a server takes, in bytes.

@@ -28,7 +28,8 @@ const mostFollowed = 64
 
 func (a *cli) logsCommand() *cobra.Command {
 	var r reading
-	cmd := &cobra.Command{Use: "logs JOB|RUN|TASK", Short: "Print what a job's last run, a run or a task has written", Args: oneArg("the name of a job, or the id of a run or task"),
+	cmd := &cobra.Command{Use: "logs JOB|RUN|TASK", Short: "Print what a job's last run, a run or a task has written",
+		Args:              oneArg("the name of a job, or the id of a run or task"),
 		ValidArgsFunction: once(a.completion(either(jobNames, runIDs))),
 		Long: `logs prints what the shards of a run have written: standard output on standard output, standard error on standard error. The lines of
 several shards have the number of the shard before them. Of a job it is the last run.`,
@@ -36,7 +37,8 @@ several shards have the number of the shard before them. Of a job it is the last
   elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20`}
 	flags := cmd.Flags()
 	flags.BoolVarP(&r.follow, "follow", "f", false, "go on until the run has ended")
-	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
+	flags.StringVar(&r.stream, "stream", "both",
+		"stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
 	completeWords(cmd, "stream", "stdout", "stderr", "both")
@@ -101,7 +103,8 @@ func (a *cli) runOf(ctx context.Context, c *client.Client, what string) (string,
 		return "", a.nearJob(ctx, c, err, what)
 	}
 	if len(runs.Value) == 0 {
-		return "", &ending{statusNotFound, fmt.Errorf("job %s has not run yet; \"elasticjob job trigger %s\" runs it", what, what)}
+		return "", &ending{statusNotFound,
+			fmt.Errorf("job %s has not run yet; \"elasticjob job trigger %s\" runs it", what, what)}
 	}
 	return runs.Value[0].ExecutionID, nil
 }
@@ -112,7 +115,8 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 	if err != nil {
 		return err
 	}
-	shards := slices.SortedFunc(slices.Values(run.Value.Shards), func(x, y client.Shard) int { return cmp.Compare(x.Item, y.Item) })
+	shards := slices.SortedFunc(slices.Values(run.Value.Shards),
+		func(x, y client.Shard) int { return cmp.Compare(x.Item, y.Item) })
 	var pieces []piece
 	for _, shard := range shards {
 		if f.items != nil && !f.items[shard.Item] {
@@ -157,7 +161,8 @@ func (a *cli) printPieces(ctx context.Context, f *followers, pieces []piece) err
 }
 
 // printStream prints one stream of one task, from so many lines before its end on, or all of it.
-func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer, prefix string) error {
+func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer,
+	prefix string) error {
 	lines := newLineWriter(w, prefix)
 	if tail >= 0 {
 		end, at, err := readEnd(ctx, c, o, tail)

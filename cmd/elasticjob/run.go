@@ -13,14 +13,18 @@ import (
 
 func (a *cli) runCommand() *cobra.Command {
 	ids := a.completion(runIDs)
-	return group("run", "List, show, wait for and kill runs", "A run is one execution of a job: all its shards, from one fire or trigger.",
+	return group("run", "List, show, wait for and kill runs",
+		"A run is one execution of a job: all its shards, from one fire or trigger.",
 		a.listRunsCommand(),
-		&cobra.Command{Use: "show RUN", Short: "Show a run with its shards", Args: oneArg("RUN"), RunE: a.talk(a.showRun), ValidArgsFunction: once(ids)},
-		&cobra.Command{Use: "wait RUN", Short: "Wait for the end of a run, as trigger --wait does", Args: oneArg("RUN"), ValidArgsFunction: once(ids),
+		&cobra.Command{Use: "show RUN", Short: "Show a run with its shards", Args: oneArg("RUN"),
+			RunE: a.talk(a.showRun), ValidArgsFunction: once(ids)},
+		&cobra.Command{Use: "wait RUN", Short: "Wait for the end of a run, as trigger --wait does",
+			Args: oneArg("RUN"), ValidArgsFunction: once(ids),
 			RunE: a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 				return a.wait(ctx, c, args[0], false)
 			})},
-		&cobra.Command{Use: "kill RUN|TASK...", Short: "End runs, or single tasks of them, for good", Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
+		&cobra.Command{Use: "kill RUN|TASK...", Short: "End runs, or single tasks of them, for good",
+			Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
 }
 
 // mostPerList is how many runs the server lists at once.
@@ -29,8 +33,9 @@ const mostPerList = 1000
 func (a *cli) listRunsCommand() *cobra.Command {
 	var ask client.Runs
 	var limit int
-	cmd := &cobra.Command{Use: "list [JOB]", Short: "List runs, the newest first", Args: optionalArg("JOB"), ValidArgsFunction: once(a.completion(jobNames)),
-		Example: `  elasticjob run list nightly --state FAILED,KILLED --since 24h`}
+	cmd := &cobra.Command{Use: "list [JOB]", Short: "List runs, the newest first", Args: optionalArg("JOB"),
+		ValidArgsFunction: once(a.completion(jobNames)),
+		Example:           `  elasticjob run list nightly --state FAILED,KILLED --since 24h`}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&ask.States, "state", nil, "states: WAITING, RUNNING, FINISHED, FAILED, KILLED")
 	flags.StringVar(&ask.Since, "since", "", "fired since a time (RFC 3339), or so long ago at most: 30m, 24h")
@@ -67,9 +72,11 @@ func (a *cli) listRunsCommand() *cobra.Command {
 }
 
 func (a *cli) runTable(rows []client.Summary) *table {
-	t := &table{columns: []column{{title: "RUN", least: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"}, {title: "TOOK", right: true}, {title: "SHARDS", least: 8}, {title: "REASON", least: 8}}}
+	t := &table{columns: []column{{title: "RUN", least: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"},
+		{title: "TOOK", right: true}, {title: "SHARDS", least: 8}, {title: "REASON", least: 8}}}
 	for _, run := range rows {
-		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.awayShort(&run.FireTime)), text(tookMillis(run.DurationMillis)),
+		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.awayShort(&run.FireTime)),
+			text(tookMillis(run.DurationMillis)),
 			text(counts(run.Shards)), text(run.Reason))
 	}
 	return t
@@ -94,7 +101,8 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 	a.note(run.Warning)
 	return a.show(run.Raw, func() error {
 		r := run.Value
-		pairs := []pair{{"run", r.ExecutionID}, {"job", r.JobName}, {stateName, r.State}, {"fired", a.full(r.FireTime) + " by " + sourceWord(r.Source)}}
+		pairs := []pair{{"run", r.ExecutionID}, {"job", r.JobName}, {stateName, r.State},
+			{"fired", a.full(r.FireTime) + " by " + sourceWord(r.Source)}}
 		if r.Reason != "" {
 			pairs = append(pairs, pair{"reason", r.Reason})
 		}
@@ -122,7 +130,8 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 }
 
 func (a *cli) shardTable(shards []client.Shard) *table {
-	t := &table{columns: []column{{title: "SHARD", right: true}, {title: "STATE"}, {title: "ATTEMPT", right: true}, {title: "STARTED"}, {title: "TOOK", right: true},
+	t := &table{columns: []column{{title: "SHARD", right: true}, {title: "STATE"}, {title: "ATTEMPT", right: true},
+		{title: "STARTED"}, {title: "TOOK", right: true},
 		{title: "EXIT", right: true}, {title: "AGENT", least: 8}, {title: "PROGRESS", least: 8}}}
 	for _, s := range shards {
 		var length, exit string
@@ -140,7 +149,8 @@ func (a *cli) shardTable(shards []client.Shard) *table {
 		if d := s.Daemon; d != nil {
 			said = fmt.Sprintf("%d runs, %d failed, %d skipped", d.Runs, d.Failed, d.Skipped)
 		}
-		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)}, text(a.awayShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
+		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)},
+			text(a.awayShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
 	}
 	return t
 }

@@ -119,7 +119,8 @@ func (s *screen) fit(text string) string {
 
 // runWords counts the runs and shards under way, and those that ended in the last hour.
 func runWords(t client.Totals) string {
-	text := fmt.Sprintf("runs %d running, %d waiting  shards %d running", t.RunningExecutions, t.WaitingExecutions, t.RunningShards)
+	text := fmt.Sprintf("runs %d running, %d waiting  shards %d running", t.RunningExecutions, t.WaitingExecutions,
+		t.RunningShards)
 	if t.FinishedLastHour != nil && t.FailedLastHour != nil {
 		text += fmt.Sprintf("  last hour %d finished, %d failed", *t.FinishedLastHour, *t.FailedLastHour)
 	}

@@ -65,7 +65,8 @@ func (s *settings) pick(name string, t target, token string, byFlag bool) (targe
 }
 
 func (t target) client(waiting func(error)) (*client.Client, error) {
-	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca, UserAgent: "elasticjob/" + release.Version(), Waiting: waiting})
+	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca,
+		UserAgent: "elasticjob/" + release.Version(), Waiting: waiting})
 	if err != nil && t.context != "" {
 		return nil, fmt.Errorf("context %s: %w", t.context, err)
 	}

@@ -73,7 +73,8 @@ func ask(ctx context.Context, c *client.Client, s screen) answers {
 		return answers{err: err}
 	}
 	s.overview = overview.Value // which says for how many jobs there is space
-	page, err := c.JobPage(ctx, client.JobQuery{Sort: s.order, Descending: s.descending, Page: s.pageNumber, PerPage: s.jobRows()})
+	page, err := c.JobPage(ctx, client.JobQuery{Sort: s.order, Descending: s.descending, Page: s.pageNumber,
+		PerPage: s.jobRows()})
 	return answers{s.overview, page.Value, err}
 }
 

@@ -20,7 +20,8 @@ type triggering struct {
 
 func (a *cli) triggerCommand() *cobra.Command {
 	var t triggering
-	cmd := &cobra.Command{Use: "trigger NAME", Short: "Run a job now", Args: oneArg("NAME"), ValidArgsFunction: once(a.completion(jobNames)),
+	cmd := &cobra.Command{Use: "trigger NAME", Short: "Run a job now", Args: oneArg("NAME"),
+		ValidArgsFunction: once(a.completion(jobNames)),
 		Long: `trigger asks for a run of a job, and prints its id. With --wait it goes on until the run has ended, shows its shards as they change, and
 ends with status 0 if the run finished and 3 if it failed or was killed. An interrupt ends the waiting, and not the run.
 

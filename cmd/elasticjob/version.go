@@ -16,7 +16,8 @@ func (a *cli) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Show the versions of this program and of the server", Args: noArgs}
 	cmd.Flags().BoolVar(&own, "client", false, "this program's only; no server is asked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		said := versions{Client: release.Version(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+		said := versions{Client: release.Version(), Go: runtime.Version(),
+			Platform: runtime.GOOS + "/" + runtime.GOARCH}
 		if own {
 			return a.printVersions(said)
 		}

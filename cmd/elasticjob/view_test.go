@@ -51,7 +51,8 @@ func TestATableFits(t *testing.T) {
 func TestTopFitsItsScreen(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newSession(t).cli("")
-	s := &screen{server: "http://127.0.0.1:8899", width: 80, height: 24, order: "lastRun", descending: true, pageNumber: 1, page: rows(t)}
+	s := &screen{server: "http://127.0.0.1:8899", width: 80, height: 24, order: "lastRun", descending: true,
+		pageNumber: 1, page: rows(t)}
 	if err := json.Unmarshal([]byte(`{"leader":{"address":"127.0.0.1:8899"},"version":"1.0","summary":{"jobs":{"RUNNING":1,"READY":1,"DISABLED":1},"apps":2,"runningShards":3,
 		"runningExecutions":1,"subscribed":true,"agents":{"total":4,"unreachable":1,"closed":2},"cpus":{"total":8,"used":0.4},"memoryMB":{"total":1024,"used":64},"finishedLastHour":120,"failedLastHour":1},
 		"problems":[{"kind":"FAILING","severity":"error","job":"nightly","count":12,"since":"2026-05-01T11:00:00Z","message":"exit status 1;\nend of stderr: `+strings.Repeat("x", 200)+`"},
@@ -83,7 +84,8 @@ func TestTimes(t *testing.T) {
 	if got, want := a.full(now), "2026-05-01 14:00:00 CEST (now)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for d, want := range map[time.Duration]string{870 * time.Millisecond: "870ms", 10320 * time.Millisecond: "10.3s", 90 * time.Second: "1m30s"} {
+	for d, want := range map[time.Duration]string{870 * time.Millisecond: "870ms", 10320 * time.Millisecond: "10.3s",
+		90 * time.Second: "1m30s"} {
 		if got := took(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
@@ -99,7 +101,8 @@ func TestYAMLSaysWhatTheJSONDid(t *testing.T) {
 	}
 	golden(t, "answer.yaml", out.String())
 	back, err := parseDocument(out.Bytes())
-	if err != nil || back["b"] != "1.0" || back["date"] != "2026-05-01" || back["no"] != "no" || back["a"] != json.Number("1.50") {
+	if err != nil || back["b"] != "1.0" || back["date"] != "2026-05-01" || back["no"] != "no" ||
+		back["a"] != json.Number("1.50") {
 		t.Errorf("%#v, %v: want what was written", back, err)
 	}
 }
@@ -166,7 +169,8 @@ func TestLastLines(t *testing.T) {
 		text string
 		most int
 		want string
-	}{{"a\nb\nc\n", 2, "b\nc\n"}, {"a\nb\nc", 1, "c"}, {"a\n", 5, "a\n"}, {"", 1, ""}, {"a\nb\n", 0, ""}, {"\n\n", 1, "\n"}} {
+	}{{"a\nb\nc\n", 2, "b\nc\n"}, {"a\nb\nc", 1, "c"}, {"a\n", 5, "a\n"}, {"", 1, ""}, {"a\nb\n", 0, ""},
+		{"\n\n", 1, "\n"}} {
 		if got := string(lastLines([]byte(test.text), test.most)); got != test.want {
 			t.Errorf("the last %d lines of %q are %q, want %q", test.most, test.text, got, test.want)
 		}
@@ -203,7 +207,8 @@ func TestOnlyColoursSteerATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	if !newLineWriter(&lockedWriter{w: &lockedWriter{w: f}}, "").terminal || newLineWriter(&lockedWriter{w: io.Discard}, "").terminal {
+	if !newLineWriter(&lockedWriter{w: &lockedWriter{w: f}}, "").terminal ||
+		newLineWriter(&lockedWriter{w: io.Discard}, "").terminal {
 		t.Error("it is not known what is a terminal")
 	}
 	const raw = `{"a\u202eb":"\u2066x\u009b31m\u007f 作业　é","n":"yes"}`
@@ -221,7 +226,8 @@ func TestOnlyColoursSteerATerminal(t *testing.T) {
 		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, text) {
 			t.Errorf("%s is read as %v, %v", form, back, err)
 		}
-		if strings.ContainsFunc(out.String(), steers) || strings.Contains(out.String(), "\x1b") || !strings.Contains(out.String(), "作业") {
+		if strings.ContainsFunc(out.String(), steers) || strings.Contains(out.String(), "\x1b") ||
+			!strings.Contains(out.String(), "作业") {
 			t.Errorf("%s is %q", form, out.String())
 		}
 	}

@@ -28,7 +28,8 @@ func pod(args []string) int {
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), 2))
 	debug.SetGCPercent(25)
 	// A pod's image says which signal asks for its end; the first process gets none that it doesn't listen to.
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT,
+		syscall.SIGHUP)
 	defer stop()
 	syscall.Umask(0o022)
 	prepare := len(args) > 0 && args[0] == "--prepare"

@@ -69,7 +69,8 @@ func parseTry(args []string) (tryFlags, error) {
 	}
 	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
 	if flags.NArg() > 0 {
-		return f, fmt.Errorf("%q is no flag; a command of several words goes in quotes: --script 'bin/start.sh -v'", flags.Arg(0))
+		return f, fmt.Errorf("%q is no flag; a command of several words goes in quotes: --script 'bin/start.sh -v'",
+			flags.Arg(0))
 	}
 	return f, nil
 }
@@ -112,7 +113,8 @@ func (f tryFlags) run() (status int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	syscall.Umask(0o022)
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})) // the end is told in a sentence
+	log := slog.New(slog.NewTextHandler(os.Stderr,
+		&slog.HandlerOptions{Level: slog.LevelError})) // the end is told in a sentence
 	ending, err := executor.RunLocal(ctx, local, log)
 	if err != nil {
 		return 0, err

@@ -29,9 +29,12 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 	env := job.Environment()
 	task := wire.Task{
 		JobName: job.JobName, Item: f.item, Total: job.ShardingTotalCount, JobParameter: job.JobParameter,
-		TaskID:      jobs.TaskID{Job: job.JobName, Item: f.item, Type: jobs.TaskReady, Agent: "local", UUID: uuid.NewString()}.String(),
-		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(), Attempt: 1,
-		AppName: job.AppName, Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets, Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000,
+		TaskID: jobs.TaskID{Job: job.JobName, Item: f.item, Type: jobs.TaskReady, Agent: "local",
+			UUID: uuid.NewString()}.String(),
+		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(),
+		Attempt: 1,
+		AppName: job.AppName, Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets,
+		Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000,
 	}
 	parameters, bad := jobs.ShardingParameters(job)
 	if err := bad.OrNil(); err != nil {
@@ -92,7 +95,8 @@ func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 		job = decoded
 	}
 	if f.item < 0 || f.item >= job.ShardingTotalCount || f.item >= jobs.MaxShards {
-		return job, fmt.Errorf("--item %d: must be from 0 to %d, the job has a shardingTotalCount of %d", f.item, min(job.ShardingTotalCount, jobs.MaxShards)-1, job.ShardingTotalCount)
+		return job, fmt.Errorf("--item %d: must be from 0 to %d, the job has a shardingTotalCount of %d", f.item,
+			min(job.ShardingTotalCount, jobs.MaxShards)-1, job.ShardingTotalCount)
 	}
 	return job, nil
 }

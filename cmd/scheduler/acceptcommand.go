@@ -22,7 +22,8 @@ they say so, start them again.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "accepted: the registry is at %s, and servers lead on with it\n", what)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "accepted: the registry is at %s, and servers lead on with it\n",
+				what)
 			return err
 		})
 }

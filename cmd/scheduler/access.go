@@ -14,8 +14,10 @@ import (
 const firstRead = time.Second
 
 // openAccess reads who may do what, and keeps that up to date until closed is called.
-func openAccess(ctx context.Context, shared registry.Shared, c config, log *slog.Logger) (access *auth.Access, closed func(), err error) {
-	access, err = auth.New(auth.Options{Shared: shared, FileToken: string(c.token), LoginLifetime: c.loginLifetime, Logger: log,
+func openAccess(ctx context.Context, shared registry.Shared, c config, log *slog.Logger) (access *auth.Access,
+	closed func(), err error) {
+	access, err = auth.New(auth.Options{Shared: shared, FileToken: string(c.token), LoginLifetime: c.loginLifetime,
+		Logger:    log,
 		KeepAdmin: c.token == "" && c.openID.issuer == ""})
 	if err != nil {
 		return nil, nil, err

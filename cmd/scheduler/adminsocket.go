@@ -98,7 +98,10 @@ func peer(conn net.Conn) (uid int, err error) {
 	}
 	var found *unix.Ucred
 	var foundErr error
-	err = raw.Control(func(fd uintptr) { found, foundErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	err = raw.Control(func(fd uintptr) {
+		found,
+			foundErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
 	if err = errors.Join(err, foundErr); err != nil {
 		return -1, err
 	}

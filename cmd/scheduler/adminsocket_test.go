@@ -91,14 +91,16 @@ func TestCommandsBesideAServer(t *testing.T) {
 		"token list":                             "!502",
 	} {
 		out, _, err := typed(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...)
-		if want, fails := strings.CutPrefix(want, "!"); fails != (err != nil) || !strings.Contains(out+fmt.Sprint(err), want) || err != nil && strings.Contains(err.Error(), "a password") {
+		if want, fails := strings.CutPrefix(want, "!"); fails != (err != nil) ||
+			!strings.Contains(out+fmt.Sprint(err), want) || err != nil && strings.Contains(err.Error(), "a password") {
 			t.Errorf("%s: %q, %v, want %q", args, out, err, want)
 		}
 	}
 	all := strings.Join(asked, "\n")
 	for _, want := range []string{
 		`PUT /api/users/ann {"apps":["a-*"],"role":"admin"}`, `PUT /api/users/ann/password {"password":"a password"}`,
-		`POST /api/users {"name":"ben","password":"a password","role":"admin"}`, `POST /api/tokens {"expires":"20`, `DELETE /api/tokens/ci `,
+		`POST /api/users {"name":"ben","password":"a password","role":"admin"}`, `POST /api/tokens {"expires":"20`,
+		`DELETE /api/tokens/ci `,
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s is missing in\n%s", want, all)
@@ -119,7 +121,8 @@ func TestAdminSocketsFile(t *testing.T) {
 	if err := stale.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := typed(t, "", "user", "list", "--data-dir", dir); err == nil || !strings.Contains(err.Error(), "no registry") {
+	if _, _, err := typed(t, "", "user", "list", "--data-dir", dir); err == nil ||
+		!strings.Contains(err.Error(), "no registry") {
 		t.Errorf("with a stale socket: %v", err)
 	}
 	l, err := listenSocket(dir, testReserve(t), slog.New(slog.DiscardHandler))
@@ -138,12 +141,14 @@ func TestAdminSocketsFile(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenSocket(dir, testReserve(t), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if _, err := listenSocket(dir, testReserve(t), slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "move it away") {
 		t.Errorf("with a file in its place: %v", err)
 	}
 	var said bytes.Buffer
 	long := filepath.Join(dir, strings.Repeat("x", 100))
-	if l, err := listenSocket(long, testReserve(t), slog.New(slog.NewTextHandler(&said, nil))); l != nil || err != nil || !strings.Contains(said.String(), "longer than Linux takes") {
+	if l, err := listenSocket(long, testReserve(t), slog.New(slog.NewTextHandler(&said, nil))); l != nil ||
+		err != nil || !strings.Contains(said.String(), "longer than Linux takes") {
 		t.Errorf("%v, %v, %s", l, err, said.String())
 	}
 }
@@ -159,14 +164,16 @@ func TestAsRootAdminSocketRefusesOtherUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	serveOn(t, dir, slog.New(slog.DiscardHandler), func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "let in") })
+	serveOn(t, dir, slog.New(slog.DiscardHandler),
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "let in") })
 	for path, mode := range map[string]fs.FileMode{dir: 0o777, adminSocket(dir): 0o777} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for uid, want := range map[uint32]bool{0: true, 65534: false} {
-		cmd := exec.CommandContext(t.Context(), "curl", "--silent", "--max-time", "20", "--unix-socket", adminSocket(dir), "http://localhost/api/users")
+		cmd := exec.CommandContext(t.Context(), "curl", "--silent", "--max-time", "20", "--unix-socket",
+			adminSocket(dir), "http://localhost/api/users")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 		if out, err := cmd.CombinedOutput(); (string(out) == "let in") != want || (err == nil) != want {
 			t.Errorf("user %d: %q, %v", uid, out, err)

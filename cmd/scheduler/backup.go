@@ -72,7 +72,8 @@ Without --zk and --registry the registry is the file registry.db of the data fol
 			if err != nil {
 				return fmt.Errorf("write the backup: %w", err)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d nodes written; there are keys and secrets among them: keep the backup where only its owner can read it\n", len(nodes))
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"%d nodes written; there are keys and secrets among them: keep the backup where only its owner can read it\n", len(nodes))
 			return nil
 		})
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file that the backup becomes once it is whole")
@@ -97,11 +98,13 @@ way then and have ended since may run again. With --zk-digest-file all nodes are
 			if err := r.restore(cmd.Context(), header, nodes, open); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d nodes restored, as release %s had them in %s at %s: start the servers\n",
+			fmt.Fprintf(cmd.ErrOrStderr(),
+				"%d nodes restored, as release %s had them in %s at %s: start the servers\n",
 				len(nodes), header.Release, header.place(), moment(header.Taken))
 			return nil
 		})
-	cmd.Flags().BoolVar(&open, "open", false, "without --zk-digest-file, make open to everybody who reaches ZooKeeper what was one user's")
+	cmd.Flags().BoolVar(&open, "open", false,
+		"without --zk-digest-file, make open to everybody who reaches ZooKeeper what was one user's")
 	return cmd
 }
 
@@ -140,7 +143,8 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 	for len(nodes) < header.Nodes {
 		var n zookeeper.Node
 		if err := lines.Decode(&n); err != nil {
-			return header, nil, fmt.Errorf("the backup is damaged or cut off after %d of %d nodes: %w", len(nodes), header.Nodes, err)
+			return header, nil, fmt.Errorf("the backup is damaged or cut off after %d of %d nodes: %w", len(nodes),
+				header.Nodes, err)
 		}
 		nodes = append(nodes, n)
 	}
@@ -175,7 +179,8 @@ func registryCommand(use, short, long string, run func(*cobra.Command, electedRe
 			return run(cmd, inSQL{o})
 		case c.zk != "":
 			return run(cmd, inZooKeeper{zookeeper.Options{
-				Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout), Digest: string(c.zkDigest), Logger: log,
+				Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout),
+				Digest: string(c.zkDigest), Logger: log,
 			}})
 		}
 		return errors.New("--zk or --registry is missing: without them the registry is the file registry.db of the data folder, which is copied while the server is stopped")

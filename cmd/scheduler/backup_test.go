@@ -14,8 +14,10 @@ import (
 // TestReadBackup: what was written is read again, and nothing else is: no byte of it can be another one, or missing.
 func TestReadBackup(t *testing.T) {
 	t.Parallel()
-	wrote := backupHeader{Format: backupFormat, Release: "v1.2.3", Namespace: "here", Taken: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Digest: true, Nodes: 2}
-	nodes := []zookeeper.Node{{Path: "/config/app/one", Value: []byte("a document")}, {Path: "/registry/fence", Value: []byte("3 0 ")}}
+	wrote := backupHeader{Format: backupFormat, Release: "v1.2.3", Namespace: "here",
+		Taken: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Digest: true, Nodes: 2}
+	nodes := []zookeeper.Node{{Path: "/config/app/one", Value: []byte("a document")},
+		{Path: "/registry/fence", Value: []byte("3 0 ")}}
 	backup, err := backupOf(wrote, nodes)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +36,8 @@ func TestReadBackup(t *testing.T) {
 			t.Errorf("of its %d bytes %d are taken for the whole", len(backup), i)
 		}
 	}
-	if _, _, err := readBackup(strings.NewReader(string(backup) + "{}\n")); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, _, err := readBackup(strings.NewReader(string(backup) + "{}\n")); err == nil ||
+		!strings.Contains(err.Error(), "damaged") {
 		t.Errorf("with a line more it is read: %v", err)
 	}
 }

@@ -44,7 +44,8 @@ func (b *complaints) about(what string, err error) {
 func (b *complaints) checkMachine(flags string, cpus, memory float64) {
 	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	b.unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: want 0.01 to 1,000,000", flags, plain(cpus))
-	b.unless(memory >= 32 && memory <= 1_000_000_000, "%smemory %s: want 32 to 1,000,000,000 (MB)", flags, plain(memory))
+	b.unless(memory >= 32 && memory <= 1_000_000_000, "%smemory %s: want 32 to 1,000,000,000 (MB)", flags,
+		plain(memory))
 }
 
 // check refuses what is wrong or contradicts, all of it at once, and reads the
@@ -73,19 +74,22 @@ func (s *settings) checkPlace(bad *complaints) {
 	c := s.config
 	switch {
 	case c.local && c.mesos != "":
-		bad.add("%s and %s contradict each other: --local brings a cluster of its own", s.said("local"), s.said("mesos"))
+		bad.add("%s and %s contradict each other: --local brings a cluster of its own", s.said("local"),
+			s.said("mesos"))
 	case !c.local && c.mesos == "" && !c.kubernetes.on && !s.refused: // else the file may have said it
 		bad.add("say where jobs are to run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	bad.unless(!c.local || c.zk == "",
-		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election", s.said("local"), s.said("zk"))
+		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
+		s.said("local"), s.said("zk"))
 	needs := func(present bool, what string, flags ...string) {
 		for _, flag := range flags {
 			bad.unless(present || s.sources[flag] == "", "%s has no effect without %s", s.said(flag), what)
 		}
 	}
 	needs(c.mesos != "" || c.configFile != "", "--mesos", "mesos-role", "mesos-user")
-	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file", "mesos-principal")
+	needs(c.mesos != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file",
+		"mesos-principal")
 	needs(c.zk != "" || c.configFile != "", "--zk", "zk-namespace")
 	needs(c.zk != "", "--zk", "zk-session-timeout", "zk-digest-file")
 	needs(c.registry.db != "" || c.registry.file != "", "--registry", "registry-lease")
@@ -101,7 +105,8 @@ func (s *settings) checkMesos(bad *complaints) {
 		case err != nil:
 			bad.add("%s: %w", s.said("mesos-credentials-file"), err)
 		case c.principal != "" && c.principal != found.User:
-			bad.add("%s says %q, and the credentials are of the principal %q: leave the former out", s.said("mesos-principal"), c.principal, found.User)
+			bad.add("%s says %q, and the credentials are of the principal %q: leave the former out",
+				s.said("mesos-principal"), c.principal, found.User)
 		default:
 			c.credentials, c.principal = found, found.User
 			if w := found.Warning(); w != "" {
@@ -125,7 +130,8 @@ func (s *settings) checkTLS(bad *complaints) {
 		bad.add("--mesos-cert-file and --mesos-key-file belong together: a certificate does nothing without its key")
 		return
 	case files.ca == "" && files.cert != "":
-		bad.add("%s has no effect without --mesos-ca-file, which says that the cluster speaks TLS", s.said("mesos-cert-file"))
+		bad.add("%s has no effect without --mesos-ca-file, which says that the cluster speaks TLS",
+			s.said("mesos-cert-file"))
 		return
 	case files.ca == "":
 		return
@@ -191,7 +197,8 @@ func (s *settings) checkZooKeeper(bad *complaints) {
 	name := strings.Trim(c.zkNamespace, "/")
 	bad.unless(name != "" && !strings.Contains(name, "//"),
 		"%s %q: want the path of a node, such as elasticjob-cloud", s.said("zk-namespace"), c.zkNamespace)
-	bad.unless(c.zkTimeout >= time.Second && c.zkTimeout <= 5*time.Minute, "%s %s: want 1s to 5m", s.said("zk-session-timeout"), c.zkTimeout)
+	bad.unless(c.zkTimeout >= time.Second && c.zkTimeout <= 5*time.Minute, "%s %s: want 1s to 5m",
+		s.said("zk-session-timeout"), c.zkTimeout)
 }
 
 // checkServers says what is wrong with host:port,…[/chroot].
@@ -253,7 +260,8 @@ func (s *settings) checkAddresses(bad *complaints) {
 		if err == nil {
 			err = isPort(port)
 		}
-		bad.about(fmt.Sprintf("%s %q: want host:port at which others find this server", s.said("advertise"), c.advertise), err)
+		bad.about(fmt.Sprintf("%s %q: want host:port at which others find this server", s.said("advertise"),
+			c.advertise), err)
 		return
 	}
 	if host, _, err := net.SplitHostPort(c.listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
@@ -273,8 +281,10 @@ func (c *config) checkRest(bad *complaints) {
 	bad.about("--login-lifetime", auth.CheckLoginLifetime(c.loginLifetime))
 	bad.unless(c.executorIdle >= 0, "--executor-idle %s: want 0s or more", c.executorIdle)
 	bad.unless(c.killGrace >= 0, "--kill-grace %s: want 0s or more", c.killGrace)
-	bad.unless(c.reconcile >= time.Minute && c.reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h", c.reconcile)
-	bad.unless(c.jobMetrics >= 0 && c.jobMetrics <= mostJobMetrics, "--job-metrics %d: want 0 to %d", c.jobMetrics, mostJobMetrics)
+	bad.unless(c.reconcile >= time.Minute && c.reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h",
+		c.reconcile)
+	bad.unless(c.jobMetrics >= 0 && c.jobMetrics <= mostJobMetrics, "--job-metrics %d: want 0 to %d", c.jobMetrics,
+		mostJobMetrics)
 	checkSize := func(flag string, size byteSize) {
 		bad.unless(size >= 1<<20 && size <= 1<<40, "%s %s: want 1MiB to 1024GiB", flag, &size)
 	}
@@ -284,6 +294,7 @@ func (c *config) checkRest(bad *complaints) {
 		bad.about(fmt.Sprintf("--executor-limit %q", limit), new(executor.Config).Limit(limit))
 	}
 	_, err := time.LoadLocation(c.timeZone)
-	bad.unless(err == nil, "--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local", c.timeZone)
+	bad.unless(err == nil, "--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local",
+		c.timeZone)
 	c.log.check(bad)
 }

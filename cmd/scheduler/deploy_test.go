@@ -29,7 +29,8 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"zk1", "zk2", "zk3", "mesos-master", "agent1", "agent2", "mysql", "scheduler1", "scheduler2", "prometheus", "grafana"} {
+	for _, name := range []string{"zk1", "zk2", "zk3", "mesos-master", "agent1", "agent2", "mysql", "scheduler1",
+		"scheduler2", "prometheus", "grafana"} {
 		if s, ok := project.Services[name]; !ok || s.HealthCheck == nil || s.Restart != "unless-stopped" {
 			t.Errorf("there is no service %s that runs for long and has a health check", name)
 		}
@@ -38,7 +39,8 @@ func TestCompose(t *testing.T) {
 	published, built := map[string]string{}, map[string]string{}
 	for name, s := range project.Services {
 		if s.Build != nil && !slices.Contains(stages, s.Build.Target) {
-			t.Errorf("%s is built of the Dockerfile's stage %q, of which there is none among %q", name, s.Build.Target, stages)
+			t.Errorf("%s is built of the Dockerfile's stage %q, of which there is none among %q", name, s.Build.Target,
+				stages)
 		}
 		if s.Build != nil {
 			if built[s.Image] != "" {
@@ -48,7 +50,8 @@ func TestCompose(t *testing.T) {
 		}
 		for _, p := range s.Ports {
 			if p.HostIP != "127.0.0.1" || published[p.Published] != "" {
-				t.Errorf("%s publishes %s on %q, where %q is: want a port of its own on 127.0.0.1", name, p.Published, p.HostIP, published[p.Published])
+				t.Errorf("%s publishes %s on %q, where %q is: want a port of its own on 127.0.0.1", name, p.Published,
+					p.HostIP, published[p.Published])
 			}
 			published[p.Published] = name
 		}
@@ -64,7 +67,8 @@ func TestCompose(t *testing.T) {
 		}
 		for variable, value := range s.Environment {
 			// These only name the file of a secret, or ask for one to be made.
-			if regexp.MustCompile(`(?i)password|secret|token|digest`).MatchString(variable) && !strings.HasPrefix(*value, "/secrets/") && variable != "MYSQL_RANDOM_ROOT_PASSWORD" {
+			if regexp.MustCompile(`(?i)password|secret|token|digest`).MatchString(variable) &&
+				!strings.HasPrefix(*value, "/secrets/") && variable != "MYSQL_RANDOM_ROOT_PASSWORD" {
 				t.Errorf("%s has %s=%s: want the file of a secret that setup has made", name, variable, *value)
 			}
 		}
@@ -73,8 +77,10 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	for name, s := range project.Services {
-		if strings.HasPrefix(s.Image, "elasticjob") && (built[s.Image] == "" || s.Build == nil && s.PullPolicy != types.PullPolicyNever) {
-			t.Errorf("%s has the image %s, which %q builds: want a builder, and that the others do not pull it", name, s.Image, built[s.Image])
+		if strings.HasPrefix(s.Image, "elasticjob") &&
+			(built[s.Image] == "" || s.Build == nil && s.PullPolicy != types.PullPolicyNever) {
+			t.Errorf("%s has the image %s, which %q builds: want a builder, and that the others do not pull it", name,
+				s.Image, built[s.Image])
 		}
 	}
 }
@@ -89,7 +95,8 @@ func checkServer(t *testing.T, name string, s types.ServiceConfig) {
 		environment[variable] = *value
 	}
 	flags := knownFlags(t, name, environment, s.Command)
-	for _, flag := range []string{"zk", "mesos", "listen", "advertise", "run-as", "api-token-file", "zk-digest-file", "db-file"} {
+	for _, flag := range []string{"zk", "mesos", "listen", "advertise", "run-as", "api-token-file", "zk-digest-file",
+		"db-file"} {
 		if !flags.Changed(flag) {
 			t.Errorf("%s does not set --%s", name, flag)
 		}
@@ -133,14 +140,16 @@ func knownFlags(t *testing.T, where string, environment map[string]string, args 
 func TestUnitsGiveFlagsThatThereAre(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"elasticjob.service", "elasticjob-local.service"} {
-		line := regexp.MustCompile(`(?m)^ExecStart=/opt/elasticjob/scheduler (.*)$`).FindStringSubmatch(text(t, "deploy/systemd/"+unit))
+		line := regexp.MustCompile(`(?m)^ExecStart=/opt/elasticjob/scheduler (.*)$`).FindStringSubmatch(text(t,
+			"deploy/systemd/"+unit))
 		if line == nil {
 			t.Fatalf("%s does not start the scheduler", unit)
 		}
 		knownFlags(t, unit, nil, strings.Fields(line[1]))
 	}
 	environment := map[string]string{}
-	for _, line := range regexp.MustCompile(`(?m)^#?(ELASTICJOB_\w+)=(\S+)$`).FindAllStringSubmatch(text(t, "deploy/systemd/scheduler.env.example"), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^#?(ELASTICJOB_\w+)=(\S+)$`).FindAllStringSubmatch(text(t,
+		"deploy/systemd/scheduler.env.example"), -1) {
 		environment[line[1]] = line[2]
 	}
 	if len(environment) < 5 {
@@ -152,7 +161,8 @@ func TestUnitsGiveFlagsThatThereAre(t *testing.T) {
 // stages are the named stages of the Dockerfile.
 func stages(t *testing.T) (names []string) {
 	t.Helper()
-	for _, found := range regexp.MustCompile(`(?m)^FROM .* AS (\w+)$`).FindAllStringSubmatch(text(t, "Dockerfile"), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^FROM .* AS (\w+)$`).FindAllStringSubmatch(text(t, "Dockerfile"),
+		-1) {
 		names = append(names, found[1])
 	}
 	return names

@@ -33,7 +33,8 @@ func TestKubernetesServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		probe *corev1.Probe
 		alive bool
-	}{"readiness": {server.ReadinessProbe, false}, "liveness": {server.LivenessProbe, true}, "startup": {server.StartupProbe, true}} {
+	}{"readiness": {server.ReadinessProbe, false}, "liveness": {server.LivenessProbe, true},
+		"startup": {server.StartupProbe, true}} {
 		if c.probe == nil || c.probe.Exec == nil || c.probe.TimeoutSeconds <= int32(readyAnswer.Seconds()) {
 			t.Errorf("there is no %s probe that waits for its command's %s", name, readyAnswer)
 			continue

@@ -24,7 +24,8 @@ func failpoint(text string) (func(name string), error) {
 	}
 	name, count, counted := strings.Cut(text, ":")
 	if !slices.Contains(scheduler.Points(), name) {
-		return nil, fmt.Errorf("%s=%q: no such failure point; there are %s", failpointVariable, text, strings.Join(scheduler.Points(), ", "))
+		return nil, fmt.Errorf("%s=%q: no such failure point; there are %s", failpointVariable, text,
+			strings.Join(scheduler.Points(), ", "))
 	}
 	n := int64(1)
 	if counted {

@@ -115,7 +115,8 @@ then there is one server, and there is no standby.
 
 Every flag can also be set in the environment: --data-dir as ` + envPrefix + `DATA_DIR, and so on. --config
 reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
-What counts is, in this order: the flag, ` + envPrefix + `…, the environment variable of the key's name, the file, the default.
+What counts is, in this order: the flag, ` + envPrefix +
+			`…, the environment variable of the key's name, the file, the default.
 A flag or ` + envPrefix + `… that is given and empty is refused; empty keys and variables of their names count as not given.`,
 		Version:       release.Version(),
 		SilenceErrors: true,
@@ -135,7 +136,8 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 	refuseBadFlags(cmd)
 	c.flags(cmd.Flags())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), acceptCommand(), readyCommand(), localClusterCommand(), localAgentCommand())
+	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), acceptCommand(),
+		readyCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 
@@ -144,49 +146,75 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.BoolVar(&c.local, "local", false, "run jobs on this machine: brings a cluster of its own, needs nothing else")
 	f.StringVar(&c.mesos, "mesos", "", "run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
-	f.StringVar(&c.mesosFiles.credentials, "mesos-credentials-file", "", "with --mesos: file with principal and secret, on a line or as Mesos' JSON")
-	f.StringVar(&c.mesosFiles.ca, "mesos-ca-file", "", "with --mesos: PEM file of the certificates that the cluster's TLS is checked with; masters and agents then speak https")
-	f.StringVar(&c.mesosFiles.cert, "mesos-cert-file", "", "with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that want one of their clients; read for each connection")
-	f.StringVar(&c.mesosFiles.key, "mesos-key-file", "", "with --mesos-cert-file: PEM file of that certificate's private key; it is sent nowhere, and executors have one of their own from their agent")
-	f.StringVar(&c.role, "mesos-role", "", "with --mesos: the framework's role; what agents have reserved for it is used first")
-	f.StringVar(&c.principal, "mesos-principal", "", "with --mesos: the framework's principal (default: that of the credentials)")
-	f.StringVar(&c.mesosUser, "mesos-user", "", "with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
+	f.StringVar(&c.mesosFiles.credentials, "mesos-credentials-file", "",
+		"with --mesos: file with principal and secret, on a line or as Mesos' JSON")
+	f.StringVar(&c.mesosFiles.ca, "mesos-ca-file", "",
+		"with --mesos: PEM file of the certificates that the cluster's TLS is checked with; masters and agents then speak https")
+	f.StringVar(&c.mesosFiles.cert, "mesos-cert-file", "",
+		"with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that want one of their clients; read for each connection")
+	f.StringVar(&c.mesosFiles.key, "mesos-key-file", "",
+		"with --mesos-cert-file: PEM file of that certificate's private key; it is sent nowhere, and executors have one of their own from their agent")
+	f.StringVar(&c.role, "mesos-role", "",
+		"with --mesos: the framework's role; what agents have reserved for it is used first")
+	f.StringVar(&c.principal, "mesos-principal", "",
+		"with --mesos: the framework's principal (default: that of the credentials)")
+	f.StringVar(&c.mesosUser, "mesos-user", "",
+		"with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
 	c.kubernetes.flags(f)
 	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
-	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud", "with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
-	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second, "with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
-	f.StringVar(&c.zkDigestFile, "zk-digest-file", "", "with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
+	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud",
+		"with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
+	f.DurationVar(&c.zkTimeout, "zk-session-timeout", 10*time.Second,
+		"with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
+	f.StringVar(&c.zkDigestFile, "zk-digest-file", "",
+		"with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
 	c.registryFlags(f)
 	c.historyFlags(f)
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8899", "address of the REST API; one that other machines can reach serves health and artifacts only until there is a user (scheduler user add) or --api-token-file")
-	f.StringVar(&c.advertise, "advertise", "", "host:port at which agents and other servers find this one (default: the listen address)")
-	f.StringVar(&c.tokenFile, "api-token-file", "", "file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
+	f.StringVar(&c.listen, "listen", "127.0.0.1:8899",
+		"address of the REST API; one that other machines can reach serves health and artifacts only until there is a user (scheduler user add) or --api-token-file")
+	f.StringVar(&c.advertise, "advertise", "",
+		"host:port at which agents and other servers find this one (default: the listen address)")
+	f.StringVar(&c.tokenFile, "api-token-file", "",
+		"file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
 	c.tlsFlags(f)
 	c.openID.flags(f)
-	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(), "folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
+	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(),
+		"folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
 	f.Float64Var(&c.localCPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
 	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
-	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false, "with --local: end the executors that an earlier run left behind, instead of finding them again")
+	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false,
+		"with --local: end the executors that an earlier run left behind, instead of finding them again")
 	f.DurationVar(&c.loginLifetime, "login-lifetime", auth.DefaultLoginLifetime, "how long a login lasts, 1m to 168h")
-	f.StringVar(&c.executorDir, "executor-dir", "", "folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
-	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute, "how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
-	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second, "time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
-	f.StringSliceVar(&c.executorLimits, "executor-limit", nil, "a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
-		"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
-		"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
-		"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096,\n"+
-		"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
+	f.StringVar(&c.executorDir, "executor-dir", "",
+		"folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
+	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute,
+		"how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
+	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second,
+		"time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
+	f.StringSliceVar(&c.executorLimits, "executor-limit", nil,
+		"a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
+			"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
+			"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
+			"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096,\n"+
+			"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
 	c.isolationFlags(f)
-	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute, "how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
-	f.StringVar(&c.timeZone, "time-zone", "Local", "zone of crons whose job names none: an IANA name, or Local for this machine's")
+	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute,
+		"how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
+	f.StringVar(&c.timeZone, "time-zone", "Local",
+		"zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
-	c.documents = documentLimits{all: byteSize(step.DefaultOptions().DocumentsLimit), perApp: byteSize(step.DefaultOptions().DocumentsPerAppLimit)}
-	f.Var(&c.documents.all, "documents-limit", "how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
+	c.documents = documentLimits{all: byteSize(step.DefaultOptions().DocumentsLimit),
+		perApp: byteSize(step.DefaultOptions().DocumentsPerAppLimit)}
+	f.Var(&c.documents.all, "documents-limit",
+		"how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
 	f.Var(&c.documents.perApp, "documents-per-app-limit", "the same of each app and its jobs")
-	f.IntVar(&c.jobMetrics, "job-metrics", 1000, "of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
+	f.IntVar(&c.jobMetrics, "job-metrics", 1000,
+		"of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
 	c.log.flags(f)
-	f.StringVar(&c.configFile, "config", "", "read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
-	f.BoolVar(&c.checkConfig, "check-config", false, "check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
+	f.StringVar(&c.configFile, "config", "",
+		"read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
+	f.BoolVar(&c.checkConfig, "check-config", false,
+		"check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
 }
 
 // defaultMemory is three quarters of the machine's, in whole MB.

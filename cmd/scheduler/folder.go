@@ -38,7 +38,8 @@ func checkFolder(path string) error {
 func writable(folder string) error {
 	// There the superuser may do anything, and still can make nothing; others get the same error.
 	var system unix.Statfs_t
-	if err := unix.Statfs(folder, &system); err == nil && (system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
+	if err := unix.Statfs(folder, &system); err == nil &&
+		(system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
 		return fmt.Errorf("%s is the kernel's, and holds no files of others", folder)
 	}
 	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {

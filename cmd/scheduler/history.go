@@ -27,9 +27,12 @@ func (d dsn) Type() string           { return "DSN" }
 // historyFlags defines the flags of the history in SQL.
 func (c *config) historyFlags(f *pflag.FlagSet) {
 	c.dbFlag(f)
-	f.IntVar(&c.historyDays, "history-days", 30, "delete what is older from the history in SQL; results of hours are kept for a year, those of days for ever")
-	f.Int64Var(&c.historyRows, "history-rows", 10_000_000, "delete the oldest rows of each large table of the history in SQL beyond so many")
-	f.Int64Var(&c.historyOutboxMB, "history-outbox-mb", 4096, "what the database does not have yet is kept in the folder outbox of --data-dir; beyond so many MB it is lost to the history")
+	f.IntVar(&c.historyDays, "history-days", 30,
+		"delete what is older from the history in SQL; results of hours are kept for a year, those of days for ever")
+	f.Int64Var(&c.historyRows, "history-rows", 10_000_000,
+		"delete the oldest rows of each large table of the history in SQL beyond so many")
+	f.Int64Var(&c.historyOutboxMB, "history-outbox-mb", 4096,
+		"what the database does not have yet is kept in the folder outbox of --data-dir; beyond so many MB it is lost to the history")
 }
 
 func (c *config) dbFlag(f *pflag.FlagSet) {
@@ -45,19 +48,25 @@ func (s *settings) checkHistory(bad *complaints) {
 	if c.db != "" {
 		bad.about(said, checkDSN(c.db))
 	}
-	bad.unless(c.historyDays >= 1 && c.historyDays <= 36_500, "%s %d: want 1 to 36,500", s.said("history-days"), c.historyDays)
-	bad.unless(c.historyOutboxMB >= 1 && c.historyOutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576", s.said("history-outbox-mb"), c.historyOutboxMB)
-	bad.unless(c.historyRows >= 1000 && c.historyRows <= 10_000_000_000, "%s %d: want 1,000 to 10,000,000,000", s.said("history-rows"), c.historyRows)
+	bad.unless(c.historyDays >= 1 && c.historyDays <= 36_500, "%s %d: want 1 to 36,500", s.said("history-days"),
+		c.historyDays)
+	bad.unless(c.historyOutboxMB >= 1 && c.historyOutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576",
+		s.said("history-outbox-mb"), c.historyOutboxMB)
+	bad.unless(c.historyRows >= 1000 && c.historyRows <= 10_000_000_000, "%s %d: want 1,000 to 10,000,000,000",
+		s.said("history-rows"), c.historyRows)
 }
 
 // trace makes the original's event_trace_rdb_… the DSN. As there, nothing is kept unless the address and the user are given.
 func (s *settings) trace(values map[string]given, set func(flag, value, where string)) {
-	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"], values["event_trace_rdb_password"]
+	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"],
+		values["event_trace_rdb_password"]
 	switch {
-	case s.sources["db"] != "" || s.sources["db-file"] != "" || url.value == "" && user.value == "" && password.value == "":
+	case s.sources["db"] != "" || s.sources["db-file"] != "" || url.value == "" && user.value == "" &&
+		password.value == "":
 		return
 	case url.value == "" || user.value == "":
-		s.note("%s has no effect: history in SQL needs event_trace_rdb_url and event_trace_rdb_username, or --db", cmp.Or(url.where, user.where, password.where))
+		s.note("%s has no effect: history in SQL needs event_trace_rdb_url and event_trace_rdb_username, or --db",
+			cmp.Or(url.where, user.where, password.where))
 		return
 	}
 	found, err := mysql.FromJDBC(url.value, user.value, password.value)
@@ -122,7 +131,8 @@ It waits for another one that is migrating the same database. Cut off, it goes o
 	}
 	refuseBadFlags(cmd)
 	c.dbFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&status, "status", false, "say which version the database has and which one this release wants, and change nothing; the exit status is 1 unless they are the same")
+	cmd.Flags().BoolVar(&status, "status", false,
+		"say which version the database has and which one this release wants, and change nothing; the exit status is 1 unless they are the same")
 	return cmd
 }
 
@@ -147,7 +157,8 @@ func (c *config) readDB(getenv func(string) string) error {
 
 func migrate(ctx context.Context, c config, status bool, out io.Writer) (err error) {
 	if c.db == "" {
-		return errors.New("say which database: --db-file FILE with user:password@tcp(host:3306)/database, or " + envPrefix + "DB")
+		return errors.New("say which database: --db-file FILE with user:password@tcp(host:3306)/database, or " +
+			envPrefix + "DB")
 	}
 	db, err := openHistory(c, slog.New(slog.DiscardHandler))
 	if err != nil {

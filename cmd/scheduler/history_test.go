@@ -45,10 +45,12 @@ func TestTheDatabaseIsToldByFlagVariableOrTheOriginalsFile(t *testing.T) {
 			if err := s.show(&out); err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(out.String(), "(hidden)@tcp(db.example.com:3306)/elasticjob") || strings.Contains(out.String(), "hush") {
+			if !strings.Contains(out.String(), "(hidden)@tcp(db.example.com:3306)/elasticjob") ||
+				strings.Contains(out.String(), "hush") {
 				t.Errorf("shown: %s", out.String())
 			}
-			if readable := strings.Contains(out.String(), "event_trace_rdb_password: chmod 600"); readable != (c.file != "") {
+			if readable := strings.Contains(out.String(),
+				"event_trace_rdb_password: chmod 600"); readable != (c.file != "") {
 				t.Errorf("that others can read the password is said: %t", readable)
 			}
 			db, err := openHistory(*s.config, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -86,7 +88,8 @@ func TestBadSettingsOfTheHistoryAreRefusedWithoutPassword(t *testing.T) {
 func TestAnotherDatabaseOfTheOriginalsFileIsNoted(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []string{
-		"event_trace_rdb_url=jdbc:h2:mem:x\nevent_trace_rdb_username=root\nevent_trace_rdb_password=hush2\n", "event_trace_rdb_url=jdbc:mysql://h/x\n", "event_trace_rdb_password=hush2\n",
+		"event_trace_rdb_url=jdbc:h2:mem:x\nevent_trace_rdb_username=root\nevent_trace_rdb_password=hush2\n",
+		"event_trace_rdb_url=jdbc:mysql://h/x\n", "event_trace_rdb_password=hush2\n",
 	} {
 		w := newWorld(t)
 		s, err := w.settings("--config", w.file(t, "properties", shipped+lines, 0o600))
@@ -94,7 +97,8 @@ func TestAnotherDatabaseOfTheOriginalsFileIsNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		notes := strings.Join(s.config.notes, "\n")
-		if s.config.db != "" || !strings.Contains(notes, "event_trace_rdb_") || !strings.Contains(notes, "--db") || strings.Contains(notes, "hush2") {
+		if s.config.db != "" || !strings.Contains(notes, "event_trace_rdb_") || !strings.Contains(notes, "--db") ||
+			strings.Contains(notes, "hush2") {
 			t.Errorf("%q: %q, notes: %s", lines, s.config.db, notes)
 		}
 	}
@@ -130,7 +134,8 @@ func TestMigrateCommand(t *testing.T) {
 		if err != nil {
 			out.WriteString(err.Error())
 		}
-		if (err == nil) != step.ok || !strings.Contains(out.String(), step.says) || strings.Contains(out.String(), "hush") {
+		if (err == nil) != step.ok || !strings.Contains(out.String(), step.says) ||
+			strings.Contains(out.String(), "hush") {
 			t.Errorf("%s: %s", step.args, out.String())
 		}
 	}

@@ -27,14 +27,16 @@ func (c *config) isolationFlags(f *pflag.FlagSet) {
 		"by name or uid, or as UID:GID, which they need not know; it takes executors that are root's,\n"+
 		"and is needed where they are, but with --local:\n"+
 		"there root's server takes ids that no one else has, or else root, and its log says which")
-	f.BoolVar(&c.hideData, "hide-data", true, "with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
-		"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")
+	f.BoolVar(&c.hideData, "hide-data", true,
+		"with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
+			"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")
 }
 
 // secretFiles are the files that flags name and that are no job's.
 func (c *config) secretFiles() []string {
 	var named []string
-	for _, file := range []string{c.tokenFile, c.zkDigestFile, c.dbFile, c.registry.file, c.mesosFiles.credentials, c.mesosFiles.key, c.configFile, c.tlsFiles.Key, c.openID.secretFile} {
+	for _, file := range []string{c.tokenFile, c.zkDigestFile, c.dbFile, c.registry.file, c.mesosFiles.credentials,
+		c.mesosFiles.key, c.configFile, c.tlsFiles.Key, c.openID.secretFile} {
 		if path, err := filepath.Abs(file); file != "" && err == nil {
 			named = append(named, path)
 		}

@@ -83,7 +83,8 @@ func TestTheDatabaseIsReadFromAFile(t *testing.T) {
 		{"--db-file " + w.file(t, "open", dsn, 0o644), "others can read"},
 		{"--db-file " + w.file(t, "bad", "me:hush@nowhere", 0o600), "--db-file: "},
 	} {
-		if _, err := w.settings(append(strings.Fields(c[0]), "--local")...); err == nil || !strings.Contains(err.Error(), c[1]) || strings.Contains(err.Error(), "hush") {
+		if _, err := w.settings(append(strings.Fields(c[0]), "--local")...); err == nil ||
+			!strings.Contains(err.Error(), c[1]) || strings.Contains(err.Error(), "hush") {
 			t.Errorf("%s: %v, want %q and no password", c[0], err, c[1])
 		}
 	}
@@ -105,7 +106,8 @@ func TestFilesOfSecretsAreHidden(t *testing.T) {
 	config.flags(flags)
 	var named []string
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !strings.HasSuffix(f.Name, "-file") && !strings.HasSuffix(f.Name, "-key") && f.Name != "config" || slices.Contains(public, f.Name) {
+		if !strings.HasSuffix(f.Name, "-file") && !strings.HasSuffix(f.Name, "-key") && f.Name != "config" ||
+			slices.Contains(public, f.Name) {
 			return
 		}
 		if err := flags.Set(f.Name, "/secret/"+f.Name); err != nil {

@@ -34,18 +34,25 @@ type kubernetesFlags struct {
 
 func (k *kubernetesFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&k.on, "kubernetes", false, "run jobs on Kubernetes: each shard is a pod")
-	f.StringVar(&k.kubeconfig, "kubeconfig", "", "with --kubernetes: file that says how to reach the API server (default: as kubectl finds it, in a pod its service account)")
-	f.StringVar(&k.namespace, "kubernetes-namespace", "", "with --kubernetes: the namespace of the jobs' pods (default: the one of the kubeconfig or of the service account)")
-	f.StringVar(&k.image, "kubernetes-image", "", "with --kubernetes: the image with the executor, which runs the shards of apps without an image of their own (default: elasticjob-task: and this release's version)")
-	f.StringVar(&k.podTemplate, "kubernetes-pod-template", "", "with --kubernetes: YAML or JSON file of a PodTemplateSpec on which the pods of all apps are made; an app's own podTemplate counts before it")
-	f.BoolVar(&k.showUnplaced, "kubernetes-show-unplaced", false, "with --kubernetes: shards that no node has room for are shown to the cluster's autoscaler, as pods that never run")
-	f.StringVar(&k.keepPods, "keep-pods", keep.Default, "with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
+	f.StringVar(&k.kubeconfig, "kubeconfig", "",
+		"with --kubernetes: file that says how to reach the API server (default: as kubectl finds it, in a pod its service account)")
+	f.StringVar(&k.namespace, "kubernetes-namespace", "",
+		"with --kubernetes: the namespace of the jobs' pods (default: the one of the kubeconfig or of the service account)")
+	f.StringVar(&k.image, "kubernetes-image", "",
+		"with --kubernetes: the image with the executor, which runs the shards of apps without an image of their own (default: elasticjob-task: and this release's version)")
+	f.StringVar(&k.podTemplate, "kubernetes-pod-template", "",
+		"with --kubernetes: YAML or JSON file of a PodTemplateSpec on which the pods of all apps are made; an app's own podTemplate counts before it")
+	f.BoolVar(&k.showUnplaced, "kubernetes-show-unplaced", false,
+		"with --kubernetes: shards that no node has room for are shown to the cluster's autoscaler, as pods that never run")
+	f.StringVar(&k.keepPods, "keep-pods", keep.Default,
+		"with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
 }
 
 // kubernetesOnly are flags that mean something only with --kubernetes, notKubernetes those that mean nothing with it.
 var (
-	kubernetesOnly = []string{"kubeconfig", "kubernetes-namespace", "kubernetes-image", "kubernetes-pod-template", "kubernetes-show-unplaced", "keep-pods"}
-	notKubernetes  = []string{"executor-dir", "executor-idle", "executor-limit", "run-as"}
+	kubernetesOnly = []string{"kubeconfig", "kubernetes-namespace", "kubernetes-image", "kubernetes-pod-template",
+		"kubernetes-show-unplaced", "keep-pods"}
+	notKubernetes = []string{"executor-dir", "executor-idle", "executor-limit", "run-as"}
 )
 
 var isNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -63,10 +70,14 @@ func (s *settings) checkKubernetes(bad *complaints) {
 		return
 	}
 	for _, flag := range notKubernetes {
-		bad.unless(s.sources[flag] == "", "%s has no effect with --kubernetes: pods have executors of their own, from %s", s.said(flag), s.said("kubernetes-image"))
+		bad.unless(s.sources[flag] == "",
+			"%s has no effect with --kubernetes: pods have executors of their own, from %s", s.said(flag),
+			s.said("kubernetes-image"))
 	}
-	bad.unless(!s.config.local, "%s and %s contradict each other: --local brings a cluster of its own", s.said("local"), s.said("kubernetes"))
-	bad.unless(s.config.mesos == "", "%s and %s contradict each other: jobs run on one cluster", s.said("mesos"), s.said("kubernetes"))
+	bad.unless(!s.config.local, "%s and %s contradict each other: --local brings a cluster of its own",
+		s.said("local"), s.said("kubernetes"))
+	bad.unless(s.config.mesos == "", "%s and %s contradict each other: jobs run on one cluster", s.said("mesos"),
+		s.said("kubernetes"))
 	if k.podTemplate != "" {
 		text, err := os.ReadFile(k.podTemplate)
 		if err == nil {
@@ -83,7 +94,9 @@ func (s *settings) checkKubernetes(bad *complaints) {
 		s.note("jobs run in this server's own namespace, %s: whoever may publish an app can use every Secret and service account there, this server's too, by its podTemplate; "+
 			"give jobs a namespace of their own with --kubernetes-namespace", k.namespace)
 	}
-	bad.unless(err != nil || isNamespace.MatchString(k.namespace), "%s %q: want the name of a namespace: lower-case letters, digits and hyphens, 63 at most", s.said("kubernetes-namespace"), k.namespace)
+	bad.unless(err != nil || isNamespace.MatchString(k.namespace),
+		"%s %q: want the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
+		s.said("kubernetes-namespace"), k.namespace)
 }
 
 // accountNamespaceFile is where Kubernetes tells a pod which namespace its service account is in.
@@ -137,7 +150,8 @@ func openKubernetes(c config, address string, log *slog.Logger) (platform, error
 		outputs.Close()
 		return err
 	}
-	driver, err := kubernetes.New(kubernetes.Options{Config: config, Pods: k.pods(), Follower: follower, Keeper: keeper, Recorder: recorder, ShowUnplaced: k.showUnplaced, Logger: log})
+	driver, err := kubernetes.New(kubernetes.Options{Config: config, Pods: k.pods(), Follower: follower,
+		Keeper: keeper, Recorder: recorder, ShowUnplaced: k.showUnplaced, Logger: log})
 	if err != nil {
 		return platform{}, errors.Join(err, closeAll())
 	}

@@ -60,14 +60,20 @@ The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For mai
 reservations, and for masters that stand by for each other, take a real Mesos.`,
 	}
 	flags := f.command(cmd)
-	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050", "address of the master's API: an IPv4 address of this machine only")
+	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050",
+		"address of the master's API: an IPv4 address of this machine only")
 	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
-	flags.StringVar(&f.tlsCert, "tls-cert", "", "PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
+	flags.StringVar(&f.tlsCert, "tls-cert", "",
+		"PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
-	flags.StringVar(&f.registry, "registry", registryFile, "what the master remembers after a restart: file, or in_memory for nothing")
-	flags.DurationVar(&f.AgentPingTimeout, "agent-ping-timeout", local.DefaultAgentPingTimeout, "how long an agent has to answer a ping")
-	flags.IntVar(&f.MaxAgentPingTimeouts, "max-agent-ping-timeouts", local.DefaultMaxAgentPingTimeouts, "after how many missed pings an agent is unreachable")
-	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", local.DefaultAgentReregisterTimeout, "how long agents have to come back after the master's restart")
+	flags.StringVar(&f.registry, "registry", registryFile,
+		"what the master remembers after a restart: file, or in_memory for nothing")
+	flags.DurationVar(&f.AgentPingTimeout, "agent-ping-timeout", local.DefaultAgentPingTimeout,
+		"how long an agent has to answer a ping")
+	flags.IntVar(&f.MaxAgentPingTimeouts, "max-agent-ping-timeouts", local.DefaultMaxAgentPingTimeouts,
+		"after how many missed pings an agent is unreachable")
+	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", local.DefaultAgentReregisterTimeout,
+		"how long agents have to come back after the master's restart")
 	flags.DurationVar(&f.Heartbeat, "heartbeat", local.DefaultHeartbeat, "interval of the heartbeats to frameworks")
 	f.shared(flags)
 	return cmd
@@ -87,7 +93,8 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 	}
 	flags := f.command(cmd)
 	flags.StringVar(&f.Join, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
-	flags.StringVar(&f.ip, "ip", "127.0.0.1", "the agent's address, an IPv4 address of this machine only; its hostname, too")
+	flags.StringVar(&f.ip, "ip", "127.0.0.1",
+		"the agent's address, an IPv4 address of this machine only; its hostname, too")
 	f.shared(flags)
 	f.Agents = 1
 	return cmd
@@ -106,11 +113,15 @@ func (f *clusterFlags) command(cmd *cobra.Command) *pflag.FlagSet {
 // shared are the flags of both commands.
 func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
-	flags.Float64Var(&f.CPUs, "cpus", 0, "CPUs that each agent offers (default: this machine's, divided among the agents)")
-	flags.Float64Var(&f.MemoryMB, "memory", 0, "memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
-	flags.StringVar(&f.credentials, "credentials", "", `file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
+	flags.Float64Var(&f.CPUs, "cpus", 0,
+		"CPUs that each agent offers (default: this machine's, divided among the agents)")
+	flags.Float64Var(&f.MemoryMB, "memory", 0,
+		"memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
+	flags.StringVar(&f.credentials, "credentials", "",
+		`file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
 	flags.BoolVar(&f.NoCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
-	flags.BoolVar(&f.GiveUpExecutors, "give-up-executors", false, "end the executors that an earlier run left behind, instead of finding them again")
+	flags.BoolVar(&f.GiveUpExecutors, "give-up-executors", false,
+		"end the executors that an earlier run left behind, instead of finding them again")
 	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
 	f.log.flags(flags)
 }
@@ -128,7 +139,8 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		f.checkMaster(&bad)
 	} else {
 		ip, err := netip.ParseAddr(f.ip)
-		bad.unless(err == nil && ip.Is4() && ip.IsLoopback(), "--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
+		bad.unless(err == nil && ip.Is4() && ip.IsLoopback(),
+			"--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
 		o.AgentIP = ip
 		bad.unless(strings.HasPrefix(f.Join, "http://"), "--master %q: want http://host:port", f.Join)
 	}
@@ -165,7 +177,8 @@ func (f *clusterFlags) checkMaster(bad *complaints) {
 		"--listen %q: want 127.0.0.1:port: the cluster is for this machine only", f.Listen)
 	bad.unless(f.AgentPingTimeout > 0 && f.MaxAgentPingTimeouts > 0 && f.AgentReregisterTimeout > 0 && f.Heartbeat > 0,
 		"--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
-	bad.unless(f.registry == registryFile || f.registry == registryInMemory, "--registry %q: want file or in_memory", f.registry)
+	bad.unless(f.registry == registryFile || f.registry == registryInMemory, "--registry %q: want file or in_memory",
+		f.registry)
 	bad.unless(f.Agents >= 0 && f.Agents <= 100, "--agents %d: want 0 to 100", f.Agents)
 }
 
@@ -237,14 +250,16 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	var b strings.Builder
 	if f.Join != "" {
-		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.Join, f.DataDir)
+		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.Join,
+			f.DataDir)
 		return b.String()
 	}
 	agents := fmt.Sprint(f.Agents, " agents")
 	if f.Agents == 1 {
 		agents = "1 agent"
 	}
-	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents, f.DataDir)
+	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents,
+		f.DataDir)
 	where := cluster.MasterURL()
 	more, agentMore := "", ""
 	if f.tlsCert != "" {
@@ -260,7 +275,8 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
 	if f.tlsCert == "" {
 		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", where, agentMore,
-			filepath.Join(filepath.Dir(filepath.Clean(f.DataDir)), "agent-of-"+where[strings.LastIndex(where, ":")+1:]))
+			filepath.Join(filepath.Dir(filepath.Clean(f.DataDir)),
+				"agent-of-"+where[strings.LastIndex(where, ":")+1:]))
 	}
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()

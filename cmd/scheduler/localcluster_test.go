@@ -95,7 +95,8 @@ func (p *program) kill() {
 
 func startMaster(t *testing.T, dir, listen string, more ...string) (p *program, url string) {
 	t.Helper()
-	p = startProgram(t, append([]string{"local-cluster", "--agents", "0", "--listen", listen, "--data-dir", dir}, more...)...)
+	p = startProgram(t, append([]string{"local-cluster", "--agents", "0", "--listen", listen, "--data-dir", dir},
+		more...)...)
 	url, _, _ = strings.Cut(p.says("local cluster: the master is "), ",")
 	return p, url
 }
@@ -103,7 +104,8 @@ func startMaster(t *testing.T, dir, listen string, more ...string) (p *program, 
 // agents are the registered ones, by id, and whether they are connected.
 func agents(t *testing.T, url string, own *mesos.Credentials) map[string]bool {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/v1", strings.NewReader(`{"type":"GET_AGENTS"}`))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/v1",
+		strings.NewReader(`{"type":"GET_AGENTS"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,8 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 	dir := t.TempDir()
 	master, url := startMaster(t, filepath.Join(dir, "master"), "127.0.0.1:0")
 	secrets := filepath.Join(dir, "master", "credentials.json")
-	if hint := master.says("start a scheduler:"); !strings.Contains(hint, "--mesos "+url+" --mesos-credentials-file "+secrets) {
+	if hint := master.says("start a scheduler:"); !strings.Contains(hint,
+		"--mesos "+url+" --mesos-credentials-file "+secrets) {
 		t.Errorf("hint %q", hint)
 	}
 	own, err := mesos.ReadCredentials(secrets)
@@ -167,7 +170,8 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 	}
 	startAgent := func(name, ip string) *program {
 		t.Helper()
-		p := startProgram(t, "local-agent", "--master", url, "--ip", ip, "--credentials", secrets, "--data-dir", filepath.Join(dir, name), "--cpus", "1", "--memory", "64")
+		p := startProgram(t, "local-agent", "--master", url, "--ip", ip, "--credentials", secrets, "--data-dir",
+			filepath.Join(dir, name), "--cpus", "1", "--memory", "64")
 		p.says("ready")
 		return p
 	}
@@ -186,7 +190,8 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 
 	for _, registry := range []string{"file", "in_memory"} {
 		master.kill()
-		master, _ = startMaster(t, filepath.Join(dir, "master"), strings.TrimPrefix(url, "http://"), "--registry", registry)
+		master, _ = startMaster(t, filepath.Join(dir, "master"), strings.TrimPrefix(url, "http://"), "--registry",
+			registry)
 		until(t, url, own, 2, 0)
 	}
 	for _, p := range []*program{two, master} {
@@ -205,7 +210,8 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 		return clusterFlags{
 			Options: local.Options{
 				Listen: "127.0.0.1:5050", DataDir: t.TempDir(), Agents: 2,
-				AgentPingTimeout: time.Second, MaxAgentPingTimeouts: 5, AgentReregisterTimeout: time.Minute, Heartbeat: time.Second,
+				AgentPingTimeout: time.Second, MaxAgentPingTimeouts: 5, AgentReregisterTimeout: time.Minute,
+				Heartbeat: time.Second,
 			},
 			registry: registryFile, log: logging{level: "info", format: "auto"},
 		}

@@ -21,7 +21,8 @@ func (l *logging) flags(f *pflag.FlagSet) {
 func (l logging) check(bad *complaints) {
 	err := new(slog.Level).UnmarshalText([]byte(l.level))
 	bad.unless(err == nil, "--log-level %q: want debug, info, warn or error", l.level)
-	bad.unless(slices.Contains([]string{"auto", "text", "json"}, l.format), "--log-format %q: want text, json or auto", l.format)
+	bad.unless(slices.Contains([]string{"auto", "text", "json"}, l.format), "--log-format %q: want text, json or auto",
+		l.format)
 }
 
 // logger writes to w: text on a terminal, JSON otherwise, unless a format is given.

@@ -37,8 +37,10 @@ func TestExecutorsGetTheCA(t *testing.T) {
 			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "",
 		},
 		"a client certificate": {
-			[]string{"--mesos", "https://h:1", "--mesos-ca-file", w.file(t, "ca2", certificate, 0o600), "--mesos-cert-file", w.file(t, "cert", certificate, 0o600), "--mesos-key-file", keyFile},
-			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "chmod 600 " + keyFile,
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file", w.file(t, "ca2", certificate, 0o600),
+				"--mesos-cert-file", w.file(t, "cert", certificate, 0o600), "--mesos-key-file", keyFile},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate},
+			"chmod 600 " + keyFile,
 		},
 		"a bundle": {
 			[]string{"--mesos", "https://h:1", "--mesos-ca-file", big},

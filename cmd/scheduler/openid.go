@@ -22,27 +22,36 @@ type openIDFlags struct {
 }
 
 func (o *openIDFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.issuer, "oidc-issuer", "", "address of an OpenID Connect provider whose users may log in with a browser, at /api/oidc/login, as --oidc-role says")
+	f.StringVar(&o.issuer, "oidc-issuer", "",
+		"address of an OpenID Connect provider whose users may log in with a browser, at /api/oidc/login, as --oidc-role says")
 	f.StringVar(&o.client, "oidc-client-id", "", "with --oidc-issuer: the id that the provider knows this cluster by")
-	f.StringVar(&o.secretFile, "oidc-client-secret-file", "", "with --oidc-issuer: file with the secret that goes with the id, readable by its owner only (default: none, for a public client)")
-	f.StringVar(&o.redirect, "oidc-redirect-url", "", "with --oidc-issuer: where the provider sends browsers back to, as it is registered there: https://HOST:PORT/api/oidc/callback (default: that of --advertise)")
-	f.StringSliceVar(&o.scopes, "oidc-scopes", []string{"profile"}, "with --oidc-issuer: the scopes to ask for beside openid, repeated or separated by commas")
-	f.StringVar(&o.nameClaim, "oidc-name-claim", "preferred_username", "with --oidc-issuer: the claim of the ID token that people are called by")
-	f.StringVar(&o.rolesClaim, "oidc-roles-claim", "groups", "with --oidc-issuer: the claim that --oidc-role is about; a.b is b within a")
-	f.StringArrayVar(&o.roleTexts, "oidc-role", nil, "with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: whoever has VALUE in the claim is admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeated, and the first that fits counts")
+	f.StringVar(&o.secretFile, "oidc-client-secret-file", "",
+		"with --oidc-issuer: file with the secret that goes with the id, readable by its owner only (default: none, for a public client)")
+	f.StringVar(&o.redirect, "oidc-redirect-url", "",
+		"with --oidc-issuer: where the provider sends browsers back to, as it is registered there: https://HOST:PORT/api/oidc/callback (default: that of --advertise)")
+	f.StringSliceVar(&o.scopes, "oidc-scopes", []string{"profile"},
+		"with --oidc-issuer: the scopes to ask for beside openid, repeated or separated by commas")
+	f.StringVar(&o.nameClaim, "oidc-name-claim", "preferred_username",
+		"with --oidc-issuer: the claim of the ID token that people are called by")
+	f.StringVar(&o.rolesClaim, "oidc-roles-claim", "groups",
+		"with --oidc-issuer: the claim that --oidc-role is about; a.b is b within a")
+	f.StringArrayVar(&o.roleTexts, "oidc-role", nil,
+		"with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: whoever has VALUE in the claim is admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeated, and the first that fits counts")
 }
 
 // checkOpenID: the provider, and that somebody may do something.
 func (s *settings) checkOpenID(bad *complaints) {
 	o := &s.config.openID
 	if o.issuer == "" {
-		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes", "oidc-name-claim", "oidc-roles-claim", "oidc-role"} {
+		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
+			"oidc-name-claim", "oidc-roles-claim", "oidc-role"} {
 			bad.unless(s.sources[flag] == "", "%s has no effect without --oidc-issuer", s.said(flag))
 		}
 		return
 	}
 	bad.about(s.said("oidc-issuer"), oidc.CheckAddress(o.issuer))
-	bad.unless(o.client != "", "--oidc-client-id is missing: the id that the provider %s knows this cluster by", o.issuer)
+	bad.unless(o.client != "", "--oidc-client-id is missing: the id that the provider %s knows this cluster by",
+		o.issuer)
 	if o.secretFile != "" {
 		o.secret = s.readSecret(bad, "oidc-client-secret-file", o.secretFile)
 	}
@@ -50,7 +59,8 @@ func (s *settings) checkOpenID(bad *complaints) {
 		bad.about(s.said("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
 	} else {
 		address := cmp.Or(s.config.advertise, s.config.listen)
-		bad.about("--oidc-redirect-url, by default that of --advertise", oidc.CheckAddress(callback(s.config.scheme(), address)))
+		bad.about("--oidc-redirect-url, by default that of --advertise",
+			oidc.CheckAddress(callback(s.config.scheme(), address)))
 	}
 	for _, text := range o.roleTexts {
 		role, err := oidc.ParseRole(text)

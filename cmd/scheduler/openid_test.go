@@ -20,12 +20,14 @@ func TestOpenIDFlags(t *testing.T) {
 	secret, open := w.file(t, "secret", "hush\n", 0o600), w.file(t, "open", "hush\n", 0o644)
 	const right = "--local --oidc-issuer https://id.example --oidc-client-id ej --oidc-role admins=admin "
 	for args, want := range map[string][]string{
-		"--local --oidc-client-id x --oidc-role a=admin":                    {"--oidc-client-id has no effect without --oidc-issuer", "--oidc-role has no effect"},
-		"--local --oidc-issuer http://id.example":                           {"want https", "--oidc-client-id is missing", "--oidc-role is missing"},
-		right + "--oidc-client-secret-file " + open:                         {"--oidc-client-secret-file", "chmod 600"},
+		"--local --oidc-client-id x --oidc-role a=admin": {"--oidc-client-id has no effect without --oidc-issuer", "--oidc-role has no effect"},
+		"--local --oidc-issuer http://id.example":        {"want https", "--oidc-client-id is missing", "--oidc-role is missing"},
+		right + "--oidc-client-secret-file " + open: {"--oidc-client-secret-file",
+			"chmod 600"},
 		right + "--oidc-redirect-url http://jobs.example/api/oidc/callback": {"--oidc-redirect-url", "want https"},
-		right + "--oidc-role x=boss --oidc-role y":                          {`--oidc-role "x=boss"`, "must be one of", `--oidc-role "y"`},
-		right + "--advertise jobs.example:8899":                             {"by default that of --advertise", "want https"},
+		right + "--oidc-role x=boss --oidc-role y": {`--oidc-role "x=boss"`, "must be one of",
+			`--oidc-role "y"`},
+		right + "--advertise jobs.example:8899": {"by default that of --advertise", "want https"},
 	} {
 		_, err := w.settings(strings.Fields(args)...)
 		for _, words := range want {
@@ -34,11 +36,13 @@ func TestOpenIDFlags(t *testing.T) {
 			}
 		}
 	}
-	s, err := w.settings(append(strings.Fields(right+"--oidc-scopes groups,email --oidc-client-secret-file "+secret), "--oidc-role", "a,b=operator:x-*,y")...)
+	s, err := w.settings(append(strings.Fields(right+"--oidc-scopes groups,email --oidc-client-secret-file "+secret),
+		"--oidc-role", "a,b=operator:x-*,y")...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := s.config.openID; len(o.roles) != 2 || o.roles[1].Value != "a,b" || len(o.roles[1].Apps) != 2 || len(o.scopes) != 2 || o.secret != "hush" {
+	if o := s.config.openID; len(o.roles) != 2 || o.roles[1].Value != "a,b" || len(o.roles[1].Apps) != 2 ||
+		len(o.scopes) != 2 || o.secret != "hush" {
 		t.Errorf("%+v", o)
 	}
 	var out strings.Builder
@@ -68,7 +72,8 @@ func (someKeys) Issue(p auth.Principal, _ time.Duration) (string, auth.Principal
 func TestTheProviderOfTheFlagsIsLookedUp(t *testing.T) {
 	t.Parallel()
 	there, w := openid.Start(t), newWorld(t)
-	s, err := w.settings("--local", "--oidc-issuer", there.URL, "--oidc-client-id", openid.Client, "--oidc-role", "a=admin")
+	s, err := w.settings("--local", "--oidc-issuer", there.URL, "--oidc-client-id", openid.Client, "--oidc-role",
+		"a=admin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +85,8 @@ func TestTheProviderOfTheFlagsIsLookedUp(t *testing.T) {
 		address, _, err = web.OpenID.Begin()
 		return err
 	})
-	if !strings.HasPrefix(address, there.URL+"/authorize?") || !strings.Contains(address, "redirect_uri=http%3A%2F%2F127.0.0.1%3A1234%2Fapi%2Foidc%2Fcallback") {
+	if !strings.HasPrefix(address, there.URL+"/authorize?") ||
+		!strings.Contains(address, "redirect_uri=http%3A%2F%2F127.0.0.1%3A1234%2Fapi%2Foidc%2Fcallback") {
 		t.Error(address)
 	}
 }

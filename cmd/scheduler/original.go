@@ -107,7 +107,8 @@ func (s *settings) readOriginal(env map[string]string) (map[string]given, error)
 	for _, key := range passwords {
 		if values[key].value != "" {
 			if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-				s.note("others can read %s (mode %s), which holds a password, %s: chmod 600 it", path, info.Mode().Perm(), key)
+				s.note("others can read %s (mode %s), which holds a password, %s: chmod 600 it", path,
+					info.Mode().Perm(), key)
 			}
 		}
 	}
@@ -139,9 +140,11 @@ func keyNames() []string {
 
 func unknownKey(path string, p property) error {
 	if near := spelling.Nearest(p.key, keyNames()); near != "" {
-		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key, near)
+		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key,
+			near)
 	}
-	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path, p.line, p.key)
+	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path,
+		p.line, p.key)
 }
 
 // fromOriginal sets what neither the command line nor our environment variables have set.
@@ -184,8 +187,10 @@ func (s *settings) fromOriginal(env map[string]string) error {
 	}
 	s.trace(values, set)
 	s.addresses(values, set)
-	if s.sources["zk"] == "" && s.sources["registry"] == "" && s.sources["registry-file"] == "" && s.sources["mesos"] != "" {
-		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk, or --registry", s.config.configFile))
+	if s.sources["zk"] == "" && s.sources["registry"] == "" && s.sources["registry-file"] == "" &&
+		s.sources["mesos"] != "" {
+		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk, or --registry",
+			s.config.configFile))
 	}
 	return errors.Join(errs...)
 }

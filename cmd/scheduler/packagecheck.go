@@ -53,18 +53,21 @@ func (p *packages) CheckPackage(ctx context.Context, c app.Config) (api.PackageF
 		return api.PackageFacts{}, fmt.Errorf("split the bootstrapScript, which was checked: %w", err)
 	}
 	found, err := executor.CheckPackage(ctx, executor.PackageCheck{
-		URL: c.AppURL, SHA256: c.AppSHA256, Command: command, Folder: p.folder, OfAgent: p.local, RunAs: p.runAs, Hide: p.hide,
+		URL: c.AppURL, SHA256: c.AppSHA256, Command: command, Folder: p.folder, OfAgent: p.local, RunAs: p.runAs,
+		Hide: p.hide,
 	})
 	if err != nil {
 		return api.PackageFacts{}, fmt.Errorf("check the package of app %s: %w", c.AppName, err)
 	}
-	facts := api.PackageFacts{Size: found.Size, SHA256: found.SHA256, Format: found.Format, FilesTotal: found.Total, Script: api.PackageScript(found.Script)}
+	facts := api.PackageFacts{Size: found.Size, SHA256: found.SHA256, Format: found.Format, FilesTotal: found.Total,
+		Script: api.PackageScript(found.Script)}
 	for _, f := range found.Files {
 		facts.Files = append(facts.Files, api.PackageFile(f))
 	}
 	values := map[string]string{"appURL": c.AppURL, "appSHA256": c.AppSHA256, "bootstrapScript": c.BootstrapScript}
 	for _, problem := range found.Problems {
-		facts.Problems = append(facts.Problems, document.Violate(problem.Field, values[problem.Field], "%s", problem.Message))
+		facts.Problems = append(facts.Problems,
+			document.Violate(problem.Field, values[problem.Field], "%s", problem.Message))
 	}
 	return facts, nil
 }

@@ -100,7 +100,8 @@ func TestPasswordOnATerminal(t *testing.T) {
 			})
 			defer typing.Wait()
 			got, err := askPassword(t.Context(), tty, &out, "ann")
-			if got != test.password || (err != nil) != (test.refused != "") || err != nil && !strings.Contains(err.Error(), test.refused) {
+			if got != test.password || (err != nil) != (test.refused != "") ||
+				err != nil && !strings.Contains(err.Error(), test.refused) {
 				t.Errorf("%q, %v", got, err)
 			}
 			if !echoes(t, fd) {
@@ -122,7 +123,8 @@ func TestPasswordInterrupted(t *testing.T) {
 		interrupt()
 	})
 	defer typing.Wait()
-	if got, err := askPassword(ctx, tty, &out, "ann"); got != "" || err == nil || !strings.Contains(err.Error(), "interrupted") {
+	if got, err := askPassword(ctx, tty, &out, "ann"); got != "" || err == nil ||
+		!strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("%q, %v", got, err)
 	}
 	if !echoes(t, fd) {

@@ -41,7 +41,8 @@ func withPeople(ctx context.Context, c *config, first bool, work func(people) er
 			_ = conn.Close() // it was only to see whether somebody listens
 			return work(newSocketPeople(adminSocket(c.dataDir)))
 		} else if errors.Is(err, fs.ErrPermission) {
-			return fmt.Errorf("%s: a server of another user listens there: run this command as that user, or as root", adminSocket(c.dataDir))
+			return fmt.Errorf("%s: a server of another user listens there: run this command as that user, or as root",
+				adminSocket(c.dataDir))
 		}
 		if err := checkDataDir(c.dataDir, first); err != nil {
 			return err
@@ -84,7 +85,8 @@ func withPeople(ctx context.Context, c *config, first bool, work func(people) er
 		return err
 	}
 	host, _ := os.Hostname() // an audit row without it still says who
-	return work(registryPeople{access, event.Actor{Name: userName(os.Geteuid()), Kind: string(auth.Machine), From: host}})
+	return work(registryPeople{access, event.Actor{Name: userName(os.Geteuid()), Kind: string(auth.Machine),
+		From: host}})
 }
 
 // registryPatience is for how long a command waits for a registry that does not answer: somebody waits at a terminal.
@@ -107,7 +109,8 @@ func checkDataDir(folder string, first bool) error {
 	info, err := os.Stat(folder)
 	if err == nil {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 && owner.Uid != 0 {
-			return fmt.Errorf("%s belongs to %s: run this command as that user, so that the files in it do", folder, userName(int(owner.Uid)))
+			return fmt.Errorf("%s belongs to %s: run this command as that user, so that the files in it do", folder,
+				userName(int(owner.Uid)))
 		}
 		_, err = os.Stat(filepath.Join(folder, "registry.db"))
 	}
@@ -156,7 +159,8 @@ func (p registryPeople) RemoveUser(ctx context.Context, name string) error {
 
 func (p registryPeople) Tokens(context.Context) ([]auth.APIToken, error) { return p.access.Tokens() }
 
-func (p registryPeople) AddToken(ctx context.Context, name string, grant auth.Grant, expires time.Time) (string, error) {
+func (p registryPeople) AddToken(ctx context.Context, name string, grant auth.Grant, expires time.Time) (string,
+	error) {
 	token, _, err := p.access.AddToken(ctx, p.actor, name, grant, expires)
 	return token, err
 }

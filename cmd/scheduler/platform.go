@@ -69,7 +69,8 @@ func openMesos(c config, address string, executors *artifacts, log *slog.Logger)
 }
 
 // openLocal starts this machine's cluster, which speaks as Mesos does.
-func openLocal(ctx context.Context, c config, address string, executors *artifacts, log *slog.Logger) (platform, error) {
+func openLocal(ctx context.Context, c config, address string, executors *artifacts, log *slog.Logger) (platform,
+	error) {
 	program, _ := executors.file(executors.own) // it is there
 	hidden, err := hiding(ctx, c, program, log)
 	if err != nil {

@@ -35,7 +35,8 @@ func readyCommand() *cobra.Command {
 health check for where there is no curl, such as in a container. With --alive it asks only whether the server
 answers (/healthz), whatever it waits for: a server that does not should be restarted.
 
-Give the server's own flags (or ` + envPrefix + `…): those that say where it listens, and with which certificate, count, the
+Give the server's own flags (or ` + envPrefix +
+			`…): those that say where it listens, and with which certificate, count, the
 others are ignored. A server elsewhere is asked with --server, and checked with --tls-ca.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -53,7 +54,8 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 	c.flags(cmd.Flags())
 	where := []string{"listen", "advertise", "tls-cert", "tls-ca", "config"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
-	cmd.Flags().StringVar(&server, "server", "", "address of the server (default: the one of this machine that --listen and --tls-cert, or the environment, name)")
+	cmd.Flags().StringVar(&server, "server", "",
+		"address of the server (default: the one of this machine that --listen and --tls-cert, or the environment, name)")
 	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether the server answers at all")
 	return cmd
 }

@@ -57,7 +57,8 @@ func TestAliveAsksForNothingElse(t *testing.T) {
 // readySays asks with some flags. Want is a part of the error; empty if there should be none.
 func readySays(t *testing.T, want string, args ...string) {
 	t.Helper()
-	if _, _, err := typed(t, "", append([]string{"ready"}, args...)...); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+	if _, _, err := typed(t, "", append([]string{"ready"}, args...)...); want == "" && err != nil ||
+		want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 		t.Errorf("ready %q: %v, want %q", args, err, want)
 	}
 }
@@ -87,7 +88,8 @@ func TestReadyFindsItsServer(t *testing.T) {
 	}{
 		{[]string{"--listen", "127.0.0.1:" + port}, ""},
 		{[]string{"--listen", "0.0.0.0:" + port, "--advertise", "scheduler1:8899"}, ""},
-		{[]string{"--listen", ":" + port, "--zk", "zk1:2181", "--mesos", "http://m:5050"}, ""}, // what else its command line has
+		{[]string{"--listen", ":" + port, "--zk", "zk1:2181", "--mesos", "http://m:5050"},
+			""}, // what else its command line has
 		{[]string{"--listen", "127.0.0.1:0"}, "--server"},
 		{[]string{"--listen", "8899"}, "host:port"},
 		{append(withTLS, "--listen", "127.0.0.1:"+tlsPort), ""},

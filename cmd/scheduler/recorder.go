@@ -85,7 +85,8 @@ func warnOfRows(c config, log *slog.Logger) {
 	}
 	r, err := history.Open(history.Options{Dir: dir, OutboxBytes: c.historyOutboxMB << 20, Logger: log})
 	if err != nil {
-		log.Warn("history outbox can't be looked at: rows that wait in it are not written, since there is no --db", "folder", dir, "error", err)
+		log.Warn("history outbox can't be looked at: rows that wait in it are not written, since there is no --db",
+			"folder", dir, "error", err)
 		return
 	}
 	if s := r.Status(); s.Waiting > 0 || s.Aside > 0 {
@@ -99,8 +100,9 @@ func warnOfRows(c config, log *slog.Logger) {
 // historyStats are a recorder's numbers as /metrics shows them.
 func historyStats(s history.Status, now time.Time) api.HistoryStats {
 	stats := api.HistoryStats{
-		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, BytesMost: s.Bound, RowsWritten: s.Written,
-		RowsLost: api.LostRows{OutboxFull: s.Lost.Full, OutboxFailed: s.Lost.Failed, Refused: s.Lost.Refused},
+		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, BytesMost: s.Bound,
+		RowsWritten: s.Written,
+		RowsLost:    api.LostRows{OutboxFull: s.Lost.Full, OutboxFailed: s.Lost.Failed, Refused: s.Lost.Refused},
 	}
 	if !s.Oldest.IsZero() {
 		stats.Oldest = max(0, now.Sub(s.Oldest))

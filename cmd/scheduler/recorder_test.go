@@ -31,7 +31,8 @@ func TestRowsThatWaitForADatabaseAreToldOf(t *testing.T) {
 	if said := start(); said != "" {
 		t.Errorf("without an outbox: %s", said)
 	}
-	r, err := history.Open(history.Options{Dir: filepath.Join(c.dataDir, "outbox"), OutboxBytes: 1 << 20, Logger: slog.New(slog.DiscardHandler)})
+	r, err := history.Open(history.Options{Dir: filepath.Join(c.dataDir, "outbox"), OutboxBytes: 1 << 20,
+		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestRowsThatWaitForADatabaseAreToldOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if said := start(); strings.Count(said, "level=WARN") != 1 || !strings.Contains(said, "--db") || !strings.Contains(said, "rows=1") {
+		if said := start(); strings.Count(said, "level=WARN") != 1 || !strings.Contains(said, "--db") ||
+			!strings.Contains(said, "rows=1") {
 			t.Errorf("with a row: %s", said)
 		}
 	}

@@ -110,7 +110,8 @@ func TestReferenceOfFlags(t *testing.T) {
 		if about.counts == "" {
 			about.counts = "at the next start"
 		}
-		fmt.Fprintf(&text, "| `--%s` | `%s` | %s | %s | %s | %s |\n", f.Name, ours[f.Name], defaultOf(f), about.takes, about.counts, reference.Cell(usageOf(f)))
+		fmt.Fprintf(&text, "| `--%s` | `%s` | %s | %s | %s | %s |\n", f.Name, ours[f.Name], defaultOf(f), about.takes,
+			about.counts, reference.Cell(usageOf(f)))
 	})
 	for name := range takes {
 		if flags.Lookup(name) == nil {
@@ -186,17 +187,20 @@ func TestReferenceOfCommands(t *testing.T) {
 		for _, sub := range cmd.Commands() {
 			list(sub)
 		}
-		if !cmd.Runnable() || !cmd.HasParent() || cmd.HasSubCommands() || cmd.Name() == "help" || cmd.Name() == "completion" {
+		if !cmd.Runnable() || !cmd.HasParent() || cmd.HasSubCommands() || cmd.Name() == "help" ||
+			cmd.Name() == "completion" {
 			return
 		}
 		var rows strings.Builder
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if server := command().Flags().Lookup(f.Name); f.Name != "help" && (server == nil || server.Usage != f.Usage) {
+			if server := command().Flags().Lookup(f.Name); f.Name != "help" &&
+				(server == nil || server.Usage != f.Usage) {
 				fmt.Fprintf(&rows, "| `--%s` | %s | %s |\n", f.Name, defaultOf(f), reference.Cell(usageOf(f)))
 			}
 		})
 		if rows.Len() > 0 {
-			fmt.Fprintf(&text, "**`%s`**: %s.\n\n| flag | default | |\n|---|---|---|\n%s\n", cmd.CommandPath()+strings.TrimPrefix(cmd.Use, cmd.Name()), cmd.Short, rows.String())
+			fmt.Fprintf(&text, "**`%s`**: %s.\n\n| flag | default | |\n|---|---|---|\n%s\n",
+				cmd.CommandPath()+strings.TrimPrefix(cmd.Use, cmd.Name()), cmd.Short, rows.String())
 		}
 	}
 	list(command())
@@ -232,7 +236,8 @@ func TestReferenceOfLimits(t *testing.T) {
 		if !fits(defaults[name]) {
 			t.Errorf("the default of %s in --executor-limit's help is %q", name, defaults[name])
 		}
-		fmt.Fprintf(&text, "| `%s` | `%s%s` | `%s` | %s |\n", name, envPrefix, strings.ToUpper(strings.ReplaceAll(name, "-", "_")), defaults[name], values)
+		fmt.Fprintf(&text, "| `%s` | `%s%s` | `%s` | %s |\n", name, envPrefix,
+			strings.ToUpper(strings.ReplaceAll(name, "-", "_")), defaults[name], values)
 	}
 	reference.Check(t, configuration, "limits of executors", text.String())
 }

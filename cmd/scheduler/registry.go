@@ -23,7 +23,8 @@ func (c *config) registryFlags(f *pflag.FlagSet) {
 	f.Var(&c.registry.db, "registry", "keep configuration and state in this database of MySQL 8 or MariaDB, and elect a leader there: mysql://user:password@host:3306/database. With a password use --registry-file or "+envPrefix+"REGISTRY:\n"+
 		"everybody on this machine can read a command line. It may be that of --db")
 	f.StringVar(&c.registry.file, "registry-file", "", "file with what --registry takes, readable by its owner only")
-	f.DurationVar(&c.registry.lease, "registry-lease", database.DefaultLease, "with --registry: a leader that is silent for so long has lost the lead, and another has it within a second. The same on all servers")
+	f.DurationVar(&c.registry.lease, "registry-lease", database.DefaultLease,
+		"with --registry: a leader that is silent for so long has lost the lead, and another has it within a second. The same on all servers")
 }
 
 // elected reports whether servers elect their leader, so that others can lead than this one. Without that the registry is a file of this server's own.
@@ -39,7 +40,8 @@ func (s *settings) checkRegistry(bad *complaints) {
 	bad.about(said, checkDSN(c.registry.db))
 	bad.unless(c.zk == "", "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore bring it from one to the other", said, s.said("zk"))
 	bad.unless(!c.local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", s.said("local"), said)
-	bad.unless(c.registry.lease >= database.LeastLease && c.registry.lease <= database.MostLease, "%s %s: want %s to 5m", s.said("registry-lease"), c.registry.lease, database.LeastLease)
+	bad.unless(c.registry.lease >= database.LeastLease && c.registry.lease <= database.MostLease,
+		"%s %s: want %s to 5m", s.said("registry-lease"), c.registry.lease, database.LeastLease)
 }
 
 // checkDSN says what is wrong with an address. What deploy/kubernetes is delivered with in the place of one says
@@ -58,7 +60,8 @@ func (s *settings) readDSN(bad *complaints, flag string, address *dsn, file stri
 	said = s.said(flag)
 	switch {
 	case file == "":
-		if at := strings.LastIndexByte(string(*address), '@'); s.sources[flag] == "--"+flag && at > 0 && strings.Contains(strings.TrimPrefix(string(*address)[:at], "mysql:"), ":") {
+		if at := strings.LastIndexByte(string(*address), '@'); s.sources[flag] == "--"+flag && at > 0 &&
+			strings.Contains(strings.TrimPrefix(string(*address)[:at], "mysql:"), ":") {
 			s.note("the password in --%s can be read by everybody on this machine: write it to a file that only its owner can read, and name that with --%s-file, or set %s%s",
 				flag, flag, envPrefix, strings.ToUpper(flag))
 		}

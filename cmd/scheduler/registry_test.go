@@ -36,17 +36,20 @@ func TestWhereTheRegistryInSQLIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o := s.config.registry.options(); !strings.Contains(o.DSN, "db.example.com") || o.Lease != 20*time.Second || !s.config.elected() {
+			if o := s.config.registry.options(); !strings.Contains(o.DSN, "db.example.com") ||
+				o.Lease != 20*time.Second || !s.config.elected() {
 				t.Errorf("lease %v, elected %v", o.Lease, s.config.elected())
 			}
 			var out strings.Builder
 			if err := s.show(&out); err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(out.String(), "(hidden)@db.example.com/elasticjob") || strings.Contains(out.String(), "ss@") || strings.Contains(s.config.place(), "@") {
+			if !strings.Contains(out.String(), "(hidden)@db.example.com/elasticjob") ||
+				strings.Contains(out.String(), "ss@") || strings.Contains(s.config.place(), "@") {
 				t.Errorf("shown: %s and %s", s.config.place(), out.String())
 			}
-			if noted := strings.Contains(out.String(), "ELASTICJOB_REGISTRY"); noted != (test.notes || test.env != nil) {
+			if noted := strings.Contains(out.String(), "ELASTICJOB_REGISTRY"); noted != (test.notes ||
+				test.env != nil) {
 				t.Errorf("that others can read the password is said: %t\n%s", noted, out.String())
 			}
 		})
@@ -92,7 +95,9 @@ func TestUsersNeedTheServersDatabase(t *testing.T) {
 	}
 	const password = "a password of many words"
 	for _, args := range []string{"user list", "user add ann --role admin", "token add ci --role viewer"} {
-		if _, _, err := typed(t, password, append(strings.Fields(args), "--registry", other)...); err == nil || !strings.Contains(err.Error(), "no scheduler has ever used it") || !strings.Contains(err.Error(), "start a server first") {
+		if _, _, err := typed(t, password, append(strings.Fields(args), "--registry", other)...); err == nil ||
+			!strings.Contains(err.Error(), "no scheduler has ever used it") ||
+			!strings.Contains(err.Error(), "start a server first") {
 			t.Errorf("%s in an empty database: %v", args, err)
 		}
 	}

@@ -115,7 +115,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	options := coreOptions(c, zone, where.executorBinary)
 	options.Held = held
 	sched := scheduler.New(scheduler.Options{
-		History: record.scheduler, Registry: reg, Driver: where.driver, Advertise: address, Logger: log, Point: c.failpoint,
+		History: record.scheduler, Registry: reg, Driver: where.driver, Advertise: address, Logger: log,
+		Point:       c.failpoint,
 		RefusedMost: c.refusedMost(), Notifier: notify.New(time.Now), Audits: access,
 		Framework: where.framework, Core: options, HoldFor: settledAfter,
 	})
@@ -124,9 +125,12 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		return err
 	}
 	web := api.Options{
-		Scheduler: sched, Logs: where.output, Artifact: where.artifact, PodTemplate: where.podTemplate, ExampleImage: where.image, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
-		FrameworkName: where.framework.Name, Version: release.Version(), Zone: zone, Access: access, Advertise: address, RegistryRoot: c.registryRoot(),
-		History: record.reads, HistoryStats: record.stats, Warning: c.warning(sched.Held, record.warning, reserve.Warning), TLS: c.certificate,
+		Scheduler: sched, Logs: where.output, Artifact: where.artifact, PodTemplate: where.podTemplate,
+		ExampleImage: where.image, Packages: packages, AgentURL: c.agentURL(address), Logger: log, AllowFile: c.local,
+		FrameworkName: where.framework.Name, Version: release.Version(), Zone: zone, Access: access,
+		Advertise: address, RegistryRoot: c.registryRoot(),
+		History: record.reads, HistoryStats: record.stats, Warning: c.warning(sched.Held, record.warning,
+			reserve.Warning), TLS: c.certificate,
 		Throttled: where.throttled, Descriptors: reserve, MaxStreams: streams,
 		Console: console.New(console.Static()),
 	}
@@ -137,7 +141,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	return run(ctx, c, parts{scheduler: sched, web: server, listener: reserve.Listener(listener), socket: socket, machine: where.machine, log: log, out: out})
+	return run(ctx, c, parts{scheduler: sched, web: server, listener: reserve.Listener(listener), socket: socket,
+		machine: where.machine, log: log, out: out})
 }
 
 // agentURL is where agents reach this server. Those of this machine can't ask for the address of a listener that has all.
@@ -176,7 +181,8 @@ func framework(c config, address string) cluster.Framework {
 		host, _, _ = net.SplitHostPort(c.advertise) // checked
 	}
 	f := cluster.Framework{
-		Name: "ElasticJob-Cloud", Hostname: host, WebUI: c.scheme() + "://" + address, Role: c.role, Principal: c.principal, User: c.user(),
+		Name: "ElasticJob-Cloud", Hostname: host, WebUI: c.scheme() + "://" + address, Role: c.role,
+		Principal: c.principal, User: c.user(),
 		FailoverTimeout: failoverTimeout,
 	}
 	if c.role != "" {

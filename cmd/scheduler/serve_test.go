@@ -62,7 +62,8 @@ func TestRegistryRoot(t *testing.T) {
 func TestSessionsEndInTime(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[time.Duration]time.Duration{
-		10 * time.Second: 8500 * time.Millisecond, time.Minute: 58500 * time.Millisecond, 5 * time.Second: 4 * time.Second,
+		10 * time.Second: 8500 * time.Millisecond, time.Minute: 58500 * time.Millisecond,
+		5 * time.Second: 4 * time.Second,
 		4 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second, // a server with shorter ticks gives it
 	} {
 		if got := sessionOf(given); got != want {

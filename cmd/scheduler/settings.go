@@ -64,7 +64,9 @@ func (s *settings) completeRegistry(env map[string]string) error {
 		s.checkZooKeeper(bad)
 		s.checkRegistry(bad)
 		c := s.config
-		bad.unless(!c.local || c.zk == "", "%s and %s contradict each other: on one machine users and tokens are kept in a file", s.said("local"), s.said("zk"))
+		bad.unless(!c.local || c.zk == "",
+			"%s and %s contradict each other: on one machine users and tokens are kept in a file", s.said("local"),
+			s.said("zk"))
 		for _, flag := range []string{"zk-namespace", "zk-digest-file"} {
 			bad.unless(c.zk != "" || s.sources[flag] == "", "%s has no effect without --zk", s.said(flag))
 		}

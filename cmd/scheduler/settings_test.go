@@ -71,7 +71,8 @@ func TestTheOriginalsFileIsRead(t *testing.T) {
 	}
 	c := s.config
 	got := []string{c.mesos, c.zk, c.zkNamespace, string(c.zkDigest), c.listen, c.advertise, c.role, c.mesosUser}
-	if diff := cmp.Diff([]string{"zk://127.0.0.1:2181/mesos", "127.0.0.1:2181", "elasticjob-cloud", "me:hush", "127.0.0.1:8898", "127.0.0.1:8898", "", ""}, got); diff != "" {
+	if diff := cmp.Diff([]string{"zk://127.0.0.1:2181/mesos", "127.0.0.1:2181", "elasticjob-cloud", "me:hush",
+		"127.0.0.1:8898", "127.0.0.1:8898", "", ""}, got); diff != "" {
 		t.Error(diff)
 	}
 	var out strings.Builder
@@ -99,7 +100,8 @@ func TestNoPasswordOfAnAddressIsShown(t *testing.T) {
 		if err := s.show(&out); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(out.String(), "sh@") || !strings.Contains(out.String(), "zk://(hidden)@127.0.0.1:2181/mesos") {
+		if strings.Contains(out.String(), "sh@") ||
+			!strings.Contains(out.String(), "zk://(hidden)@127.0.0.1:2181/mesos") {
 			t.Errorf("it shows the password %q:\n%s", password, out.String())
 		}
 	}
@@ -120,7 +122,8 @@ func TestWhatCounts(t *testing.T) {
 	}
 	c := s.config
 	got := []string{c.mesos, c.zk, c.role, c.mesosUser, c.zkNamespace, c.reconcile.String(), c.listen}
-	if diff := cmp.Diff([]string{"http://flag:4", "env:3", "old", "file", "elasticjob-cloud", "7m0s", "127.0.0.2:8899"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"http://flag:4", "env:3", "old", "file", "elasticjob-cloud", "7m0s",
+		"127.0.0.2:8899"}, got); diff != "" {
 		t.Error(diff)
 	}
 	// What an image calls its own version asks for nothing, not even when it is empty.
@@ -193,7 +196,9 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--config " + wrong, []string{`line 1: unknown key "hostnam"; the nearest known one is hostname`, `line 3: unknown key "zk_server"; the nearest known one is zk_servers`, `"x" is no port`, `line 8: "many"`}},
 		{"--config " + strange, []string{`line 1: unknown key "app_cache_enable", and no known one is like it`, `line 2: unknown key "novalue", and no`, `line 3: unknown key "bg(){", and no`}},
 		{"--local --executor-limit foo=1 --executor-limit package-bytes,package-tries=0", []string{
-			`--executor-limit "foo=1": unknown; known are package-download, package-bytes,`, `--executor-limit "package-bytes": it has no value`, `--executor-limit "package-tries=0": a positive whole number`}},
+			`--executor-limit "foo=1": unknown; known are package-download, package-bytes,`,
+			`--executor-limit "package-bytes": it has no value`,
+			`--executor-limit "package-tries=0": a positive whole number`}},
 		{"--local --local-cpus 1e7 --local-memory 1", []string{"--local-cpus 10000000: want 0.01 to 1,000,000", "--local-memory 1: want 32 to 1,000,000,000 (MB)"}},
 		{"--local --data-dir /proc/elasticjob/data", []string{"--data-dir /proc/elasticjob/data: /proc is the kernel's"}},
 		{"--local --data-dir " + good + "/data", []string{"--data-dir " + good + "/data: ", "name another folder"}},
@@ -216,9 +221,12 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 			}
 		}
 	}
-	for _, fine := range []string{"--local", "--kubernetes --kubeconfig testdata/kubeconfig", "--kubernetes --kubeconfig testdata/kubeconfig --zk h --kubernetes-namespace jobs --keep-pods failed=0,for=30m",
-		"--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot", "--mesos zk://h/mesos --zk h --listen 10.0.0.1:1",
-		"--local --listen 0.0.0.0:1 --advertise h:1", "--config " + routable, "--config " + routable + " --api-token-file " + good} {
+	for _, fine := range []string{"--local", "--kubernetes --kubeconfig testdata/kubeconfig",
+		"--kubernetes --kubeconfig testdata/kubeconfig --zk h --kubernetes-namespace jobs --keep-pods failed=0,for=30m",
+		"--mesos http://h:1", "--mesos zk://h,h2:1/mesos --zk h,h2:1/chroot",
+		"--mesos zk://h/mesos --zk h --listen 10.0.0.1:1",
+		"--local --listen 0.0.0.0:1 --advertise h:1", "--config " + routable,
+		"--config " + routable + " --api-token-file " + good} {
 		if _, err := w.settings(strings.Fields(fine)...); err != nil {
 			t.Errorf("%s: %v", fine, err)
 		}
@@ -258,7 +266,8 @@ func TestWhatIsEmptyIsRefused(t *testing.T) {
 	if err := refuseEmpty(flags); err == nil || !strings.Contains(err.Error(), "--credentials is empty") {
 		t.Errorf("local-cluster: %v", err)
 	}
-	if err := badFlag(flags, flags.Parse([]string{"--cpus", ""})); err == nil || err.Error() != "--cpus is empty: give it a value, or leave it out" {
+	if err := badFlag(flags, flags.Parse([]string{"--cpus", ""})); err == nil ||
+		err.Error() != "--cpus is empty: give it a value, or leave it out" {
 		t.Errorf("a number: %v", err)
 	}
 }
@@ -307,9 +316,12 @@ func TestNotes(t *testing.T) {
 		// Of images, of tests, and of tasks and executors, among which a server may be started.
 		{"--local", []string{
 			"ELASTICJOB_VERSION", "ELASTICJOB_HELP", "ELASTICJOB_HOME", "ELASTICJOB_FAILPOINT", actAsScheduler, "ZKK",
-			"ELASTICJOB_SHARDING_CONTEXT", "ELASTICJOB_JOB_NAME", "ELASTICJOB_TASK_ID", "ELASTICJOB_SHARDING_ITEM", "ELASTICJOB_SHARDING_PARAMETER",
-			"ELASTICJOB_SHARDING_TOTAL_COUNT", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_EXECUTION_SOURCE", "ELASTICJOB_FIRE_TIME",
-			"ELASTICJOB_EXECUTION_ID", "ELASTICJOB_ATTEMPT", executor.TLSVariable, executor.CAVariable, executor.HostnameVariable,
+			"ELASTICJOB_SHARDING_CONTEXT", "ELASTICJOB_JOB_NAME", "ELASTICJOB_TASK_ID", "ELASTICJOB_SHARDING_ITEM",
+			"ELASTICJOB_SHARDING_PARAMETER",
+			"ELASTICJOB_SHARDING_TOTAL_COUNT", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_EXECUTION_SOURCE",
+			"ELASTICJOB_FIRE_TIME",
+			"ELASTICJOB_EXECUTION_ID", "ELASTICJOB_ATTEMPT", executor.TLSVariable, executor.CAVariable,
+			executor.HostnameVariable,
 			"ELASTICJOB_PACKAGE_BYTES", "ELASTICJOB_OUTPUT_FILE",
 		}, nil},
 	} {

@@ -29,7 +29,8 @@ func newSocketPeople(path string) socketPeople {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}
-	return socketPeople{&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: socketAnswer}}
+	return socketPeople{&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true},
+		Timeout: socketAnswer}}
 }
 
 type object = map[string]any
@@ -56,7 +57,8 @@ func (p socketPeople) ChangeUser(ctx context.Context, name string, grant auth.Gr
 }
 
 func (p socketPeople) SetPassword(ctx context.Context, name, password string) error {
-	return p.call(ctx, http.MethodPut, "/api/users/"+url.PathEscape(name)+"/password", object{"password": password}, nil)
+	return p.call(ctx, http.MethodPut, "/api/users/"+url.PathEscape(name)+"/password", object{"password": password},
+		nil)
 }
 
 func (p socketPeople) EndLogins(ctx context.Context, name string) error {

@@ -43,7 +43,8 @@ func openRegistry(c config, log *slog.Logger) (store, error) {
 			"Give all servers --zk-digest-file, or let only them reach ZooKeeper", "zk", c.zk)
 	}
 	return zookeeper.Open(zookeeper.Options{
-		Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout), Digest: string(c.zkDigest), Logger: log,
+		Servers: c.zk, Namespace: strings.Trim(c.zkNamespace, "/"), SessionTimeout: sessionOf(c.zkTimeout),
+		Digest: string(c.zkDigest), Logger: log,
 	})
 }
 

@@ -15,9 +15,12 @@ import (
 
 // tlsFlags are those of what the API speaks TLS with.
 func (c *config) tlsFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.tlsFiles.Cert, "tls-cert", "", "PEM file of this server's certificate, and those that signed it: https is spoken then, and nothing else, with clients and between servers. Read again when it changes")
-	f.StringVar(&c.tlsFiles.Key, "tls-key", "", "with --tls-cert: PEM file of the certificate's private key, readable by its owner only")
-	f.StringVar(&c.tlsFiles.CA, "tls-ca", "", "with --tls-cert: PEM file of the certificates that the other servers' are checked with, beside the system's (default: those of --tls-cert)")
+	f.StringVar(&c.tlsFiles.Cert, "tls-cert", "",
+		"PEM file of this server's certificate, and those that signed it: https is spoken then, and nothing else, with clients and between servers. Read again when it changes")
+	f.StringVar(&c.tlsFiles.Key, "tls-key", "",
+		"with --tls-cert: PEM file of the certificate's private key, readable by its owner only")
+	f.StringVar(&c.tlsFiles.CA, "tls-ca", "",
+		"with --tls-cert: PEM file of the certificates that the other servers' are checked with, beside the system's (default: those of --tls-cert)")
 }
 
 // checkCertificate opens what is to be spoken TLS with, and notes what its users would stumble on.
@@ -42,7 +45,8 @@ func (s *settings) checkCertificate(bad *complaints) {
 	}
 	if host, _, err := net.SplitHostPort(cmp.Or(c.advertise, c.listen)); err == nil && host != "" {
 		if err := c.certificate.Names(host); err != nil {
-			s.note("clients, and other servers, that reach this server as %s will not take its certificate: %v", host, strings.TrimPrefix(err.Error(), "x509: "))
+			s.note("clients, and other servers, that reach this server as %s will not take its certificate: %v", host,
+				strings.TrimPrefix(err.Error(), "x509: "))
 		}
 	}
 }

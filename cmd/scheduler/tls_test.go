@@ -42,17 +42,19 @@ func TestCertificateFlags(t *testing.T) {
 		}
 	}
 	for args, note := range map[string]string{
-		"--tls-cert " + cert + " --tls-key " + key:                                    "",
-		"--tls-cert " + cert + " --tls-key " + key + " --tls-ca " + ca.File:           "",
-		"--tls-cert " + oldCert + " --tls-key " + oldKey:                              "expired at",
-		"--tls-cert " + cert + " --tls-key " + key + " --advertise jobs.example:8899": "reach this server as jobs.example will not take its certificate",
+		"--tls-cert " + cert + " --tls-key " + key:                          "",
+		"--tls-cert " + cert + " --tls-key " + key + " --tls-ca " + ca.File: "",
+		"--tls-cert " + oldCert + " --tls-key " + oldKey:                    "expired at",
+		"--tls-cert " + cert + " --tls-key " + key +
+			" --advertise jobs.example:8899": "reach this server as jobs.example will not take its certificate",
 	} {
 		s, err := w.settings(append([]string{"--local"}, strings.Fields(args)...)...)
 		if err != nil {
 			t.Errorf("%s: %v", args, err)
 			continue
 		}
-		if notes := strings.Join(s.config.notes, "\n"); !strings.Contains(notes, note) || (notes == "") != (note == "") {
+		if notes := strings.Join(s.config.notes, "\n"); !strings.Contains(notes, note) ||
+			(notes == "") != (note == "") {
 			t.Errorf("%s: notes %q, want %q", args, notes, note)
 		}
 		if s.config.scheme() != "https" {
@@ -81,7 +83,8 @@ func TestWarnings(t *testing.T) {
 	if got := s.config.warning(nil)(); !strings.HasPrefix(got, "the certificate of") {
 		t.Error(got)
 	}
-	if got := s.config.warning(func() string { return history })(); !strings.HasPrefix(got, history+"; the certificate of") {
+	if got := s.config.warning(func() string { return history })(); !strings.HasPrefix(got,
+		history+"; the certificate of") {
 		t.Error(got)
 	}
 	history = ""

@@ -30,7 +30,8 @@ type peopleCommand struct {
 
 func userCommand() *cobra.Command {
 	var p peopleCommand
-	parent := p.parent("user", "Add, change, remove and list the users of the API", `user manages who may use the API, and for what. The roles are
+	parent := p.parent("user", "Add, change, remove and list the users of the API",
+		`user manages who may use the API, and for what. The roles are
 admin (all), operator (trigger, pause, resume, enable, disable, kill), viewer (read) and metrics (/metrics only), for
 all apps or, with --apps, for those that patterns such as billing-* name.
 
@@ -40,15 +41,18 @@ The first user closes the API: from then on everybody has to log in.
   scheduler user add ann --role admin --zk h1:2181,h2:2181      servers with --zk
   scheduler user add ann --role admin --registry-file FILE      servers with --registry
 
-Give the server's own flags (or `+envPrefix+`…): those that say where its registry is count, the others are ignored. The password is
+Give the server's own flags (or `+envPrefix+
+			`…): those that say where its registry is count, the others are ignored. The password is
 asked for twice on a terminal, and else read from standard input, one line.`)
 	add := p.command("add NAME", "Add a user; the first one closes the API", p.add)
 	p.grantFlags(add.Flags())
 	set := p.command("set NAME", "Give a user another role, or other apps, which ends his logins", p.set)
 	p.grantFlags(set.Flags())
 	set.Flags().BoolVar(&p.allApps, "all-apps", false, "the role is for all apps from now on")
-	everybody := &cobra.Command{Use: "logout-all", Short: "End all logins of everybody, and replace the keys that they were signed with", SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return p.logoutAll(cmd) }}
+	everybody := &cobra.Command{Use: "logout-all",
+		Short: "End all logins of everybody, and replace the keys that they were signed with", SilenceErrors: true,
+		SilenceUsage: true,
+		Args:         cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return p.logoutAll(cmd) }}
 	p.prepare(everybody)
 	parent.AddCommand(add, set, everybody,
 		p.command("passwd NAME", "Give a user another password, which ends his logins", p.passwd),
@@ -60,7 +64,8 @@ asked for twice on a terminal, and else read from standard input, one line.`)
 
 func tokenCommand() *cobra.Command {
 	var p peopleCommand
-	parent := p.parent("token", "Add, remove and list the API tokens of machines", `token manages API tokens: a role, for all apps or some, for a machine that sends it as
+	parent := p.parent("token", "Add, remove and list the API tokens of machines",
+		`token manages API tokens: a role, for all apps or some, for a machine that sends it as
 Authorization: Bearer TOKEN. A token is shown once, when it is made, and kept as a hash.
 
   TOKEN=$(scheduler token add ci --role operator --apps 'billing-*' --expires 90d --data-dir DIR)
@@ -68,7 +73,8 @@ Authorization: Bearer TOKEN. A token is shown once, when it is made, and kept as
 Give the server's own flags, as with scheduler user.`)
 	add := p.command("add NAME", "Make a token, and print it, once", p.addToken)
 	p.grantFlags(add.Flags())
-	add.Flags().StringVar(&p.expires, "expires", "", "after how long it expires: days as 90d, or a time such as 12h (default: never)")
+	add.Flags().StringVar(&p.expires, "expires", "",
+		"after how long it expires: days as 90d, or a time such as 12h (default: never)")
 	parent.AddCommand(add,
 		p.command("rm NAME", "Remove a token, which is refused from then on", p.removeToken),
 		p.list("List the tokens, without what makes them tokens", p.tokens))
@@ -105,7 +111,8 @@ func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *
 }
 
 // where are the server's flags that say where its users and tokens are.
-var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file", "config"}
+var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file",
+	"config"}
 
 // prepare gives a command all of the server's flags, so that its command line can be given as it is, of which --help shows those that count.
 func (p *peopleCommand) prepare(cmd *cobra.Command) {
@@ -119,7 +126,8 @@ func (p *peopleCommand) prepare(cmd *cobra.Command) {
 
 func (p *peopleCommand) grantFlags(f *pflag.FlagSet) {
 	f.StringVar(&p.role, "role", "", "admin, operator, viewer or metrics")
-	f.StringSliceVar(&p.apps, "apps", nil, "apps that the role is for, as patterns such as billing-*, separated by commas (default: all)")
+	f.StringSliceVar(&p.apps, "apps", nil,
+		"apps that the role is for, as patterns such as billing-*, separated by commas (default: all)")
 }
 
 // grant is what the flags say.
@@ -156,7 +164,8 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 			return err
 		}
 		if find(users, name) != nil {
-			return fmt.Errorf("there is a user %s already: scheduler user set and scheduler user passwd change him", name)
+			return fmt.Errorf("there is a user %s already: scheduler user set and scheduler user passwd change him",
+				name)
 		}
 		if err := all.AddUser(cmd.Context(), name, password, grant); err != nil {
 			return err
@@ -165,9 +174,11 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 		if len(users) == 0 {
 			p.warnElsewhere(cmd, all)
 			if grant.Role != auth.Admin || !grant.Unrestricted() {
-				fmt.Fprintln(cmd.ErrOrStderr(), "Nobody is an admin for all apps yet: scheduler user add NAME --role admin makes one.")
+				fmt.Fprintln(cmd.ErrOrStderr(),
+					"Nobody is an admin for all apps yet: scheduler user add NAME --role admin makes one.")
 			}
-			fmt.Fprintln(cmd.ErrOrStderr(), "From now on a login is needed: curl -H 'Content-Type: application/json' -d '{\"username\":\"NAME\",\"password\":\"…\"}' http(s)://HOST:PORT/api/login")
+			fmt.Fprintln(cmd.ErrOrStderr(),
+				"From now on a login is needed: curl -H 'Content-Type: application/json' -d '{\"username\":\"NAME\",\"password\":\"…\"}' http(s)://HOST:PORT/api/login")
 		}
 		return nil
 	})
@@ -182,7 +193,8 @@ func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace, or the --registry, that they have.\n", p.config.place())
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "No server runs on %s now: one that runs with another --data-dir stays open.\n", p.config.place())
+	fmt.Fprintf(cmd.ErrOrStderr(), "No server runs on %s now: one that runs with another --data-dir stays open.\n",
+		p.config.place())
 }
 
 func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
@@ -252,7 +264,8 @@ func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
 		}
 		tokens, err := all.Tokens(cmd.Context())
 		if err == nil && len(users) == 0 && len(tokens) == 0 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "There is no user and no token any more: without --api-token-file, servers on a loopback address are open to their machine again.")
+			fmt.Fprintln(cmd.ErrOrStderr(),
+				"There is no user and no token any more: without --api-token-file, servers on a loopback address are open to their machine again.")
 		}
 		return err
 	})
@@ -313,7 +326,8 @@ func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown this once:\n", name, describe(grant), moment(expires))
+		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown this once:\n", name,
+			describe(grant), moment(expires))
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
 		return err
 	})
@@ -337,7 +351,8 @@ func (p *peopleCommand) tokens(cmd *cobra.Command) error {
 		}
 		rows := [][]string{{"NAME", "ROLE", "APPS", "CREATED", "EXPIRES", "BY"}}
 		for _, t := range tokens {
-			rows = append(rows, []string{t.Name, t.Role.String(), appsOf(t.Grant), moment(t.Created), moment(t.Expires), t.By})
+			rows = append(rows, []string{t.Name, t.Role.String(), appsOf(t.Grant), moment(t.Created),
+				moment(t.Expires), t.By})
 		}
 		return show(cmd.OutOrStdout(), p.json, tokens, rows)
 	})

@@ -110,11 +110,13 @@ func TestListsAsJSON(t *testing.T) {
 	}
 	out, _, err := typed(t, "", "user", "list", "--json", "--data-dir", dir)
 	var users []auth.Account
-	if err != nil || json.Unmarshal([]byte(out), &users) != nil || len(users) != 1 || users[0].Name != "ann" || users[0].Role != auth.Viewer || users[0].Created.IsZero() {
+	if err != nil || json.Unmarshal([]byte(out), &users) != nil || len(users) != 1 || users[0].Name != "ann" ||
+		users[0].Role != auth.Viewer || users[0].Created.IsZero() {
 		t.Errorf("%s, %v", out, err)
 	}
 	out, _, err = typed(t, "", "token", "list", "--json", "--data-dir", dir)
-	if err != nil || !strings.Contains(out, `"name":"ci","role":"admin"`) || strings.Contains(out, "hash") || strings.Contains(out, "expires") {
+	if err != nil || !strings.Contains(out, `"name":"ci","role":"admin"`) || strings.Contains(out, "hash") ||
+		strings.Contains(out, "expires") {
 		t.Errorf("%s, %v", out, err)
 	}
 	if _, _, err := typed(t, "", "user", "rm", "ann", "--data-dir", dir); err != nil {

@@ -94,7 +94,8 @@ type builder struct {
 
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
-	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{}, secrets: map[string]string{}}
+	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{},
+		secrets: map[string]string{}}
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
@@ -147,7 +148,8 @@ func (b *builder) app(name string) string {
 // nameOf is a text as a name: what no name may hold becomes '-'.
 func nameOf(text string) string {
 	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && (r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
+		if r < 0x80 && (r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' ||
+			'a' <= r && r <= 'z') {
 			return r
 		}
 		return '-'
@@ -221,7 +223,8 @@ func (b *builder) done(script string) *Result {
 		}
 		c := app.Default()
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
-		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c, At: definitions.Place{File: b.file}})
+		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
+			At: definitions.Place{File: b.file}})
 	}
 	if len(b.result.Definitions) > 0 {
 		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))

@@ -114,7 +114,8 @@ func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
 		"a: [":                           "no YAML",
 		"elasticjob: {jobs: &a {x: *a}}": "too deep",
 	} {
-		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -125,7 +126,8 @@ func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
 		strings.Repeat("[", 200):              "nested deeper",
 		"INSERT INTO xxl_job_group VALUES (1": "INSERT INTO xxl_job_info",
 	} {
-		if _, err := convert.XXLJob("x", []byte(text), convert.Options{Now: now}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := convert.XXLJob("x", []byte(text), convert.Options{Now: now}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -137,7 +139,8 @@ func TestErrorsOfFilesShowNoSecret(t *testing.T) {
 		"elasticjob:\n  jobs:\n    x: {props: {email.password: *hunter2}}\n",
 		"<beans>\n<prop key='email.password'>a&hunter2;</prop></beans>",
 	} {
-		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
+		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil ||
+			strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -150,7 +153,8 @@ func TestOldTablesOfXXLJobAreKnownByTheirColumns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job := result.Definitions[0].Job; job.JobName != "oldHandler" || job.Cron != "0 0 0 * * ? *" || job.Description != "Old" {
+	if job := result.Definitions[0].Job; job.JobName != "oldHandler" || job.Cron != "0 0 0 * * ? *" ||
+		job.Description != "Old" {
 		t.Errorf("%+v", job)
 	}
 }
@@ -170,7 +174,8 @@ func FuzzConvert(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		o := convert.Options{Now: now}
 		results := []*convert.Result{convert.Crontab("x", text, o)}
-		for _, convert := range []func(string, []byte, convert.Options) (*convert.Result, error){convert.Lite, convert.XXLJob} {
+		for _, convert := range []func(string, []byte, convert.Options) (*convert.Result, error){convert.Lite,
+			convert.XXLJob} {
 			if result, err := convert("x", text, o); err == nil {
 				results = append(results, result)
 			}

@@ -101,7 +101,8 @@ func (c *crontab) readEntry(line int, text, comment string) {
 		user, rest = cut(rest)
 	}
 	if rest == "" {
-		c.lost(line, "", "this is no entry of a crontab, and is left out: there are five columns%s and a command", map[bool]string{true: ", a user"}[c.options.System])
+		c.lost(line, "", "this is no entry of a crontab, and is left out: there are five columns%s and a command",
+			map[bool]string{true: ", a user"}[c.options.System])
 		return
 	}
 	if user != "" {
@@ -161,7 +162,8 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 			shell = value
 		case name == "CRON_TZ":
 			d.Job.TimeZone = value
-		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"), !variableName.MatchString(name):
+		case strings.HasPrefix(name, "ELASTICJOB_"), strings.HasPrefix(name, "MESOS_"),
+			!variableName.MatchString(name):
 			c.lost(line, d.Name(), "the variable %s can't be set: such a name is not allowed for env", name)
 		default:
 			c.setEnv(d, c.env[name].line, name, value)
@@ -209,7 +211,8 @@ func commandName(command string, line int) string {
 		word = strings.Trim(word, `"'();`)
 		base := path.Base(word)
 		plain := strings.TrimSuffix(base, path.Ext(base))
-		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(wrappers, base) || strings.Trim(plain, "0123456789.") == "" ||
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(wrappers, base) ||
+			strings.Trim(plain, "0123456789.") == "" ||
 			strings.HasSuffix(base, ".lock") {
 			continue
 		}

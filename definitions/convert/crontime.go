@@ -195,7 +195,8 @@ func (t cronTime) quartz() ([]string, error) {
 }
 
 func (t cronTime) with(day, weekday string) string {
-	return fmt.Sprintf("0 %s %s %s %s %s", cronFields[0].text(t.minutes, strconv.Itoa), cronFields[1].text(t.hours, strconv.Itoa),
+	return fmt.Sprintf("0 %s %s %s %s %s", cronFields[0].text(t.minutes, strconv.Itoa),
+		cronFields[1].text(t.hours, strconv.Itoa),
 		day, cronFields[3].text(t.months, strconv.Itoa), weekday)
 }
 

@@ -99,7 +99,8 @@ func (l *lite) add(one *liteJob) {
 	r.resolve(one.settings)
 	r.resolve(one.props)
 
-	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"), r.take("shardingitemparameters")
+	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"),
+		r.take("shardingitemparameters")
 	c.ShardingTotalCount = r.shards()
 	c.Failover, c.Misfire = r.is("failover", false), r.is("misfire", true)
 	if r.is("disabled", false) {
@@ -208,7 +209,8 @@ func (r *liteJobReader) takeProps() {
 // program says how the job is run.
 func (r *liteJobReader) program() {
 	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
-	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " + r.take("jobref"))
+	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
+		r.take("jobref"))
 	if r.is("streamingprocess", false) {
 		setProp(r.d, jobs.PropStreaming, "true")
 	}
@@ -242,16 +244,20 @@ func (r *liteJobReader) handlers() {
 	if handler := r.take("jobexceptionhandler"); handler != "" {
 		r.lost(at.line, "the exception handler %s is a class: set jobErrorHandlerType to one of LOG, EMAIL, WECHAT, DINGTALK and WEBHOOK", handler)
 	}
-	r.listeners = append(r.listeners, strings.FieldsFunc(r.take("joblistenertypes")+","+r.take("joblistenerrefs"), func(c rune) bool { return strings.ContainsRune(",[] ", c) })...)
+	r.listeners = append(r.listeners, strings.FieldsFunc(r.take("joblistenertypes")+","+r.take("joblistenerrefs"),
+		func(c rune) bool { return strings.ContainsRune(",[] ", c) })...)
 	if len(r.listeners) > 0 {
-		r.lost(r.line, "listeners (%s) have no counterpart: have the job's program do what they do", strings.Join(r.listeners, ", "))
+		r.lost(r.line, "listeners (%s) have no counterpart: have the job's program do what they do",
+			strings.Join(r.listeners, ", "))
 	}
 }
 
 // needless are settings for which the scheduler has no use.
 var needless = []string{
-	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds", "reconcileintervalminutes", "monitorport", "label",
-	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref", "eventtracerdbdatasource",
+	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
+	"reconcileintervalminutes", "monitorport", "label",
+	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref",
+	"eventtracerdbdatasource",
 	"elasticjobinstanceid", "jobinstanceid", "cachedthreads",
 }
 

@@ -65,7 +65,8 @@ func endOf(text string, from int, end string) int {
 }
 
 func isWord(c byte) bool {
-	return c == '_' || c == '-' || c == '.' || c >= 0x80 || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+	return c == '_' || c == '-' || c == '.' || c >= 0x80 || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' ||
+		'a' <= c && c <= 'z'
 }
 
 var sqlEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '0': 0}
@@ -153,7 +154,8 @@ func createdColumns(s []sqlToken) (columns []string) {
 		case begins:
 			begins = false
 			isKey := false
-			for _, word := range []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "CHECK"} {
+			for _, word := range []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT",
+				"CHECK"} {
 				isKey = isKey || one.is(word)
 			}
 			if !isKey {

@@ -13,12 +13,17 @@ import (
 
 // Columns of xxl_job_info, for dumps that do not name them: since 2.3, and before that.
 var (
-	xxlColumns = []string{"id", "jobgroup", "jobdesc", "addtime", "updatetime", "author", "alarmemail", "scheduletype", "scheduleconf", "misfirestrategy",
-		"executorroutestrategy", "executorhandler", "executorparam", "executorblockstrategy", "executortimeout", "executorfailretrycount",
-		"gluetype", "gluesource", "glueremark", "glueupdatetime", "childjobid", "triggerstatus", "triggerlasttime", "triggernexttime"}
+	xxlColumns = []string{"id", "jobgroup", "jobdesc", "addtime", "updatetime", "author", "alarmemail", "scheduletype",
+		"scheduleconf", "misfirestrategy",
+		"executorroutestrategy", "executorhandler", "executorparam", "executorblockstrategy", "executortimeout",
+		"executorfailretrycount",
+		"gluetype", "gluesource", "glueremark", "glueupdatetime", "childjobid", "triggerstatus", "triggerlasttime",
+		"triggernexttime"}
 	xxlOldColumns = []string{"id", "jobgroup", "jobcron", "jobdesc", "addtime", "updatetime", "author", "alarmemail",
-		"executorroutestrategy", "executorhandler", "executorparam", "executorblockstrategy", "executortimeout", "executorfailretrycount",
-		"gluetype", "gluesource", "glueremark", "glueupdatetime", "childjobid", "triggerstatus", "triggerlasttime", "triggernexttime"}
+		"executorroutestrategy", "executorhandler", "executorparam", "executorblockstrategy", "executortimeout",
+		"executorfailretrycount",
+		"gluetype", "gluesource", "glueremark", "glueupdatetime", "childjobid", "triggerstatus", "triggerlasttime",
+		"triggernexttime"}
 	xxlGroupColumns = []string{"id", "appname", "title", "addresstype", "addresslist", "updatetime"}
 )
 
@@ -105,7 +110,8 @@ func (x *xxlFile) add(info row) {
 	j := &xxlJob{x, info, x.job(info.line, cmp.Or(f["executorhandler"], "job-"+f["id"]), appName)}
 	c := &j.d.Job
 	c.Description, c.JobParameter = f["jobdesc"], f["executorparam"]
-	c.TimeoutSeconds, c.MaxRetries = j.number("executortimeout", jobs.MaxTimeoutSeconds), j.number("executorfailretrycount", jobs.MaxRetries)
+	c.TimeoutSeconds, c.MaxRetries = j.number("executortimeout", jobs.MaxTimeoutSeconds),
+		j.number("executorfailretrycount", jobs.MaxRetries)
 	c.Failover = f["executorroutestrategy"] == "FAILOVER" || f["executorroutestrategy"] == "BUSYOVER"
 	if f["triggerstatus"] != "1" {
 		stopped := true
@@ -215,7 +221,8 @@ func (j *xxlJob) glue() {
 		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", j.fields["executorhandler"])
 		j.once(j.line, true, "handlers of the type BEAN are methods of a Java program that stays up: the app's package needs a program that runs the one that XXL_JOB_HANDLER names, with what ELASTICJOB_JOB_PARAMETER holds")
 	case interpreter == "" || source == "":
-		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind, jobs.PropScript)
+		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
+			jobs.PropScript)
 	default:
 		name := ""
 		if kind == "GLUE_SHELL" {

@@ -85,7 +85,8 @@ func build(t *testing.T) string {
 		return dir
 	}
 	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", dir+"/", "./cmd/scheduler", "./cmd/executor", "./examples/demo")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", "nomsgpack", "-o", dir+"/", "./cmd/scheduler",
+		"./cmd/executor", "./examples/demo")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {

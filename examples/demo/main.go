@@ -37,7 +37,8 @@ func main() {
 	flag.StringVar(&o.scheduler, "scheduler", "bin/scheduler", "the server's program, with the executor beside it")
 	flag.StringVar(&o.source, "package", "examples/wordcount", "folder of the example")
 	flag.StringVar(&o.dataDir, "data-dir", "", "the server's data folder (default: a new one, removed at the end)")
-	flag.StringVar(&o.listen, "listen", "", "the server's address (default: "+preferred+" if it is free, else any port)")
+	flag.StringVar(&o.listen, "listen", "",
+		"the server's address (default: "+preferred+" if it is free, else any port)")
 	flag.Parse()
 
 	signals := make(chan os.Signal, 8)
@@ -112,7 +113,8 @@ func play(ctx context.Context, o options, s *server, api *client, screen *screen
 
 	screen.step("Publishing it as an app")
 	if err := put(ctx, api, screen, "/api/app", "/api/app", fmt.Sprintf(
-		`{"appName":"wordcount","appURL":"%s","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64}`, bundle.url)); err != nil {
+		`{"appName":"wordcount","appURL":"%s","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64}`,
+		bundle.url)); err != nil {
 		return err
 	}
 	screen.step("Registering two jobs on it: one fires every 10 seconds, one when triggered")
@@ -161,7 +163,8 @@ func end(hurry context.Context, s *server, screen *screen) error {
 		screen.text("killed; nothing is left running")
 		return nil
 	case left > 0:
-		return errors.Join(stopped, fmt.Errorf("the server left %s running; now killed", count(left, "process", "processes")))
+		return errors.Join(stopped, fmt.Errorf("the server left %s running; now killed",
+			count(left, "process", "processes")))
 	case stopped == nil:
 		screen.text("nothing is left running")
 	}

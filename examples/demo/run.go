@@ -18,14 +18,16 @@ type run struct {
 
 // tell turns the server's words into those of a sentence.
 var tell = map[string]string{
-	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered", "MISFIRE": "fired late: the run before it took longer",
+	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered",
+	"MISFIRE": "fired late: the run before it took longer",
 	"RUNNING": "runs", "FINISHED": "finished", "FAILED": "failed", "KILLED": "was killed", "LOST": "was lost",
 }
 
 // show writes what is new about an execution.
 func (w *watcher) show(ctx context.Context, r *run, e execution) {
 	if r.full && !r.begun {
-		w.screen.event(e.JobName, "%s: execution %s, %s", tell[e.Source], e.ExecutionID, count(len(e.Shards), "shard", "shards"))
+		w.screen.event(e.JobName, "%s: execution %s, %s", tell[e.Source], e.ExecutionID,
+			count(len(e.Shards), "shard", "shards"))
 	}
 	r.begun = true
 	if e.State == "WAITING" {

@@ -44,7 +44,8 @@ func (s *screen) command(format string, args ...any) {
 
 // event is something that happened now.
 func (s *screen) event(who, format string, args ...any) {
-	fmt.Fprintf(s.out, "   %s  %s  %s\n", s.styled("2", time.Now().Format(time.TimeOnly)), s.styled("1", fmt.Sprintf("%-14s", who)), fmt.Sprintf(format, args...))
+	fmt.Fprintf(s.out, "   %s  %s  %s\n", s.styled("2", time.Now().Format(time.TimeOnly)),
+		s.styled("1", fmt.Sprintf("%-14s", who)), fmt.Sprintf(format, args...))
 }
 
 // quote shows the output of a job. What in it could change the terminal is left out.

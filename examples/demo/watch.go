@@ -25,7 +25,8 @@ type watcher struct {
 }
 
 func newWatcher(api *client, server *server, screen *screen, jobs ...string) *watcher {
-	return &watcher{api: api, server: server, screen: screen, jobs: jobs, due: map[string]map[string]time.Time{}, seen: map[string]bool{}, full: map[string]bool{}}
+	return &watcher{api: api, server: server, screen: screen, jobs: jobs, due: map[string]map[string]time.Time{},
+		seen: map[string]bool{}, full: map[string]bool{}}
 }
 
 // expect begins to follow an execution, the first of a job in full.

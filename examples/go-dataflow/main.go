@@ -72,7 +72,8 @@ func inherit(s sdk.Shard, own string) error {
 		return err
 	}
 	for _, file := range left {
-		if item, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && item >= s.Total && item%s.Total == s.Item {
+		if item, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && item >= s.Total &&
+			item%s.Total == s.Item {
 			if err := os.Rename(file, filepath.Join(own, filepath.Base(file))); err != nil {
 				return err
 			}

@@ -35,7 +35,9 @@ func TestEachFileIsCountedOnce(t *testing.T) {
 	for item := range 3 {
 		all.Go(func() {
 			job := sdk.Dataflow(fetch, process)
-			if err := job.Run(t.Context(), sdk.Shard{Item: item, Total: 3, JobParameter: spool, Props: map[string]string{"streaming.process": "true"}}); err != nil {
+			if err := job.Run(t.Context(),
+				sdk.Shard{Item: item, Total: 3, JobParameter: spool,
+					Props: map[string]string{"streaming.process": "true"}}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -174,7 +174,8 @@ func (s *Shard) start(d *Decision, run Run) {
 
 // look sees whether the run under way is to be reported as begun, to be cancelled, or to be killed.
 func (s *Shard) look(d *Decision, now Moment) {
-	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= backlogOfSuccesses && (s.state.sampled || s.wanted()) {
+	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= backlogOfSuccesses &&
+		(s.state.sampled || s.wanted()) {
 		s.state.reported = true
 		d.Reports = append(d.Reports, s.report(wire.RunRunning))
 	}
@@ -182,7 +183,8 @@ func (s *Shard) look(d *Decision, now Moment) {
 		return
 	}
 	if s.state.cancel == "" {
-		s.state.cancel = fmt.Sprintf("it took longer than %v (timeoutSeconds)", time.Duration(s.settings.TimeoutMillis)*time.Millisecond)
+		s.state.cancel = fmt.Sprintf("it took longer than %v (timeoutSeconds)",
+			time.Duration(s.settings.TimeoutMillis)*time.Millisecond)
 		d.Cancel = s.state.cancel
 		return
 	}
@@ -198,7 +200,8 @@ func (s *Shard) wanted() bool {
 // endReport is the report of the end of the run under way. One that could not begin has begun when it ended.
 func (s *Shard) endReport(state string, now Moment, result Result) wire.Run {
 	report := s.report(state)
-	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal, result.Cause
+	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal,
+		result.Cause
 	if report.Start.IsZero() {
 		report.Start = report.Complete
 	}
@@ -207,7 +210,8 @@ func (s *Shard) endReport(state string, now Moment, result Result) wire.Run {
 
 func (s *Shard) report(state string) wire.Run {
 	return wire.Run{
-		Number: s.run.Number, Fire: s.run.Fire.UTC(), Source: s.run.Source, Attempt: s.run.Attempt, State: state, Start: s.state.start, Sampled: s.state.sampled,
+		Number: s.run.Number, Fire: s.run.Fire.UTC(), Source: s.run.Source, Attempt: s.run.Attempt, State: state,
+		Start: s.state.start, Sampled: s.state.sampled,
 	}
 }
 
@@ -245,7 +249,8 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	report.Retried = failed && s.run.Attempt <= s.settings.MaxRetries && now.Up+rest < s.limit
 	// What the scheduler knows to have begun, and what failed before, it must hear the end of.
 	must := failed || s.state.reported || s.run.Attempt > 1 || s.run.Source == sourceFailover
-	if must && now.Backlog < backlogOfAll || (s.state.sampled || s.settings.Failover) && now.Backlog <= backlogOfSuccesses {
+	if must && now.Backlog < backlogOfAll || (s.state.sampled || s.settings.Failover) &&
+		now.Backlog <= backlogOfSuccesses {
 		d.Reports = append(d.Reports, report)
 	}
 	switch {

@@ -93,7 +93,8 @@ func describe(d daemon.Decision) string {
 		parts = append(parts, text)
 	}
 	if r := d.Start; r != nil {
-		parts = append(parts, fmt.Sprintf("start %d: %d %s %d", r.Number, int(r.Fire.Sub(noon).Seconds()), r.Source, r.Attempt))
+		parts = append(parts, fmt.Sprintf("start %d: %d %s %d", r.Number, int(r.Fire.Sub(noon).Seconds()), r.Source,
+			r.Attempt))
 	}
 	if d.Cancel != "" {
 		parts = append(parts, "cancel: "+d.Cancel)
@@ -114,64 +115,98 @@ func TestShard(t *testing.T) {
 		events   string
 		want     []string
 	}{
-		"a fire, a short run, a longer one": {wire.Daemon{}, "1 tick;10 tick;10 began;10.01 ok;20 tick;20 began;20.03 tick;25 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.01 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled",
-			"20 tick: start 2: 20 NORMAL_TRIGGER 1", "20.03 tick: report 20 NORMAL_TRIGGER RUNNING 1 sampled", "25 ok: report 20 NORMAL_TRIGGER FINISHED 1 sampled",
-			"2 runs, 0 failed, 0 skipped"}},
-		"fires that find it busy are dropped": {wire.Daemon{}, "10 tick;10 began;20 tick;30 tick;35 ok;40 tick", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "35 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled",
-			"40 tick: start 2: 40 NORMAL_TRIGGER 1", "1 runs, 0 failed, 2 skipped"}},
+		"a fire, a short run, a longer one": {wire.Daemon{},
+			"1 tick;10 tick;10 began;10.01 ok;20 tick;20 began;20.03 tick;25 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.01 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled",
+				"20 tick: start 2: 20 NORMAL_TRIGGER 1", "20.03 tick: report 20 NORMAL_TRIGGER RUNNING 1 sampled",
+				"25 ok: report 20 NORMAL_TRIGGER FINISHED 1 sampled",
+				"2 runs, 0 failed, 0 skipped"}},
+		"fires that find it busy are dropped": {wire.Daemon{}, "10 tick;10 began;20 tick;30 tick;35 ok;40 tick",
+			[]string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled",
+				"35 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled",
+				"40 tick: start 2: 40 NORMAL_TRIGGER 1", "1 runs, 0 failed, 2 skipped"}},
 		"or wait, with misfire": {wire.Daemon{Misfire: true}, "10 tick;20 tick;30 tick;35 ok;36 ok;37 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "35 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 20 MISFIRE 1",
+			"10 tick: start 1: 10 NORMAL_TRIGGER 1",
+			"35 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 20 MISFIRE 1",
 			"36 ok: report 20 MISFIRE FINISHED 1 sampled, start 3: 30 MISFIRE 1", "37 ok: report 30 MISFIRE FINISHED 1 sampled", "3 runs, 0 failed, 0 skipped"}},
-		"a fire that was cut off": {wire.Daemon{Rerun: noon.Add(-time.Hour), SamplingCount: 9}, "1 tick;2 ok;10 tick", []string{
-			"1 tick: start 1: -3600 FAILOVER 1", "2 ok: report -3600 FAILOVER FINISHED 1", "10 tick: start 2: 10 NORMAL_TRIGGER 1", "1 runs, 0 failed, 0 skipped"}},
-		"retries, each after twice the time": {wire.Daemon{MaxRetries: 2, RetryBackoffMillis: 3000}, "10 tick;11 fail;13 tick;14 tick;15 fail;20 tick;21 tick;22 fail;30 tick", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)",
-			"14 tick: start 2: 10 NORMAL_TRIGGER 2", "15 fail: report 10 NORMAL_TRIGGER FAILED 2 sampled retried (boom)",
-			"21 tick: start 3: 10 NORMAL_TRIGGER 3", "22 fail: report 10 NORMAL_TRIGGER FAILED 3 sampled (boom)",
-			"30 tick: start 4: 30 NORMAL_TRIGGER 1", "3 runs, 3 failed, 1 skipped"}},
-		"a timeout: cancelled, then killed": {wire.Daemon{TimeoutMillis: 3000}, "10 tick;11 began;13.9 tick;14 tick;15.9 tick;16 tick;17 tick;18 fail", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "13.9 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "14 tick: cancel: it took longer than 3s (timeoutSeconds)", "16 tick: kill",
-			"18 fail: report 10 NORMAL_TRIGGER TIMED_OUT 1 sampled (it took longer than 3s (timeoutSeconds); then: boom)", "1 runs, 1 failed, 0 skipped"}},
-		"a run that is cancelled and ends well took too long": {wire.Daemon{TimeoutMillis: 3000, MaxRetries: 1}, "10 tick;10 began;10.1 tick;13 tick;14 ok;14 tick", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "13 tick: cancel: it took longer than 3s (timeoutSeconds)",
-			"14 ok: report 10 NORMAL_TRIGGER TIMED_OUT 1 sampled retried (it took longer than 3s (timeoutSeconds))", "14 tick: start 2: 10 NORMAL_TRIGGER 2", "1 runs, 1 failed, 0 skipped"}},
-		"waiting for a turn takes no time of the run's": {wire.Daemon{TimeoutMillis: 3000}, "10 tick;19 tick;19 began;19.1 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "19.1 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
-		"every second run is reported, and each that fails": {wire.Daemon{SamplingCount: 2}, "10 tick;10 began;10.1 tick;11 ok;20 tick;21 ok;30 tick;31 fail;40 tick;41 ok;50 tick;51 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 20 NORMAL_TRIGGER 1", "21 ok: report 20 NORMAL_TRIGGER FINISHED 1 sampled",
-			"30 tick: start 3: 30 NORMAL_TRIGGER 1", "31 fail: report 30 NORMAL_TRIGGER FAILED 1 (boom)",
-			"40 tick: start 4: 40 NORMAL_TRIGGER 1", "41 ok: report 40 NORMAL_TRIGGER FINISHED 1 sampled", "50 tick: start 5: 50 NORMAL_TRIGGER 1", "5 runs, 1 failed, 0 skipped"}},
-		"with failover all are": {wire.Daemon{SamplingCount: 9, Failover: true}, "10 tick;10 began;10.1 tick;11 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1", "11 ok: report 10 NORMAL_TRIGGER FINISHED 1", "1 runs, 0 failed, 0 skipped"}},
-		"what failed is heard the end of, sampled or not": {wire.Daemon{SamplingCount: 9, MaxRetries: 1}, "10 tick;11 fail;11 tick;12 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 fail: report 10 NORMAL_TRIGGER FAILED 1 retried (boom)", "11 tick: start 2: 10 NORMAL_TRIGGER 2",
-			"12 ok: report 10 NORMAL_TRIGGER FINISHED 2", "2 runs, 1 failed, 0 skipped"}},
-		"a scheduler that is away hears of failures": {wire.Daemon{}, "1 backlog 65;10 tick;10 began;10.1 tick;11 ok;20 tick;21 fail;22 backlog 1000;30 tick;31 fail", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 20 NORMAL_TRIGGER 1", "21 fail: report 20 NORMAL_TRIGGER FAILED 1 sampled (boom)",
-			"30 tick: start 3: 30 NORMAL_TRIGGER 1", "3 runs, 2 failed, 0 skipped"}},
-		"and of the end of what it knows to have begun": {wire.Daemon{}, "10 tick;10 began;10.1 tick;11 backlog 65;12 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "12 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
+		"a fire that was cut off": {wire.Daemon{Rerun: noon.Add(-time.Hour), SamplingCount: 9}, "1 tick;2 ok;10 tick",
+			[]string{
+				"1 tick: start 1: -3600 FAILOVER 1", "2 ok: report -3600 FAILOVER FINISHED 1", "10 tick: start 2: 10 NORMAL_TRIGGER 1", "1 runs, 0 failed, 0 skipped"}},
+		"retries, each after twice the time": {wire.Daemon{MaxRetries: 2, RetryBackoffMillis: 3000},
+			"10 tick;11 fail;13 tick;14 tick;15 fail;20 tick;21 tick;22 fail;30 tick", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1",
+				"11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)",
+				"14 tick: start 2: 10 NORMAL_TRIGGER 2",
+				"15 fail: report 10 NORMAL_TRIGGER FAILED 2 sampled retried (boom)",
+				"21 tick: start 3: 10 NORMAL_TRIGGER 3", "22 fail: report 10 NORMAL_TRIGGER FAILED 3 sampled (boom)",
+				"30 tick: start 4: 30 NORMAL_TRIGGER 1", "3 runs, 3 failed, 1 skipped"}},
+		"a timeout: cancelled, then killed": {wire.Daemon{TimeoutMillis: 3000},
+			"10 tick;11 began;13.9 tick;14 tick;15.9 tick;16 tick;17 tick;18 fail", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "13.9 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled",
+				"14 tick: cancel: it took longer than 3s (timeoutSeconds)", "16 tick: kill",
+				"18 fail: report 10 NORMAL_TRIGGER TIMED_OUT 1 sampled (it took longer than 3s (timeoutSeconds); then: boom)", "1 runs, 1 failed, 0 skipped"}},
+		"a run that is cancelled and ends well took too long": {wire.Daemon{TimeoutMillis: 3000, MaxRetries: 1},
+			"10 tick;10 began;10.1 tick;13 tick;14 ok;14 tick", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled",
+				"13 tick: cancel: it took longer than 3s (timeoutSeconds)",
+				"14 ok: report 10 NORMAL_TRIGGER TIMED_OUT 1 sampled retried (it took longer than 3s (timeoutSeconds))", "14 tick: start 2: 10 NORMAL_TRIGGER 2", "1 runs, 1 failed, 0 skipped"}},
+		"waiting for a turn takes no time of the run's": {wire.Daemon{TimeoutMillis: 3000},
+			"10 tick;19 tick;19 began;19.1 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "19.1 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
+		"every second run is reported, and each that fails": {wire.Daemon{SamplingCount: 2},
+			"10 tick;10 began;10.1 tick;11 ok;20 tick;21 ok;30 tick;31 fail;40 tick;41 ok;50 tick;51 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 20 NORMAL_TRIGGER 1",
+				"21 ok: report 20 NORMAL_TRIGGER FINISHED 1 sampled",
+				"30 tick: start 3: 30 NORMAL_TRIGGER 1", "31 fail: report 30 NORMAL_TRIGGER FAILED 1 (boom)",
+				"40 tick: start 4: 40 NORMAL_TRIGGER 1", "41 ok: report 40 NORMAL_TRIGGER FINISHED 1 sampled", "50 tick: start 5: 50 NORMAL_TRIGGER 1", "5 runs, 1 failed, 0 skipped"}},
+		"with failover all are": {wire.Daemon{SamplingCount: 9, Failover: true}, "10 tick;10 began;10.1 tick;11 ok",
+			[]string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1", "11 ok: report 10 NORMAL_TRIGGER FINISHED 1", "1 runs, 0 failed, 0 skipped"}},
+		"what failed is heard the end of, sampled or not": {wire.Daemon{SamplingCount: 9, MaxRetries: 1},
+			"10 tick;11 fail;11 tick;12 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 fail: report 10 NORMAL_TRIGGER FAILED 1 retried (boom)",
+				"11 tick: start 2: 10 NORMAL_TRIGGER 2",
+				"12 ok: report 10 NORMAL_TRIGGER FINISHED 2", "2 runs, 1 failed, 0 skipped"}},
+		"a scheduler that is away hears of failures": {wire.Daemon{},
+			"1 backlog 65;10 tick;10 began;10.1 tick;11 ok;20 tick;21 fail;22 backlog 1000;30 tick;31 fail", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 20 NORMAL_TRIGGER 1",
+				"21 fail: report 20 NORMAL_TRIGGER FAILED 1 sampled (boom)",
+				"30 tick: start 3: 30 NORMAL_TRIGGER 1", "3 runs, 2 failed, 0 skipped"}},
+		"and of the end of what it knows to have begun": {wire.Daemon{},
+			"10 tick;10 began;10.1 tick;11 backlog 65;12 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "10.1 tick: report 10 NORMAL_TRIGGER RUNNING 1 sampled", "12 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
 		"drained while idle": {wire.Daemon{}, "5 drain 60;10 tick", []string{"5 drain 60: over", "0 runs, 0 failed, 0 skipped"}},
-		"drained in a run, with one that waits": {wire.Daemon{Misfire: true}, "10 tick;20 tick;21 drain 60;30 tick;31 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "31 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, over", "1 runs, 0 failed, 1 skipped"}},
-		"drained in a run that goes on for too long": {wire.Daemon{}, "10 tick;21 drain 60;22 drain 30;23 drain 90;29 tick;30 tick;31 cut", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "30 tick: over", "31 cut: report 10 NORMAL_TRIGGER KILLED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
-		"drained between two attempts": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000}, "10 tick;11 fail;12 drain 30;16 tick;17 fail", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)", "16 tick: start 2: 10 NORMAL_TRIGGER 2",
-			"17 fail: report 10 NORMAL_TRIGGER FAILED 2 sampled (boom), over", "2 runs, 2 failed, 0 skipped"}},
-		"no further attempt where there is no time for it": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000}, "10 tick;11 drain 15;12 fail", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "12 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled (boom), over", "1 runs, 1 failed, 0 skipped"}},
-		"cut off while it rests": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000}, "10 tick;11 fail;12 cut;20 tick", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)", "12 cut: report 10 NORMAL_TRIGGER KILLED 1 sampled",
-			"1 runs, 1 failed, 0 skipped"}},
-		"the clock is set back: no fire is run again": {wire.Daemon{}, "10 tick;11 ok;12 set -12;12 tick;22 tick;32 tick", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "32 tick: start 2: 20 NORMAL_TRIGGER 1", "1 runs, 0 failed, 0 skipped"}},
-		"the clock is set forward: what is old is skipped": {wire.Daemon{Misfire: true}, "2 set 120;2 tick;3 ok", []string{
-			"2 tick: start 1: 70 NORMAL_TRIGGER 1", "3 ok: report 70 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 80 MISFIRE 1", "1 runs, 0 failed, 6 skipped"}},
-		"no more than so many wait": {wire.Daemon{Misfire: true}, "10 tick" + ticks(20, 1100, 10) + ";1101 ok", []string{
-			"10 tick: start 1: 10 NORMAL_TRIGGER 1", "1101 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 110 MISFIRE 1", "1 runs, 0 failed, 9 skipped"}},
+		"drained in a run, with one that waits": {wire.Daemon{Misfire: true},
+			"10 tick;20 tick;21 drain 60;30 tick;31 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "31 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, over", "1 runs, 0 failed, 1 skipped"}},
+		"drained in a run that goes on for too long": {wire.Daemon{},
+			"10 tick;21 drain 60;22 drain 30;23 drain 90;29 tick;30 tick;31 cut", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "30 tick: over", "31 cut: report 10 NORMAL_TRIGGER KILLED 1 sampled", "1 runs, 0 failed, 0 skipped"}},
+		"drained between two attempts": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
+			"10 tick;11 fail;12 drain 30;16 tick;17 fail", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1",
+				"11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)",
+				"16 tick: start 2: 10 NORMAL_TRIGGER 2",
+				"17 fail: report 10 NORMAL_TRIGGER FAILED 2 sampled (boom), over", "2 runs, 2 failed, 0 skipped"}},
+		"no further attempt where there is no time for it": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
+			"10 tick;11 drain 15;12 fail", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "12 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled (boom), over", "1 runs, 1 failed, 0 skipped"}},
+		"cut off while it rests": {wire.Daemon{MaxRetries: 1, RetryBackoffMillis: 5000},
+			"10 tick;11 fail;12 cut;20 tick", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1",
+				"11 fail: report 10 NORMAL_TRIGGER FAILED 1 sampled retried (boom)",
+				"12 cut: report 10 NORMAL_TRIGGER KILLED 1 sampled",
+				"1 runs, 1 failed, 0 skipped"}},
+		"the clock is set back: no fire is run again": {wire.Daemon{},
+			"10 tick;11 ok;12 set -12;12 tick;22 tick;32 tick", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "11 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled", "32 tick: start 2: 20 NORMAL_TRIGGER 1", "1 runs, 0 failed, 0 skipped"}},
+		"the clock is set forward: what is old is skipped": {wire.Daemon{Misfire: true}, "2 set 120;2 tick;3 ok",
+			[]string{
+				"2 tick: start 1: 70 NORMAL_TRIGGER 1", "3 ok: report 70 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 80 MISFIRE 1", "1 runs, 0 failed, 6 skipped"}},
+		"no more than so many wait": {wire.Daemon{Misfire: true}, "10 tick" + ticks(20, 1100, 10) + ";1101 ok",
+			[]string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "1101 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 110 MISFIRE 1", "1 runs, 0 failed, 9 skipped"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +233,8 @@ func TestWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := daemon.Moment{Wall: noon.Add(-time.Second)}
-	s := daemon.New(schedule, wire.Daemon{TimeoutMillis: 1000, MaxRetries: 1, RetryBackoffMillis: 500}, 2*time.Second, now)
+	s := daemon.New(schedule, wire.Daemon{TimeoutMillis: 1000, MaxRetries: 1, RetryBackoffMillis: 500}, 2*time.Second,
+		now)
 	var waits []string
 	next := func() daemon.Decision {
 		wait, ok := s.Wait(now)
@@ -264,7 +300,8 @@ func TestReportsAreNumberedAndHaveAStart(t *testing.T) {
 	var got []string
 	told := func(runs ...wire.Run) {
 		for _, run := range runs {
-			got = append(got, fmt.Sprintf("%d %s %d %s", run.Number, run.State, run.Attempt, run.Start.Format("15:04:05")))
+			got = append(got, fmt.Sprintf("%d %s %d %s", run.Number, run.State, run.Attempt,
+				run.Start.Format("15:04:05")))
 		}
 	}
 	at := func(seconds int) daemon.Moment {

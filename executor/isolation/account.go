@@ -71,7 +71,8 @@ func Needed(name string, uid int) (*Account, error) {
 	case int(a.UID) == uid:
 		return nil, nil
 	case uid != 0:
-		return nil, fmt.Errorf("--run-as %s: only root can run processes as another user, and this is user %d", name, uid)
+		return nil, fmt.Errorf("--run-as %s: only root can run processes as another user, and this is user %d", name,
+			uid)
 	}
 	return a, nil
 }
@@ -98,7 +99,8 @@ func (a *Account) Do(f func() error) error {
 
 // assume gives this thread the account's ids for files; the kernel takes root's rights to files from it with that.
 func (a *Account) assume() error {
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(a.Groups)), uintptr(unsafe.Pointer(unsafe.SliceData(a.Groups))), 0); errno != 0 {
+	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(a.Groups)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(a.Groups))), 0); errno != 0 {
 		return fmt.Errorf("take the groups of user %s: %w", a.Name, errno)
 	}
 	_ = unix.Setfsgid(int(a.GID)) // what comes of it is only known by asking again
@@ -126,7 +128,8 @@ func (a *Account) Reaches(path string) error {
 			return err
 		}
 		if !a.mayEnter(info) {
-			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name, at, info.Mode().Perm())
+			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name, at,
+				info.Mode().Perm())
 		}
 		if at == path {
 			return nil

@@ -75,11 +75,13 @@ func TestReachesNamesTheFolder(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(t.TempDir(), "closed")
 	inside := filepath.Join(closed, "a", "b")
-	if err := errors.Join(os.MkdirAll(inside, 0o755), os.Chmod(filepath.Dir(closed), 0o755), os.Chmod(filepath.Dir(filepath.Dir(closed)), 0o755), os.Chmod(closed, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(inside, 0o755), os.Chmod(filepath.Dir(closed), 0o755),
+		os.Chmod(filepath.Dir(filepath.Dir(closed)), 0o755), os.Chmod(closed, 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	as := &Account{Name: "somebody", UID: uint32(os.Geteuid()) + 1, Groups: []uint32{uint32(os.Getegid()) + 1}}
-	if err := as.Reaches(inside); err == nil || !strings.Contains(err.Error(), "user somebody can't enter "+closed+" ") {
+	if err := as.Reaches(inside); err == nil ||
+		!strings.Contains(err.Error(), "user somebody can't enter "+closed+" ") {
 		t.Errorf("it says %v", err)
 	}
 	if err := as.Reaches(filepath.Dir(closed)); err != nil {
@@ -102,7 +104,8 @@ func TestAsRootDoHasTheAccountsRights(t *testing.T) {
 	}
 	dir := t.TempDir()
 	his, secret := filepath.Join(dir, "his"), filepath.Join(dir, "secret")
-	if err := errors.Join(os.Chmod(dir, 0o711), os.Chmod(filepath.Dir(dir), 0o711), os.Mkdir(his, 0o700), os.Chown(his, int(as.UID), int(as.GID)), os.WriteFile(secret, nil, 0o600)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o711), os.Chmod(filepath.Dir(dir), 0o711), os.Mkdir(his, 0o700),
+		os.Chown(his, int(as.UID), int(as.GID)), os.WriteFile(secret, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	var working sync.WaitGroup

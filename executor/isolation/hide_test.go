@@ -357,8 +357,9 @@ func TestMountedTwice(t *testing.T) {
 				w := newWorld(t, uid)
 				w.again = again
 				for file, text := range map[string]string{
-					"above/data/cluster/key": "hush", "conf/secret": "hush", "big/key": "big", "bin/executor": "original",
-					"other file": "other", "other place/nothing": "",
+					"above/data/cluster/key": "hush", "conf/secret": "hush", "big/key": "big",
+					"bin/executor": "original",
+					"other file":   "other", "other place/nothing": "",
 				} {
 					w.file(file, text)
 				}

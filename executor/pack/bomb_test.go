@@ -42,7 +42,9 @@ func TestHostileSizes(t *testing.T) {
 		[]byte("1048576 comment="+strings.Repeat("x", 1<<20-17)+"\n")...)
 	for _, h := range []hostile{
 		{name: "more bytes than allowed", data: tarOf(t, entry{name: "a", content: strings.Repeat("x", 1001)}), limits: pack.Limits{Bytes: 1000}, want: "more than 1000 bytes"},
-		{name: "more bytes in several files", data: tarOf(t, entry{name: "a", content: strings.Repeat("x", 600)}, entry{name: "a", content: strings.Repeat("y", 600)}),
+		{name: "more bytes in several files",
+			data: tarOf(t, entry{name: "a", content: strings.Repeat("x", 600)},
+				entry{name: "a", content: strings.Repeat("y", 600)}),
 			limits: pack.Limits{Bytes: 1000}, want: "more than 1000 bytes"},
 		{name: "more files than allowed", data: tarOf(t, plain("1"), plain("2"), plain("3"), plain("4")), limits: pack.Limits{Files: 3}, want: "more than 3 files"},
 		{name: "more folders than allowed", data: tarOf(t, plain("a/b/c/d"), plain("e/f/g/h")), limits: pack.Limits{Files: 7}, want: "more than 7 files"},
@@ -128,7 +130,8 @@ func TestBroken(t *testing.T) {
 // TestCutOff: an archive that was cut off is refused wherever the cut is, however much could be read.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	good := tarOf(t, plain("a"), entry{name: "b", content: strings.Repeat("0123456789", 100), mode: 0o755}, plain("c/d"))
+	good := tarOf(t, plain("a"), entry{name: "b", content: strings.Repeat("0123456789", 100), mode: 0o755},
+		plain("c/d"))
 	for name, test := range map[string]struct {
 		data  []byte
 		end   int // bytes that may be missing: the second block of the end mark

@@ -66,7 +66,8 @@ func expect(t *testing.T, store *pack.Store, source pack.Source, want string) {
 		t.Fatal(err)
 	}
 	defer got.Release()
-	if text, err := os.ReadFile(filepath.Join(got.Dir, "job.sh")); err != nil || string(text) != want || got.SHA256 != sumOf(want) {
+	if text, err := os.ReadFile(filepath.Join(got.Dir, "job.sh")); err != nil || string(text) != want ||
+		got.SHA256 != sumOf(want) {
 		t.Errorf("got %q with the sum %s, %v; want %q", text, got.SHA256, err, want)
 	}
 }
@@ -178,7 +179,8 @@ func TestServerIsAway(t *testing.T) {
 	server.status.Store(http.StatusNotFound)
 	var failed *pack.Error
 	for _, store := range []*pack.Store{first, open(t, dir, limits)} {
-		if _, err := store.Get(context.Background(), source); !errors.As(err, &failed) || !strings.Contains(err.Error(), "404") {
+		if _, err := store.Get(context.Background(), source); !errors.As(err, &failed) ||
+			!strings.Contains(err.Error(), "404") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -67,14 +67,16 @@ func paxTar(t testing.TB, record string) []byte {
 	if len(line) != len(record)+3 {
 		t.Fatalf("record of %d bytes", len(record))
 	}
-	return rawTar(rawEntry{name: "PaxHeaders/x", kind: 'x', content: line}, rawEntry{name: "x", kind: '0', content: "x"})
+	return rawTar(rawEntry{name: "PaxHeaders/x", kind: 'x', content: line},
+		rawEntry{name: "x", kind: '0', content: "x"})
 }
 
 func tarFormat(t testing.TB, format tar.Format, name string) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)
-	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: 1, Format: format, ModTime: time.Unix(1, 0)}); err != nil {
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: 1, Format: format,
+		ModTime: time.Unix(1, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(w, "x"); err != nil {
@@ -174,7 +176,8 @@ func decode(t testing.TB, text string) []byte {
 func sparse(t testing.TB) []byte {
 	t.Helper()
 	var records strings.Builder
-	for _, record := range []string{"GNU.sparse.major=1\n", "GNU.sparse.minor=0\n", "GNU.sparse.name=huge\n", "GNU.sparse.realsize=1099511627776\n"} {
+	for _, record := range []string{"GNU.sparse.major=1\n", "GNU.sparse.minor=0\n", "GNU.sparse.name=huge\n",
+		"GNU.sparse.realsize=1099511627776\n"} {
 		n := len(record) + 3
 		fmt.Fprintf(&records, "%d %s", n, record)
 	}

@@ -53,7 +53,8 @@ type Limits struct {
 func Defaults() Limits {
 	return Limits{
 		Download: 4 << 30, Bytes: 16 << 30, Files: 200_000, Ratio: 250,
-		Name: 1024, Depth: 64, FirstByte: 10 * time.Second, Check: 30 * time.Second, Stall: time.Minute, Rate: 1 << 10, RateOver: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
+		Name: 1024, Depth: 64, FirstByte: 10 * time.Second, Check: 30 * time.Second, Stall: time.Minute, Rate: 1 << 10,
+		RateOver: time.Minute, Transfer: time.Hour, Unpacking: 15 * time.Minute, Tries: 4,
 	}
 }
 

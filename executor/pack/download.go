@@ -60,13 +60,14 @@ type downloader struct {
 }
 
 func newDownloader(limits Limits, open func(path string) (*os.File, error), log *slog.Logger) *downloader {
-	return &downloader{limits: limits, open: open, log: log, client: &http.Client{CheckRedirect: checkRedirect, Transport: &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		DisableCompression:  true,
-		IdleConnTimeout:     10 * time.Second,
-	}}}
+	return &downloader{limits: limits, open: open, log: log,
+		client: &http.Client{CheckRedirect: checkRedirect, Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout: 10 * time.Second,
+			DisableCompression:  true,
+			IdleConnTimeout:     10 * time.Second,
+		}}}
 }
 
 // parse checks an address. Its error says what is allowed.
@@ -105,7 +106,8 @@ func baseName(u *url.URL) string {
 // version. If the server says that known still holds, the error is errUnchanged.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
 	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressEvery)}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer, fmt.Errorf("not fetched within %v", d.limits.Transfer))
+	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer,
+		fmt.Errorf("not fetched within %v", d.limits.Transfer))
 	defer cancel()
 	if u.Scheme == "file" {
 		err := t.copyFile(ctx)
@@ -301,7 +303,8 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 		return permanent{fmt.Errorf("more than %d redirections", maxRedirects)}
 	}
 	if request.URL.Scheme != "http" && request.URL.Scheme != "https" {
-		return permanent{fmt.Errorf("the server redirects to a URL of scheme %.20q; only http and https are followed", request.URL.Scheme)}
+		return permanent{fmt.Errorf("the server redirects to a URL of scheme %.20q; only http and https are followed",
+			request.URL.Scheme)}
 	}
 	return nil
 }
@@ -309,7 +312,8 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 // restart begins at the first byte.
 func (t *transfer) restart(response *http.Response) error {
 	if response.ContentLength > t.limits.Download {
-		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength, t.limits.Download)}
+		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength,
+			t.limits.Download)}
 	}
 	_, err := t.to.Seek(0, io.SeekStart)
 	if err = errors.Join(err, t.to.Truncate(0)); err != nil {
@@ -336,7 +340,8 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			alive()
 			t.done += int64(n)
 			if t.done > t.limits.Download {
-				return permanent{fmt.Errorf("the package has more than the %d bytes that are allowed", t.limits.Download)}
+				return permanent{fmt.Errorf("the package has more than the %d bytes that are allowed",
+					t.limits.Download)}
 			}
 			if _, err := t.to.Write(buffer[:n]); err != nil {
 				return permanent{err}
@@ -370,7 +375,8 @@ func (t *transfer) copyFile(ctx context.Context) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("this is no regular file")
 	}
-	t.got = version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))}
+	t.got = version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(),
+		info.ModTime().UTC().Format(time.RFC3339Nano))}
 	if t.known == t.got {
 		return errUnchanged
 	}

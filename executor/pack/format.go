@@ -43,7 +43,8 @@ var compressions = []struct {
 		return d, func() {}, err
 	}},
 	{"zstd", "\x28\xb5\x2f\xfd", func(r *bufio.Reader) (io.Reader, func(), error) {
-		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -119,7 +120,8 @@ func checkWindow(r *bufio.Reader) error {
 		return nil
 	}
 	if bits := fields[2]; bits > 40 || uint64(2|bits&1)<<(bits/2+11) > maxWindow {
-		return excess(fmt.Sprintf("it asks for more memory than the %d MiB that are allowed (xz -9 takes 64)", maxWindow>>20))
+		return excess(fmt.Sprintf("it asks for more memory than the %d MiB that are allowed (xz -9 takes 64)",
+			maxWindow>>20))
 	}
 	return nil
 }
@@ -141,7 +143,8 @@ func unsupported(head []byte) string {
 // archiveName reports whether a name promises an archive.
 func archiveName(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz", ".zst"},
+	return slices.ContainsFunc([]string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz",
+		".zst"},
 		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 

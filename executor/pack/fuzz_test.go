@@ -18,12 +18,16 @@ import (
 // FuzzUnpack: whatever the bytes are, unpacking ends within its limits and stays in its folder.
 // Seeds are below and in testdata/fuzz/FuzzUnpack.
 func FuzzUnpack(f *testing.F) {
-	good := tarOf(f, folder("d/"), entry{name: "d/run.sh", content: body, mode: 0o755}, symlink("l", "d/run.sh"), hardlink("h", "d/run.sh"))
+	good := tarOf(f, folder("d/"), entry{name: "d/run.sh", content: body, mode: 0o755}, symlink("l", "d/run.sh"),
+		hardlink("h", "d/run.sh"))
 	for _, seed := range [][]byte{
 		good, compressed(f, good, gz), decode(f, bz2), compressed(f, good, xzip), compressed(f, good, zst),
-		zipOf(f, folder("d/"), entry{name: "d/run.sh", content: body, mode: 0o755}, symlink("l", "d/run.sh")), []byte(body),
-		sparse(f), tarFormat(f, tar.FormatPAX, strings.Repeat("n", 200)), tarFormat(f, tar.FormatGNU, strings.Repeat("n", 200)),
-		zipRaw(f, &zip.FileHeader{Name: "a", UncompressedSize64: 1 << 40}, "x"), zipDirectory(f, zipOf(f, plain("a")), 3),
+		zipOf(f, folder("d/"), entry{name: "d/run.sh", content: body, mode: 0o755}, symlink("l", "d/run.sh")),
+		[]byte(body),
+		sparse(f), tarFormat(f, tar.FormatPAX, strings.Repeat("n", 200)),
+		tarFormat(f, tar.FormatGNU, strings.Repeat("n", 200)),
+		zipRaw(f, &zip.FileHeader{Name: "a", UncompressedSize64: 1 << 40}, "x"),
+		zipDirectory(f, zipOf(f, plain("a")), 3),
 		tarOf(f, plain("f"), symlink("x/y", ".."), symlink("x/y/l", "../../evil")), paxTar(f, "path=evil.sh\n"),
 	} {
 		f.Add(seed)
@@ -85,7 +89,8 @@ func mustBeSound(t *testing.T, dir string, limits pack.Limits) {
 		if d.IsDir() {
 			allowed = []fs.FileMode{0o755}
 		}
-		if mode := info.Mode(); !slices.Contains(allowed, mode.Perm()) || mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
+		if mode := info.Mode(); !slices.Contains(allowed, mode.Perm()) ||
+			mode&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) != 0 {
 			t.Errorf("%q has mode %v", path, mode)
 		}
 		return nil

@@ -34,7 +34,8 @@ func (h hostile) run(t *testing.T) {
 	t.Parallel()
 	around := t.TempDir()
 	place := filepath.Join(around, "a", "b")
-	for _, dir := range []string{place, filepath.Join(place, "executor", "packages"), filepath.Join(place, "cache"), filepath.Join(around, "etc")} {
+	for _, dir := range []string{place, filepath.Join(place, "executor", "packages"), filepath.Join(place, "cache"),
+		filepath.Join(around, "etc")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,8 @@ func (h hostile) run(t *testing.T) {
 
 func (h hostile) get(t *testing.T, place string, source pack.Source) {
 	t.Helper()
-	store, err := pack.Open(filepath.Join(place, "cache"), filepath.Join(place, "executor", "packages"), h.bounds(), slog.New(slog.DiscardHandler))
+	store, err := pack.Open(filepath.Join(place, "cache"), filepath.Join(place, "executor", "packages"), h.bounds(),
+		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,8 @@ func (h hostile) get(t *testing.T, place string, source pack.Source) {
 		got.Release()
 	} else {
 		var failed *pack.Error
-		if !errors.As(err, &failed) || failed.Phase != wire.PhaseUnpack || !strings.Contains(err.Error(), h.want) || len(err.Error()) > 1000 {
+		if !errors.As(err, &failed) || failed.Phase != wire.PhaseUnpack || !strings.Contains(err.Error(), h.want) ||
+			len(err.Error()) > 1000 {
 			t.Fatalf("cache %v: got %v; want %q", source.Cache, err, h.want)
 		}
 		mustHold(t, filepath.Join(place, "cache", "content"), 0)
@@ -228,10 +231,12 @@ func TestHostileLinks(t *testing.T) {
 		{name: "hard link over a folder", data: tarOf(t, plain("d/f"), hardlink("d", "d/f")), want: "a file and a folder"},
 		{name: "replaced by a file", data: tarOf(t, symlink("l", "real"), plain("l")), tree: map[string]string{"l": isX}},
 		{name: "replaced by a link", data: tarOf(t, plain("f"), symlink("l", "f"), symlink("l", "nowhere")), tree: map[string]string{"f": isX, "l": "-> nowhere"}},
-		{name: "file replaced by a link, then written", data: tarOf(t, plain("l"), plain("f"), symlink("l", "f"), entry{name: "l", content: "new", mode: 0o600}),
+		{name: "file replaced by a link, then written",
+			data: tarOf(t, plain("l"), plain("f"), symlink("l", "f"), entry{name: "l", content: "new", mode: 0o600}),
 			tree: map[string]string{"f": isX, "l": "-r--r--r-- new"}},
 		{name: "hard link to itself", data: tarOf(t, plain("f"), hardlink("f", "./f")), tree: map[string]string{"f": isX}},
-		{name: "hard link, then the name written again", data: tarOf(t, plain("f"), hardlink("h", "f"), entry{name: "f", content: "new", mode: 0o644}),
+		{name: "hard link, then the name written again",
+			data: tarOf(t, plain("f"), hardlink("h", "f"), entry{name: "f", content: "new", mode: 0o644}),
 			tree: map[string]string{"f": "-r--r--r-- new", "h": isX}},
 		{name: "nowhere inside", data: tarOf(t, plain("f"), symlink("l", "no/such/file")), tree: map[string]string{"f": isX, "l": "-> no/such/file"}},
 		{name: "to the package itself", data: tarOf(t, plain("f"), symlink("a/l", "..")), tree: map[string]string{"f": isX, "a": "drwxr-xr-x", "a/l": "-> .."}},
@@ -262,17 +267,23 @@ func TestHostileEntries(t *testing.T) {
 		{name: "file twice", data: tarOf(t, entry{name: "a", content: "old"}, plain("a")), tree: map[string]string{"a": isX}},
 		{name: "folder twice", data: tarOf(t, folder("a/"), plain("a/f"), folder("./a")), tree: map[string]string{"a": "drwxr-xr-x", "a/f": isX}},
 		{name: "zip file twice", file: "p.zip", data: zipOf(t, entry{name: "a", content: "old"}, plain("a")), tree: map[string]string{"a": isX}},
-		{name: "case", data: tarOf(t, entry{name: "RUN.sh", content: "X", mode: 0o755}, plain("run.sh"), plain("Run.sh/x")),
+		{name: "case", data: tarOf(t, entry{name: "RUN.sh", content: "X", mode: 0o755}, plain("run.sh"),
+			plain("Run.sh/x")),
 			tree: map[string]string{"RUN.sh": "-r-xr-xr-x X", "run.sh": isX, "Run.sh": "drwxr-xr-x", "Run.sh/x": isX}},
 		{name: "names that aren't UTF-8", data: paxTar(t, ""), tree: map[string]string{"\xff\xfe.sh": isX}},
 		{name: "control characters", data: tarOf(t, plain("a\nb\x1b[31m")), tree: map[string]string{"a\nb\x1b[31m": isX}},
-		{name: "set-user-id, set-group-id and sticky", data: tarOf(t, entry{name: "s", content: "x", mode: 0o7777}, entry{name: "d/", kind: tar.TypeDir, mode: 0o7777}),
+		{name: "set-user-id, set-group-id and sticky",
+			data: tarOf(t, entry{name: "s", content: "x", mode: 0o7777},
+				entry{name: "d/", kind: tar.TypeDir, mode: 0o7777}),
 			tree: map[string]string{"s": "-r-xr-xr-x x", "d": "drwxr-xr-x"}},
 		{name: "zip set-user-id", file: "p.zip", data: zipMode(t, fs.ModeSetuid|fs.ModeSetgid|0o755), tree: map[string]string{"e": "-r-xr-xr-x x"}},
-		{name: "nobody may read it", data: tarOf(t, folder("d/"), entry{name: "d/f", content: "x"}, entry{name: "d/", kind: tar.TypeDir}),
+		{name: "nobody may read it", data: tarOf(t, folder("d/"), entry{name: "d/f", content: "x"},
+			entry{name: "d/", kind: tar.TypeDir}),
 			tree: map[string]string{"d": "drwxr-xr-x", "d/f": isX}},
-		{name: "GNU long name", data: tarFormat(t, tar.FormatGNU, strings.Repeat("n", 200)+"/"+strings.Repeat("m", 200)),
-			tree: map[string]string{strings.Repeat("n", 200): "drwxr-xr-x", strings.Repeat("n", 200) + "/" + strings.Repeat("m", 200): isX}},
+		{name: "GNU long name", data: tarFormat(t, tar.FormatGNU,
+			strings.Repeat("n", 200)+"/"+strings.Repeat("m", 200)),
+			tree: map[string]string{strings.Repeat("n", 200): "drwxr-xr-x",
+				strings.Repeat("n", 200) + "/" + strings.Repeat("m", 200): isX}},
 		{name: "PAX long name", data: tarFormat(t, tar.FormatPAX, strings.Repeat("n", 250)), tree: map[string]string{strings.Repeat("n", 250): isX}},
 		{name: "only folders", data: tarOf(t, folder("a/"), folder("b/")), want: "holds no file"},
 		{name: "only a link", data: tarOf(t, symlink("a", "b")), want: "holds no file"},

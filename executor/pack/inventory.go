@@ -41,7 +41,8 @@ type sight struct {
 }
 
 func sightOf(path string, stat *syscall.Stat_t) sight {
-	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim, changing: stat.Ctim}
+	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim,
+		changing: stat.Ctim}
 }
 
 // same reports whether all entries are as they were seen. It reads no folder, and so takes a fraction of an inventory's time.
@@ -192,6 +193,7 @@ func (s *Store) noteChange(name, text string) {
 	s.changes[name] = text
 	s.mu.Unlock()
 	if !reported {
-		s.log.Warn("changed package discarded from the cache: it will be fetched again", "content", name, "change", text)
+		s.log.Warn("changed package discarded from the cache: it will be fetched again", "content", name, "change",
+			text)
 	}
 }

@@ -52,7 +52,8 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 // it, by the executor that has it and by another one, finds it as it was published, and the change is reported.
 func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
-	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755}, entry{name: "lib/deep/a", content: "a", mode: 0o644},
+	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755},
+		entry{name: "lib/deep/a", content: "a", mode: 0o644},
 		entry{name: "lib/b", content: "b", mode: 0o644}, symlink("link", "lib/b"))
 	whole := map[string]string{"run.sh": "-r-xr-xr-x " + body, "lib": "drwxr-xr-x", "lib/b": "-r--r--r-- b",
 		"lib/deep": "drwxr-xr-x", "lib/deep/a": "-r--r--r-- a", "link": "-> lib/b"}
@@ -74,7 +75,8 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return errors.Join(os.Chmod(path, 0o755), os.WriteFile(path, []byte(content), 0), os.Chmod(path, before.Mode()),
+			return errors.Join(os.Chmod(path, 0o755), os.WriteFile(path, []byte(content), 0),
+				os.Chmod(path, before.Mode()),
 				os.Chtimes(path, before.ModTime(), before.ModTime()))
 		}
 	}
@@ -93,7 +95,8 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 		"the code, with its old size and time": {write("run.sh", strings.Repeat("x", len(body))), "the last change is of run.sh, at "},
 		"the code, renamed over": {func(dir string) error {
 			other := filepath.Join(dir, "..", "other")
-			return errors.Join(os.WriteFile(other, []byte(body), 0o555), os.Rename(other, filepath.Join(dir, "run.sh")))
+			return errors.Join(os.WriteFile(other, []byte(body), 0o555),
+				os.Rename(other, filepath.Join(dir, "run.sh")))
 		}, "changed after it was unpacked"},
 		"permissions":     {func(dir string) error { return os.Chmod(filepath.Join(dir, "lib/b"), 0o777) }, "the last change is of lib/b, at "},
 		"a file is added": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "lib/new"), nil, 0o644) }, "of lib"},
@@ -142,7 +145,8 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if gone := name == "the whole cache" || name == "the package" || name == "a pipe in its place"; same || !gone {
+				if gone := name == "the whole cache" || name == "the package" || name == "a pipe in its place"; same ||
+					!gone {
 					if !strings.Contains(after.Note, test.told) {
 						t.Errorf("note: %q", after.Note)
 					}
@@ -150,7 +154,8 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 				if diff := cmp.Diff(whole, tree(t, after.Dir)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				if again, ok := user.Ready(source); !ok || again.Note != "" || again.State != after.State || after.State == before.State {
+				if again, ok := user.Ready(source); !ok || again.Note != "" || again.State != after.State ||
+					after.State == before.State {
 					t.Errorf("afterwards: %v, %+v", ok, again)
 				}
 				if n := sent.Load(); n != 2 {
@@ -234,7 +239,8 @@ func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
 	source := pack.Source{URL: url, Cache: true}
 	store := open(t, t.TempDir(), pack.Defaults())
 	dir := get(t, store, source)
-	if err := os.WriteFile(filepath.Join(dir, "lib", "1000"), nil, 0o644); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := os.WriteFile(filepath.Join(dir, "lib", "1000"), nil, 0o644); err != nil &&
+		!errors.Is(err, fs.ErrPermission) {
 		t.Fatal(err)
 	}
 	changed := func() (fetched int32) {

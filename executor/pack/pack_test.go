@@ -35,7 +35,8 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 	var buffer bytes.Buffer
 	w := tar.NewWriter(&buffer)
 	for _, e := range entries {
-		header := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: e.mode, Size: int64(len(e.content))}
+		header := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: e.mode,
+			Size: int64(len(e.content))}
 		if e.kind == 0 {
 			header.Typeflag = tar.TypeReg
 		}
@@ -194,8 +195,10 @@ func TestTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"bin": "drwxr-xr-x", "bin/a": "-r-xr-xr-x new", "data": "drwxr-xr-x", "data/deep": "drwxr-xr-x", "data/deep/x": "-r--r--r-- x",
-		"now": "-> data/deep", "data/deep/y": "-r--r--r-- y", "bin/up": "-> ../data/deep/x", "nowhere": "-> later", "hard": "-r--r--r-- x",
+		"bin": "drwxr-xr-x", "bin/a": "-r-xr-xr-x new", "data": "drwxr-xr-x", "data/deep": "drwxr-xr-x",
+		"data/deep/x": "-r--r--r-- x",
+		"now":         "-> data/deep", "data/deep/y": "-r--r--r-- y", "bin/up": "-> ../data/deep/x",
+		"nowhere": "-> later", "hard": "-r--r--r-- x",
 	}
 	if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 		t.Error(diff)

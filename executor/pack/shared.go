@@ -97,7 +97,8 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	case errors.As(err, &silent) && known.name != "" && source.check(last.SHA256) == nil:
 		// The package that was last fetched from there is probably still the current one. A server that answers that there is no
 		// such package is believed.
-		s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url", redact(source.URL), "sha256", last.SHA256, "error", err)
+		s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url",
+			redact(source.URL), "sha256", last.SHA256, "error", err)
 		known.silent = true
 		return known, nil
 	case err != nil:
@@ -199,7 +200,8 @@ func (s *Store) keep(
 		return content{}, err
 	}
 	if err := writeRecord(cache, work, recordOf(name), sealed); err != nil {
-		s.log.Warn("inventory of a package not written: the next executor will fetch it again", "content", name, "error", err)
+		s.log.Warn("inventory of a package not written: the next executor will fetch it again", "content", name,
+			"error", err)
 	}
 	return content{name: name, state: sealed.Digest}, nil
 }

@@ -117,7 +117,8 @@ func TestFrozenExecutor(t *testing.T) {
 		begun := time.Now()
 		for range 2 {
 			dir := get(t, store, source)
-			if text, err := os.ReadFile(filepath.Join(dir, "job.sh")); err != nil || string(text) != body || !strings.HasPrefix(dir, private) {
+			if text, err := os.ReadFile(filepath.Join(dir, "job.sh")); err != nil || string(text) != body ||
+				!strings.HasPrefix(dir, private) {
 				t.Errorf("%s: %v", dir, err)
 			}
 		}

@@ -52,7 +52,8 @@ func (p *pace) slow(n int) error {
 		return nil
 	}
 	if rate := float64(p.bytes) / took.Seconds(); rate < float64(p.limits.Rate) {
-		return fmt.Errorf("the server sent %d bytes in the last %v; %d a second are wanted", p.bytes, took.Round(time.Millisecond), p.limits.Rate)
+		return fmt.Errorf("the server sent %d bytes in the last %v; %d a second are wanted", p.bytes,
+			took.Round(time.Millisecond), p.limits.Rate)
 	}
 	p.since, p.bytes = p.since.Add(took), 0
 	return nil

@@ -271,7 +271,8 @@ func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
 	defer s.mu.Unlock()
 	sum, _, _ := strings.Cut(found.name, "+")
 	e.name, e.due = found.name, s.nextCheck(source, found)
-	e.Package = Package{Dir: s.content(found.name), SHA256: sum, State: found.state, Note: s.changes[found.name], Release: func() {}}
+	e.Package = Package{Dir: s.content(found.name), SHA256: sum, State: found.state, Note: s.changes[found.name],
+		Release: func() {}}
 	delete(s.changes, found.name)
 	return nil
 }
@@ -380,7 +381,8 @@ func (s *Store) fetch(
 	if err != nil {
 		return "", version{}, err
 	}
-	s.log.Info("package fetched", "url", redact(source.URL), "bytes", info.Size(), "took", time.Since(begun).Round(time.Millisecond), "sha256", sum)
+	s.log.Info("package fetched", "url", redact(source.URL), "bytes", info.Size(), "took",
+		time.Since(begun).Round(time.Millisecond), "sha256", sum)
 	return sum, got, source.check(sum)
 }
 

@@ -136,7 +136,8 @@ func TestURLsShareAContent(t *testing.T) {
 		all.Wait()
 		for i, p := range got {
 			if p.Dir != got[0].Dir || p.State != got[0].State || p.Note != "" {
-				t.Fatalf("round %d: %d was given %s in state %s (%s), 0 was given %s in state %s", round, i, p.Dir, p.State, p.Note, got[0].Dir, got[0].State)
+				t.Fatalf("round %d: %d was given %s in state %s (%s), 0 was given %s in state %s", round, i, p.Dir,
+					p.State, p.Note, got[0].Dir, got[0].State)
 			}
 		}
 	}
@@ -262,7 +263,8 @@ func TestStall(t *testing.T) {
 		t.Errorf("%v after %d answers", err, answered.Load())
 	}
 	limits.Tries = 1
-	if _, err := open(t, t.TempDir(), limits).Get(context.Background(), pack.Source{URL: server.URL + "/job.sh"}); err == nil || !strings.Contains(err.Error(), "stalled") {
+	if _, err := open(t, t.TempDir(), limits).Get(context.Background(),
+		pack.Source{URL: server.URL + "/job.sh"}); err == nil || !strings.Contains(err.Error(), "stalled") {
 		t.Errorf("one try: %v", err)
 	}
 }

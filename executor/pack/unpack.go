@@ -28,7 +28,8 @@ func unpackFile(
 	if info.Size() == 0 {
 		return "", errors.New("the file is empty")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking, fmt.Errorf("not unpacked within %v", limits.Unpacking))
+	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking,
+		fmt.Errorf("not unpacked within %v", limits.Unpacking))
 	defer cancel()
 	source := &counter{ctx: ctx, r: f}
 	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}}
@@ -112,7 +113,8 @@ func (t *target) tar(plain io.Reader, compression string) error {
 		}
 	}
 	if ending.zeros < block {
-		return broken(fmt.Sprintf("tar archive after %d entries", t.entries), fmt.Errorf("%w where its end mark should be", io.ErrUnexpectedEOF))
+		return broken(fmt.Sprintf("tar archive after %d entries", t.entries),
+			fmt.Errorf("%w where its end mark should be", io.ErrUnexpectedEOF))
 	}
 	if compression == "" {
 		return nil

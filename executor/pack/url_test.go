@@ -122,9 +122,11 @@ func TestURL(t *testing.T) {
 			}
 		}, change: func(l *pack.Limits) { l.Stall = 5 * time.Second }, content: longScript[:40]},
 		{name: "silent before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
-			change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond }, want: "the transfer stalled", requests: 2},
+			change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond }, want: "the transfer stalled",
+			requests: 2},
 		{name: "silent for too long before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
-			change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
+			change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond },
+			want:   "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
 		{name: "silent for too long behind its headers", answer: func(w http.ResponseWriter, r request) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
@@ -228,13 +230,14 @@ func TestURL(t *testing.T) {
 		}), content: longScript, ranges: []string{"", resume}},
 		{name: "ignores the range", answer: resumed(`"a"`, whole(longScript)), content: longScript, ranges: []string{"", resume}},
 		{name: "changed meanwhile", answer: resumed(`"a"`, whole(other)), content: other, ranges: []string{"", resume}},
-		{name: "changed meanwhile, If-Range not understood", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
-			if r.number == 2 {
-				part(w, `"b"`, other, half)
-				return
-			}
-			whole(other)(w, r)
-		}), content: other, ranges: []string{"", resume, ""}, change: func(l *pack.Limits) { l.Tries = 3 }},
+		{name: "changed meanwhile, If-Range not understood",
+			answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
+				if r.number == 2 {
+					part(w, `"b"`, other, half)
+					return
+				}
+				whole(other)(w, r)
+			}), content: other, ranges: []string{"", resume, ""}, change: func(l *pack.Limits) { l.Tries = 3 }},
 		{name: "changed in size only", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
 			if r.number == 2 {
 				part(w, `"a"`, longScript+"#", half)
@@ -281,7 +284,8 @@ func TestURL(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer store.Close()
-			got, err := store.Get(context.Background(), pack.Source{URL: server.URL + cmpOr(test.path, "/job.sh"), SHA256: test.sum, Cache: true})
+			got, err := store.Get(context.Background(),
+				pack.Source{URL: server.URL + cmpOr(test.path, "/job.sh"), SHA256: test.sum, Cache: true})
 			var failed *pack.Error
 			switch {
 			case test.want != "" && (!errors.As(err, &failed) || !strings.Contains(err.Error(), test.want)):
@@ -362,14 +366,18 @@ func TestUnreachable(t *testing.T) {
 	store := open(t, t.TempDir(), limits)
 	for host, want := range map[string]string{closed: "connection refused", "no.such.invalid": "no.such.invalid"} {
 		for _, cache := range []bool{true, false} {
-			_, err := store.Get(context.Background(), pack.Source{URL: "http://me:secret@" + host + "/job.sh", Cache: cache})
+			_, err := store.Get(context.Background(),
+				pack.Source{URL: "http://me:secret@" + host + "/job.sh", Cache: cache})
 			var failed *pack.Error
-			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) || failed.Unreachable != wire.HostPort("http://"+host) || failed.Unanswered {
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) ||
+				failed.Unreachable != wire.HostPort("http://"+host) || failed.Unanswered {
 				t.Errorf("%s: got %+v", host, err)
 			}
 		}
-		shown := map[string]string{closed: "the connection is refused", "no.such.invalid": "its name is not found"}[host]
-		if _, err := pack.Inspect(t.Context(), "http://"+host+"/job.sh", t.TempDir(), 1, limits, os.Open); err == nil ||
+		shown := map[string]string{closed: "the connection is refused",
+			"no.such.invalid": "its name is not found"}[host]
+		if _, err := pack.Inspect(t.Context(), "http://"+host+"/job.sh", t.TempDir(), 1, limits,
+			os.Open); err == nil ||
 			!strings.HasSuffix(err.Error(), "/job.sh: "+shown) {
 			t.Errorf("%s, inspected: got %v", host, err)
 		}
@@ -395,7 +403,8 @@ func TestFileURL(t *testing.T) {
 		pipe: "no regular file", dir: "no regular file", "/dev/zero": "no regular file",
 		large: "has 1099511627776 bytes", filepath.Join(dir, "none"): "no such file",
 	} {
-		if _, err := store.Get(context.Background(), pack.Source{URL: "file://" + path, Cache: true}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := store.Get(context.Background(), pack.Source{URL: "file://" + path, Cache: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v; want %q", path, err, want)
 		}
 	}

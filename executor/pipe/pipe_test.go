@@ -54,11 +54,14 @@ func TestMessages(t *testing.T) {
 		"hello": {`{"type":"hello","version":1,"sdk":"x 1","later":{}}` + "\n", []pipe.Message{{Type: "hello", Version: 1, SDK: "x 1"}}},
 		"several": {`{"type":"progress","fraction":0.5,"message":"half"}` + "\n" + `{"type":"done","run":"7"}` + "\n",
 			[]pipe.Message{{Type: "progress", Fraction: 0.5, Message: "half"}, {Type: "done", Run: "7"}}},
-		"fractions have bounds": {`{"type":"progress","fraction":7}` + "\n" + `{"type":"progress","fraction":-1e300}` + "\n",
+		"fractions have bounds": {`{"type":"progress","fraction":7}` + "\n" + `{"type":"progress","fraction":-1e300}` +
+			"\n",
 			[]pipe.Message{{Type: "progress", Fraction: 1}, {Type: "progress"}}},
-		"texts are cut in whole characters": {`{"type":"progress","message":"a` + long + `"}` + "\n" + `{"type":"done","error":"` + long + `"}` + "\n",
+		"texts are cut in whole characters": {`{"type":"progress","message":"a` + long + `"}` + "\n" +
+			`{"type":"done","error":"` + long + `"}` + "\n",
 			[]pipe.Message{{Type: "progress", Message: "a" + long[:198]}, {Type: "done", Error: long[:4096]}}},
-		"what is no message": {"hi\n\n\x00\xff\n[]\n7\nnull\n{}\n" + `{"type":"other"}` + "\n" + `{"type":"done","run":7}` + "\n" + `{"type":"done"}` + "\n",
+		"what is no message": {"hi\n\n\x00\xff\n[]\n7\nnull\n{}\n" + `{"type":"other"}` + "\n" +
+			`{"type":"done","run":7}` + "\n" + `{"type":"done"}` + "\n",
 			[]pipe.Message{{Type: "done"}}},
 		"a line without end": {`{"type":"done"}`, nil},
 		"the longest line":   {`{"type":"done","x":"` + strings.Repeat("x", 65_536-22) + `"}` + "\n", []pipe.Message{{Type: "done"}}},
@@ -127,7 +130,8 @@ func TestSend(t *testing.T) {
 	t.Parallel()
 	p, theirs, _ := open(t)
 	fire := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
-	run := pipe.Run{ID: "1", FireTime: fire, Source: "MISFIRE", Attempt: 2, ExecutionID: "e", Context: json.RawMessage(`{"a":1}`), Props: map[string]string{"k": "a\nb"}}
+	run := pipe.Run{ID: "1", FireTime: fire, Source: "MISFIRE", Attempt: 2, ExecutionID: "e",
+		Context: json.RawMessage(`{"a":1}`), Props: map[string]string{"k": "a\nb"}}
 	if err := p.Send(run); err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,8 @@ func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, erro
 }
 
 func newClient(conn, files *net.UnixConn) *Client {
-	c := &Client{conn: conn, files: files, lost: make(chan struct{}), encoder: gob.NewEncoder(conn), processes: map[uint64]*Process{}}
+	c := &Client{conn: conn, files: files, lost: make(chan struct{}), encoder: gob.NewEncoder(conn),
+		processes: map[uint64]*Process{}}
 	c.close = sync.OnceValue(c.end)
 	return c
 }

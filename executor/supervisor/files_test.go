@@ -38,7 +38,8 @@ func TestFiles(t *testing.T) {
 	for i := range 40 {
 		theirs, in, out := pipes(t)
 		all.Go(func() {
-			process, err := run(client, shell(dir, strconv.Itoa(i), `read line <&3; echo "$line $$" >&4; exec ls /proc/self/fd`), theirs...)
+			process, err := run(client, shell(dir, strconv.Itoa(i),
+				`read line <&3; echo "$line $$" >&4; exec ls /proc/self/fd`), theirs...)
 			if err != nil {
 				t.Error(err)
 				return
@@ -56,7 +57,8 @@ func TestFiles(t *testing.T) {
 	}
 	all.Wait()
 	for i := range 40 {
-		if got := content(t, filepath.Join(dir, strconv.Itoa(i)+".out")); sorted(got) != "0\n1\n2\n3\n4\n5" { // 5 is ls's own
+		if got := content(t, filepath.Join(dir,
+			strconv.Itoa(i)+".out")); sorted(got) != "0\n1\n2\n3\n4\n5" { // 5 is ls's own
 			t.Errorf("%d has descriptors %q", i, got)
 		}
 	}

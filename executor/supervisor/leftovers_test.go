@@ -31,7 +31,8 @@ func TestX7SameSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, ownAfter, _ := strings.Cut(string(own), ") ")
-	if fields[1] != strconv.Itoa(client.PID()) || fields[2] != strconv.Itoa(process.PID) || fields[3] != strings.Fields(ownAfter)[3] {
+	if fields[1] != strconv.Itoa(client.PID()) || fields[2] != strconv.Itoa(process.PID) ||
+		fields[3] != strings.Fields(ownAfter)[3] {
 		t.Errorf("ppid, pgrp, session: %v", fields[1:4])
 	}
 }
@@ -72,7 +73,8 @@ func TestX7Leftovers(t *testing.T) {
 func TestX7MarksLost(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
-	process := start(t, client, shell(dir, "t", `setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
+	process := start(t, client, shell(dir, "t",
+		`setsid env -i prlimit --rttime=unlimited /bin/sh -c 'echo $$; exec /bin/sleep 1000' & while [ ! -s t.out ]; do sleep 0.01; done`))
 	wait(t, process)
 	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
 }
@@ -127,7 +129,8 @@ func TestForkChains(t *testing.T) {
 			client, dir := launch(t), t.TempDir()
 			script := "chain-" + dir
 			other := start(t, client, shell(dir, "other", "exec sleep 1000"))
-			process := start(t, client, shell(dir, "chains", fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
+			process := start(t, client, shell(dir, "chains",
+				fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
 			content(t, filepath.Join(dir, "chains.out"))
 			for range 20 {
 				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the supervisor has time for others

@@ -58,7 +58,8 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 		return nil, fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
 	return &server{
-		socket: socket, files: files, null: null, marks: ownMarks(), limit: newUserLimit(), encoder: gob.NewEncoder(socket),
+		socket: socket, files: files, null: null, marks: ownMarks(), limit: newUserLimit(),
+		encoder:   gob.NewEncoder(socket),
 		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
 		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
 	}, nil

@@ -83,7 +83,8 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			_, _, _, _, _, _ = in.Close(), out.Close(), conn.Close(), theirs.Close(), null.Close(), syscall.Close(s.null)
+			_, _, _, _, _, _ = in.Close(), out.Close(), conn.Close(), theirs.Close(), null.Close(),
+				syscall.Close(s.null)
 		})
 	}
 }

@@ -164,7 +164,8 @@ func TestStartFails(t *testing.T) {
 func TestOutputBlocks(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
-	wait(t, start(t, client, shell(dir, "flags", "grep ^flags /proc/self/fdinfo/1 >&2; grep ^flags /proc/self/fdinfo/2 >&2")))
+	wait(t, start(t, client, shell(dir, "flags",
+		"grep ^flags /proc/self/fdinfo/1 >&2; grep ^flags /proc/self/fdinfo/2 >&2")))
 	for line := range strings.Lines(content(t, filepath.Join(dir, "flags.err"))) {
 		flags, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "flags:")), 8, 64)
 		if err != nil || flags&syscall.O_NONBLOCK != 0 || flags&syscall.O_APPEND == 0 {
@@ -194,7 +195,8 @@ func TestKill(t *testing.T) {
 	t.Run("SIGTERM is enough", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		process := start(t, client, shell(dir, "k1", `trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.01; done`))
+		process := start(t, client, shell(dir, "k1",
+			`trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.01; done`))
 		content(t, filepath.Join(dir, "k1.out"))
 		if err := process.Kill(time.Minute); err != nil {
 			t.Fatal(err)
@@ -206,7 +208,8 @@ func TestKill(t *testing.T) {
 	t.Run("SIGTERM ignored", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		process := start(t, client, shell(dir, "k2", `trap '' TERM; sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait`))
+		process := start(t, client, shell(dir, "k2",
+			`trap '' TERM; sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait`))
 		child := number(t, content(t, filepath.Join(dir, "k2.out")))
 		begun := time.Now()
 		if err := process.Kill(50 * time.Millisecond); err != nil {
@@ -220,7 +223,8 @@ func TestKill(t *testing.T) {
 	t.Run("a child has the grace when the shell above it dies", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		process := start(t, client, shell(dir, "k3", `sh -c 'trap "sleep 0.1; echo saved; exit" TERM; echo up; while :; do sleep 0.01; done' & wait`))
+		process := start(t, client, shell(dir, "k3",
+			`sh -c 'trap "sleep 0.1; echo saved; exit" TERM; echo up; while :; do sleep 0.01; done' & wait`))
 		content(t, filepath.Join(dir, "k3.out"))
 		if err := process.Kill(time.Minute); err != nil {
 			t.Fatal(err)

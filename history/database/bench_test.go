@@ -29,10 +29,12 @@ func (b *busy) batch() event.Batch {
 	for _, r := range b.begun {
 		r.Revision, r.State, r.Success, r.End = event.Ended, "FINISHED", true, b.at
 		if b.random.IntN(20) == 0 {
-			r.State, r.Success, r.Cause = "FAILED", false, reason.FromText("exit status 1: could not connect to the database at 10.0.0.7:5432: connection refused")
+			r.State, r.Success, r.Cause = "FAILED", false,
+				reason.FromText("exit status 1: could not connect to the database at 10.0.0.7:5432: connection refused")
 		}
 		batch.Runs = append(batch.Runs, r)
-		batch.Traces = append(batch.Traces, b.trace(r, "TASK_RUNNING", event.FromExecutor), b.trace(r, "TASK_FINISHED", event.FromExecutor))
+		batch.Traces = append(batch.Traces, b.trace(r, "TASK_RUNNING", event.FromExecutor),
+			b.trace(r, "TASK_FINISHED", event.FromExecutor))
 	}
 	b.begun = b.begun[:0]
 	for i := 0; batch.Len() < 990; i++ {
@@ -41,27 +43,35 @@ func (b *busy) batch() event.Batch {
 		if shard == 0 {
 			for revision, kind := range []event.Kind{event.Waited, event.Waited, event.Killing} {
 				batch.Executions = append(batch.Executions, event.Execution{
-					ID: execution, Revision: revision + 1, Job: job, App: "app", Source: "NORMAL_TRIGGER", State: "FINISHED", Fire: b.at, Made: b.at,
+					ID: execution, Revision: revision + 1, Job: job, App: "app", Source: "NORMAL_TRIGGER",
+					State: "FINISHED", Fire: b.at, Made: b.at,
 					Launch: b.at, Begin: b.at, End: b.at, Shards: 10, States: map[string]int{"FINISHED": 10},
 				})
-				batch.Steps = append(batch.Steps, event.Step{ID: event.ID(execution, string(kind)), Execution: execution, Job: job, Kind: kind, Item: event.NoItem, Time: b.at})
+				batch.Steps = append(batch.Steps,
+					event.Step{ID: event.ID(execution, string(kind)), Execution: execution, Job: job, Kind: kind,
+						Item: event.NoItem, Time: b.at})
 			}
 		}
-		task := fmt.Sprintf("%s@-@%d@-@READY@-@agent-%03d@-@%s", job, shard, b.random.IntN(100), event.ID(execution, fmt.Sprint(i)))
+		task := fmt.Sprintf("%s@-@%d@-@READY@-@agent-%03d@-@%s", job, shard, b.random.IntN(100),
+			event.ID(execution, fmt.Sprint(i)))
 		run := event.Run{
-			ID: event.ID(task), Revision: event.Begun, Job: job, Task: task, Execution: execution, Item: shard, Attempt: 1, Source: "NORMAL_TRIGGER", State: "RUNNING",
-			Agent: "agent-" + fmt.Sprint(b.random.IntN(100)), Host: "host.example.com", IP: "10.1.2.3", Fire: b.at, Start: b.at,
+			ID: event.ID(task), Revision: event.Begun, Job: job, Task: task, Execution: execution, Item: shard,
+			Attempt: 1, Source: "NORMAL_TRIGGER", State: "RUNNING",
+			Agent: "agent-" + fmt.Sprint(b.random.IntN(100)), Host: "host.example.com", IP: "10.1.2.3", Fire: b.at,
+			Start: b.at,
 		}
 		b.begun = append(b.begun, run)
 		batch.Runs = append(batch.Runs, run)
-		batch.Traces = append(batch.Traces, b.trace(run, "TASK_STAGING", event.FromScheduler), b.trace(run, "TASK_STARTING", event.FromExecutor))
+		batch.Traces = append(batch.Traces, b.trace(run, "TASK_STAGING", event.FromScheduler),
+			b.trace(run, "TASK_STARTING", event.FromExecutor))
 	}
 	return batch
 }
 
 func (b *busy) trace(r event.Run, state, source string) event.Trace {
 	return event.Trace{
-		ID: event.ID(r.Task, state), Job: r.Job, Task: r.Task, Agent: r.Agent, Source: source, Type: "READY", Item: r.Item, State: state,
+		ID: event.ID(r.Task, state), Job: r.Job, Task: r.Task, Agent: r.Agent, Source: source, Type: "READY",
+		Item: r.Item, State: state,
 		Execution: r.Execution, Attempt: 1, Time: b.at,
 	}
 }

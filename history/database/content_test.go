@@ -34,7 +34,8 @@ func TestTextsAreStoredAsTheyAreOrCut(t *testing.T) {
 		var rows event.Rows
 		for _, c := range cases {
 			said := reason.FromText(c.given)
-			rows.Runs = append(rows.Runs, event.Run{ID: c.name, Revision: event.Ended, Job: c.name, Cause: said, Start: noon})
+			rows.Runs = append(rows.Runs,
+				event.Run{ID: c.name, Revision: event.Ended, Job: c.name, Cause: said, Start: noon})
 			rows.Traces = append(rows.Traces, event.Trace{ID: c.name, Message: said, Time: noon})
 			rows.Executions = append(rows.Executions, event.Execution{ID: c.name, Reason: said, Fire: noon})
 			rows.Steps = append(rows.Steps, event.Step{ID: c.name, Message: said, Time: noon})
@@ -42,12 +43,15 @@ func TestTextsAreStoredAsTheyAreOrCut(t *testing.T) {
 		write(t, d, rows)
 		for _, c := range cases {
 			for _, query := range []string{
-				"SELECT failure_cause AS text FROM JOB_EXECUTION_LOG WHERE id = ?", "SELECT message AS text FROM JOB_STATUS_TRACE_LOG WHERE id = ?",
-				"SELECT reason AS text FROM JOB_EXECUTION WHERE id = ?", "SELECT message AS text FROM JOB_EXECUTION_EVENT WHERE id = ?",
+				"SELECT failure_cause AS text FROM JOB_EXECUTION_LOG WHERE id = ?",
+				"SELECT message AS text FROM JOB_STATUS_TRACE_LOG WHERE id = ?",
+				"SELECT reason AS text FROM JOB_EXECUTION WHERE id = ?",
+				"SELECT message AS text FROM JOB_EXECUTION_EVENT WHERE id = ?",
 			} {
 				var got string
 				if err := d.db.Get(&got, query, c.name); err != nil || got != c.want {
-					t.Errorf("%s: %q, %v: got %d bytes, %d characters", c.name, query, err, len(got), utf8.RuneCountInString(got))
+					t.Errorf("%s: %q, %v: got %d bytes, %d characters", c.name, query, err, len(got),
+						utf8.RuneCountInString(got))
 				}
 			}
 		}
@@ -79,7 +83,8 @@ func TestOddNamesAndTimesAreStored(t *testing.T) {
 				}
 				return at.Format(layout)
 			}
-			if text := fmt.Sprint(got.Job, " ", null(got.Start), " ", null(got.End), " ", got.Task); err != nil || text != want {
+			if text := fmt.Sprint(got.Job, " ", null(got.Start), " ", null(got.End), " ", got.Task); err != nil ||
+				text != want {
 				t.Errorf("%s: got %q, %v; want %q", id, text, err, want)
 			}
 		}
@@ -119,7 +124,8 @@ func TestOneRowThatIsRefusedBlocksNobody(t *testing.T) {
 			}
 		}
 		rows.Runs = rows.Runs[:1]
-		check(t, d, map[string][]map[string]any{"JOB_STATUS_TRACE_LOG": stored["JOB_STATUS_TRACE_LOG"], "HISTORY_TERM": stored["HISTORY_TERM"]})
+		check(t, d, map[string][]map[string]any{"JOB_STATUS_TRACE_LOG": stored["JOB_STATUS_TRACE_LOG"],
+			"HISTORY_TERM": stored["HISTORY_TERM"]})
 	})
 }
 
@@ -134,7 +140,8 @@ func TestARowThatMySQLRefusesBlocksNobody(t *testing.T) {
 		"a number out of range":     {ID: "b", Fire: noon, Shards: 1 << 40},
 		"an id that is no text":     {ID: "\xff", Fire: noon},
 	} {
-		lost, err := d.Write(t.Context(), []event.Batch{{Rows: event.Rows{Executions: []event.Execution{{ID: "good" + name, Fire: noon}, e}}}})
+		lost, err := d.Write(t.Context(),
+			[]event.Batch{{Rows: event.Rows{Executions: []event.Execution{{ID: "good" + name, Fire: noon}, e}}}})
 		if lost != 1 || err != nil {
 			t.Errorf("%s: %d lost, %v", name, lost, err)
 		}

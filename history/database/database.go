@@ -101,7 +101,8 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, look: func() error { return nil }, reads: make(chan struct{}, reads), patience: patience}
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, look: func() error { return nil },
+		reads: make(chan struct{}, reads), patience: patience}
 }
 
 // Close ends all connections.

@@ -143,7 +143,8 @@ func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition strin
 func (d *DB) surplus(ctx context.Context, table string, rows int64) (int64, error) {
 	// Keys grow by one at least with each row, so most tables need no count.
 	var span int64
-	if err := d.db.GetContext(ctx, &span, "SELECT COALESCE(MAX(auto_id) - MIN(auto_id) + 1, 0) FROM "+table); err != nil || span <= rows {
+	if err := d.db.GetContext(ctx, &span,
+		"SELECT COALESCE(MAX(auto_id) - MIN(auto_id) + 1, 0) FROM "+table); err != nil || span <= rows {
 		return 0, err
 	}
 	n, known := d.counts.get(table, d.now())

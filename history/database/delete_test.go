@@ -59,7 +59,9 @@ func TestOldRowsAreDeletedInBatches(t *testing.T) {
 				t.Errorf("%s has %d rows of 10", table, n)
 			}
 		}
-		for table, want := range map[string]int{"JOB_RUN_TALLY": 1, "SCHEDULING_STATISTICS": 1, "TASK_RUNNING_STATISTICS": 0, "JOB_RUNNING_STATISTICS": 0, "JOB_REGISTER_STATISTICS": 1, resultsOfHours: 50, resultsOfDays: 3} {
+		for table, want := range map[string]int{"JOB_RUN_TALLY": 1, "SCHEDULING_STATISTICS": 1,
+			"TASK_RUNNING_STATISTICS": 0, "JOB_RUNNING_STATISTICS": 0, "JOB_REGISTER_STATISTICS": 1,
+			resultsOfHours: 50, resultsOfDays: 3} {
 			if n := countOf(t, d, table); n != want {
 				t.Errorf("%s has %d rows of %d", table, n, want)
 			}
@@ -118,7 +120,8 @@ func TestAuditRowsAreKeptForAYear(t *testing.T) {
 			before time.Time
 			rows   int64
 			left   int
-		}{{noon.AddDate(-2, 0, 0), 100, 3}, {noon.AddDate(0, 0, -30), 100, 2}, {noon, 100, 2}, {noon.AddDate(0, 0, -30), 1, 1}} {
+		}{{noon.AddDate(-2, 0, 0), 100, 3}, {noon.AddDate(0, 0, -30), 100, 2}, {noon, 100, 2},
+			{noon.AddDate(0, 0, -30), 1, 1}} {
 			if _, err := d.DeleteOld(t.Context(), c.before, c.rows, 1000); err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +173,8 @@ func TestTheOldestBeyondSoManyRowsAreDeleted(t *testing.T) {
 			}
 		}
 		deleteAll()
-		for table, column := range map[string]string{"JOB_EXECUTION": "id", "JOB_EXECUTION_EVENT": "id", "JOB_EXECUTION_LOG": "id", "JOB_STATUS_TRACE_LOG": "id"} {
+		for table, column := range map[string]string{"JOB_EXECUTION": "id", "JOB_EXECUTION_EVENT": "id",
+			"JOB_EXECUTION_LOG": "id", "JOB_STATUS_TRACE_LOG": "id"} {
 			rows := rowsFrom(t, d, "SELECT COUNT(*) AS n, MIN("+column+") AS first FROM "+table)
 			if diff := cmp.Diff([]map[string]any{{"n": int64(20), "first": "030"}}, rows); diff != "" {
 				t.Errorf("%s: %s", table, diff)
@@ -236,7 +240,8 @@ func TestDeletionUsesIndexes(t *testing.T) {
 			t.Helper()
 			how := map[bool]string{true: "EXPLAIN ", false: "EXPLAIN QUERY PLAN "}[d.dialect.folder == "mysql"]
 			for _, step := range rowsFrom(t, d, how+a.oldest(condition), append(args, 100)...) {
-				if plan := fmt.Sprint(step); strings.Contains(plan, "filesort") || strings.Contains(plan, "TEMP B-TREE") || step["type"] == "ALL" {
+				if plan := fmt.Sprint(step); strings.Contains(plan, "filesort") ||
+					strings.Contains(plan, "TEMP B-TREE") || step["type"] == "ALL" {
 					t.Errorf("%s: %s", a.oldest(condition), plan)
 				}
 			}

@@ -41,7 +41,8 @@ var inMySQL = dialect{
 		// Assigned from left to right, so the version comes last. VALUES() is known to MySQL and MariaDB, its successor to one of them.
 		var sets []string
 		set := func(name string) {
-			sets = append(sets, fmt.Sprintf("%s = IF(VALUES(%s) > %s, VALUES(%s), %s)", name, t.version, t.version, name, name))
+			sets = append(sets, fmt.Sprintf("%s = IF(VALUES(%s) > %s, VALUES(%s), %s)", name, t.version, t.version,
+				name, name))
 		}
 		for _, c := range t.columns {
 			if c.name != t.key && c.name != t.version {
@@ -60,7 +61,8 @@ var inMySQL = dialect{
 		case class == "22", class == "23": // data exceptions, violated constraints
 			return true
 		default:
-			return slices.Contains([]uint16{1265, 1366}, refusal.Number) // truncated, and no text of the character set: MySQL files them under HY
+			return slices.Contains([]uint16{1265, 1366},
+				refusal.Number) // truncated, and no text of the character set: MySQL files them under HY
 		}
 	},
 }
@@ -68,7 +70,8 @@ var inMySQL = dialect{
 // inSQLite is the dialect for a file.
 func inSQLite(path string) dialect {
 	return dialect{
-		folder: "sqlite", goose: goose.DialectSQLite3, lock: func() lock.SessionLocker { return &fileLock{path: path + ".migrate", patience: lockPatience} },
+		folder: "sqlite", goose: goose.DialectSQLite3,
+		lock:     func() lock.SessionLocker { return &fileLock{path: path + ".migrate", patience: lockPatience} },
 		hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 		onConflict: func(t table) string {
 			if t.version == "" {
@@ -80,12 +83,14 @@ func inSQLite(path string) dialect {
 					sets = append(sets, fmt.Sprintf("%s = excluded.%s", c.name, c.name))
 				}
 			}
-			return fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s WHERE excluded.%s > %s.%s", t.key, strings.Join(sets, ", "), t.version, t.name, t.version)
+			return fmt.Sprintf(" ON CONFLICT (%s) DO UPDATE SET %s WHERE excluded.%s > %s.%s", t.key,
+				strings.Join(sets, ", "), t.version, t.name, t.version)
 		},
 		refused: func(err error) bool {
 			var refusal *sqlite.Error
 			return errors.As(err, &refusal) &&
-				slices.Contains([]int{lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG}, refusal.Code()&0xff)
+				slices.Contains([]int{lib.SQLITE_CONSTRAINT, lib.SQLITE_MISMATCH, lib.SQLITE_TOOBIG},
+					refusal.Code()&0xff)
 		},
 	}
 }

@@ -36,7 +36,8 @@ func TestWhatHealsWithTimeIsNoLoss(t *testing.T) {
 	} {
 		d := mysqlOf(t, c.dsn)
 		lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
-		if err == nil || lost > 0 || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "-secret") {
+		if err == nil || lost > 0 || !strings.Contains(err.Error(), c.says) ||
+			strings.Contains(err.Error(), "-secret") {
 			t.Errorf("%s: %d rows lost, %v", name, lost, err)
 		}
 		if _, _, err := d.Versions(t.Context()); err != nil && strings.Contains(err.Error(), "-secret") {
@@ -96,7 +97,8 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 				t.Fatal(err)
 			}
 			lost, err := d.Write(t.Context(), []event.Batch{{Rows: oneOfEach()}})
-			if err == nil || lost > 0 || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "opened again") {
+			if err == nil || lost > 0 || !strings.Contains(err.Error(), says) ||
+				!strings.Contains(err.Error(), "opened again") {
 				t.Errorf("%d rows lost, %v", lost, err)
 			}
 			migrate(t, d)
@@ -142,7 +144,9 @@ func TestNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
 			for i := range 20 {
 				id := fmt.Sprint(n, " ", i)
 				rows.Traces = append(rows.Traces, event.Trace{ID: id, Time: noon})
-				rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Ended, Success: true, Start: noon, End: noon.Add(time.Duration(n) * time.Second)})
+				rows.Runs = append(rows.Runs,
+					event.Run{ID: id, Revision: event.Ended, Success: true, Start: noon,
+						End: noon.Add(time.Duration(n) * time.Second)})
 			}
 			writeUntilStored(t, d, rows)
 			want.Add(20)
@@ -245,8 +249,10 @@ func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 					i = each - 1 - i
 				}
 				id, end := fmt.Sprint(n/2, " ", i), noon.Add(time.Duration(i)*time.Minute)
-				rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Begun + 2*(n%2), Success: true, Start: noon, End: end})
-				rows.Executions = append(rows.Executions, event.Execution{ID: id, Revision: event.Begun + 2*(n%2), Fire: noon, End: end})
+				rows.Runs = append(rows.Runs,
+					event.Run{ID: id, Revision: event.Begun + 2*(n%2), Success: true, Start: noon, End: end})
+				rows.Executions = append(rows.Executions,
+					event.Execution{ID: id, Revision: event.Begun + 2*(n%2), Fire: noon, End: end})
 				rows.Steps = append(rows.Steps, event.Step{ID: id, Time: noon})
 			}
 			return rows
@@ -286,7 +292,8 @@ func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 			return err
 		})
 		const want = batches / 2 * each
-		for _, table := range []string{"JOB_EXECUTION_LOG WHERE revision = 3", "JOB_EXECUTION WHERE revision = 3", "JOB_EXECUTION_EVENT"} {
+		for _, table := range []string{"JOB_EXECUTION_LOG WHERE revision = 3", "JOB_EXECUTION WHERE revision = 3",
+			"JOB_EXECUTION_EVENT"} {
 			if n := countOf(t, d, table); n != want {
 				t.Errorf("%s: %d rows of %d", table, n, want)
 			}

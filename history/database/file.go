@@ -36,7 +36,8 @@ func (f *file) Connect(ctx context.Context) (driver.Conn, error) {
 	for {
 		conn, err := f.connect(ctx)
 		var refusal *sqlite.Error
-		if err == nil || !errors.As(err, &refusal) || refusal.Code()&0xff != lib.SQLITE_BUSY || time.Now().After(deadline) {
+		if err == nil || !errors.As(err, &refusal) || refusal.Code()&0xff != lib.SQLITE_BUSY ||
+			time.Now().After(deadline) {
 			return conn, err
 		}
 		select {

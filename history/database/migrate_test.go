@@ -85,7 +85,8 @@ func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
 		if err := holder.SessionLock(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
-		if err := waiter.SessionLock(t.Context(), second); err == nil || !strings.Contains(err.Error(), "another process has been migrating") {
+		if err := waiter.SessionLock(t.Context(), second); err == nil ||
+			!strings.Contains(err.Error(), "another process has been migrating") {
 			t.Errorf("while another one migrates: %v", err)
 		}
 		if err := holder.SessionUnlock(t.Context(), first); err != nil {
@@ -102,7 +103,8 @@ func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
 func TestANewerDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
-		if _, err := d.db.Exec("INSERT INTO " + versionTable + " (version_id, is_applied) VALUES (57, 1)"); err != nil {
+		if _, err := d.db.Exec("INSERT INTO " + versionTable +
+			" (version_id, is_applied) VALUES (57, 1)"); err != nil {
 			t.Fatal(err)
 		}
 		_, _, err := d.Migrate(t.Context())
@@ -133,7 +135,8 @@ func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 		if d.dialect.folder == "mysql" {
 			user := mayWrite(t, d)
 			unmigrated = append(unmigrated, user)
-			if _, _, err := user.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "from version 13 to 14") || !strings.Contains(err.Error(), "denied") {
+			if _, _, err := user.Migrate(t.Context()); err == nil ||
+				!strings.Contains(err.Error(), "from version 13 to 14") || !strings.Contains(err.Error(), "denied") {
 				t.Errorf("migrated without a right to: %v", err)
 			}
 		}
@@ -150,7 +153,8 @@ func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 				t.Errorf("%v %+v", err, e)
 			}
 			life, _, err := d.Life(t.Context(), "old", 10)
-			if last := life[len(life)-1]; err != nil || last.MessageCode != "text" || last.Message != "FAILED: exit status 3" {
+			if last := life[len(life)-1]; err != nil || last.MessageCode != "text" ||
+				last.Message != "FAILED: exit status 3" {
 				t.Errorf("%v %+v", err, life)
 			}
 		}
@@ -232,9 +236,11 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 			got := rowsFrom(t, d, `SELECT id, failure_cause, is_success, start_time, complete_time, revision, state, execution_id
 				FROM JOB_EXECUTION_LOG WHERE id LIKE 'b0e6%' ORDER BY failure_cause DESC`)
 			want := []map[string]any{
-				{"id": "b0e6a2c5-0000-4000-8000-000000000001", "failure_cause": "café", "is_success": int64(0), "start_time": year + "-10-19 00:00:00.000",
+				{"id": "b0e6a2c5-0000-4000-8000-000000000001", "failure_cause": "café", "is_success": int64(0),
+					"start_time":    year + "-10-19 00:00:00.000",
 					"complete_time": year + "-10-19 00:00:01.000", "revision": int64(0), "state": nil, "execution_id": nil},
-				{"id": "b0e6a2c5-0000-4000-8000-000000000002", "failure_cause": nil, "is_success": int64(1), "start_time": nil,
+				{"id": "b0e6a2c5-0000-4000-8000-000000000002", "failure_cause": nil, "is_success": int64(1),
+					"start_time":    nil,
 					"complete_time": nil, "revision": int64(0), "state": nil, "execution_id": nil},
 			}
 			if year == "2017" {
@@ -246,12 +252,14 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 				t.Error(diff)
 			}
 			got = rowsFrom(t, d, "SELECT message, creation_time FROM JOB_STATUS_TRACE_LOG WHERE id LIKE 'b0e6%'")
-			if diff := cmp.Diff([]map[string]any{{"message": "café", "creation_time": year + "-10-19 00:00:00.000"}}, got); diff != "" {
+			if diff := cmp.Diff([]map[string]any{{"message": "café", "creation_time": year + "-10-19 00:00:00.000"}},
+				got); diff != "" {
 				t.Error(diff)
 			}
 			// What the original's columns are too narrow for, and its ids not unique for.
 			for range 2 {
-				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE", Agent: strings.Repeat("a", 100), Message: reason.FromText("😀"), Time: noon}}})
+				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE",
+					Agent: strings.Repeat("a", 100), Message: reason.FromText("😀"), Time: noon}}})
 			}
 			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message = '😀'"); n != 1 {
 				t.Errorf("a row written twice stands %d times", n)
@@ -286,7 +294,8 @@ func TestManyStatisticsAreTakenOver(t *testing.T) {
 	}
 	d := mysqlOf(t, dsn)
 	migrate(t, d)
-	if n := countOf(t, d, "TASK_RESULT_STATISTICS_MINUTE WHERE success_count % 2 = 0"); n != 100_000 || countOf(t, d, "TASK_RESULT_STATISTICS_MINUTE") != n {
+	if n := countOf(t, d, "TASK_RESULT_STATISTICS_MINUTE WHERE success_count % 2 = 0"); n != 100_000 ||
+		countOf(t, d, "TASK_RESULT_STATISTICS_MINUTE") != n {
 		t.Errorf("%d of the newest rows were kept, of 100,000", n)
 	}
 }
@@ -309,7 +318,8 @@ func TestTracesThatStandTwiceAreTakenOverOnce(t *testing.T) {
 			}
 			d := mysqlOf(t, dsn)
 			migrate(t, d)
-			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message % 2 = 1"); n != 50_000 || countOf(t, d, "JOB_STATUS_TRACE_LOG") != n {
+			if n := countOf(t, d, "JOB_STATUS_TRACE_LOG WHERE message % 2 = 1"); n != 50_000 ||
+				countOf(t, d, "JOB_STATUS_TRACE_LOG") != n {
 				t.Errorf("%d of the newest rows were kept, of 50,000", n)
 			}
 		})

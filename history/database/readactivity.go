@@ -37,14 +37,17 @@ func (d *DB) Activity(ctx context.Context, from, until time.Time) ([]search.Acti
 			m.Sampled, m.Running = true, r.RunningCount
 		}
 	}
-	loaded, err := selectAll[loadedRow](ctx, d, clause{"SELECT statistics_time, launched_count, waiting_count, fire_count, fire_delay_p50_ms, fire_delay_p95_ms " +
-		"FROM SCHEDULING_STATISTICS WHERE statistics_time >= ? AND statistics_time < ? ORDER BY statistics_time", []any{Time{from}, Time{until}}})
+	loaded, err := selectAll[loadedRow](ctx, d,
+		clause{"SELECT statistics_time, launched_count, waiting_count, fire_count, fire_delay_p50_ms, fire_delay_p95_ms " +
+			"FROM SCHEDULING_STATISTICS WHERE statistics_time >= ? AND statistics_time < ? ORDER BY statistics_time",
+			[]any{Time{from}, Time{until}}})
 	if err != nil {
 		return nil, fmt.Errorf("read SCHEDULING_STATISTICS: %w", err)
 	}
 	for _, r := range loaded {
 		if m := at(r.Time.Time); m != nil {
-			m.Loaded, m.Launched, m.Waiting, m.Fires, m.DelayP50, m.DelayP95 = true, r.Launched, r.Waiting, r.Fires, r.P50, r.P95
+			m.Loaded, m.Launched, m.Waiting, m.Fires, m.DelayP50, m.DelayP95 = true, r.Launched, r.Waiting, r.Fires,
+				r.P50, r.P95
 		}
 	}
 	known := minutes[:0]

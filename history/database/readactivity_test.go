@@ -16,12 +16,16 @@ func TestActivityIsRead(t *testing.T) {
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		minute := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
 		write(t, d, event.Rows{
-			Runs: []event.Run{{ID: "a", Revision: event.Ended, Success: true, End: minute(1)}, {ID: "b", Revision: event.Ended, End: minute(1).Add(59 * time.Second)}, {ID: "c", Revision: event.Ended, End: minute(9)}},
-			Samples: []event.Sample{{Of: event.TasksRunning, Value: 5, Time: minute(0)}, {Of: event.TasksRunning, Value: 6, Time: minute(1)}, {Of: event.TasksRunning, Value: 7, Time: minute(4)},
+			Runs: []event.Run{{ID: "a", Revision: event.Ended, Success: true, End: minute(1)},
+				{ID: "b", Revision: event.Ended, End: minute(1).Add(59 * time.Second)}, {ID: "c", Revision: event.Ended, End: minute(9)}},
+			Samples: []event.Sample{{Of: event.TasksRunning, Value: 5, Time: minute(0)},
+				{Of: event.TasksRunning, Value: 6, Time: minute(1)}, {Of: event.TasksRunning, Value: 7, Time: minute(4)},
 				{Of: event.TasksRunning, Value: 8, Time: minute(5)}},
-			Loads: []event.Load{{Time: minute(-1), Launched: 1}, {Time: minute(0), Launched: 2, Waiting: 3, Fires: 4, DelayP50: 1.5, DelayP95: 250}, {Time: minute(4), Launched: 9}},
+			Loads: []event.Load{{Time: minute(-1), Launched: 1},
+				{Time: minute(0), Launched: 2, Waiting: 3, Fires: 4, DelayP50: 1.5, DelayP95: 250}, {Time: minute(4), Launched: 9}},
 		})
-		write(t, d, event.Rows{Loads: []event.Load{{Time: minute(0), Launched: 99}}}) // what another leader says of the same minute
+		write(t, d, event.Rows{Loads: []event.Load{{Time: minute(0),
+			Launched: 99}}}) // what another leader says of the same minute
 		recountAll(t, d)
 		want := []search.Activity{
 			{Time: minute(0), Sampled: true, Running: 6, Loaded: true, Launched: 2, Waiting: 3, Fires: 4, DelayP50: 1.5, DelayP95: 250},
@@ -51,13 +55,16 @@ func BenchmarkActivity(b *testing.B) {
 				var rows event.Rows
 				for i := from; i < min(from+1000, week); i++ {
 					at := noon.Add(time.Duration(i) * time.Minute)
-					rows.Loads = append(rows.Loads, event.Load{Time: at, Launched: int64(i), Fires: 1, DelayP50: 1, DelayP95: 2})
-					rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: int64(i), Time: at})
+					rows.Loads = append(rows.Loads,
+						event.Load{Time: at, Launched: int64(i), Fires: 1, DelayP50: 1, DelayP95: 2})
+					rows.Samples = append(rows.Samples,
+						event.Sample{Of: event.TasksRunning, Value: int64(i), Time: at})
 				}
 				write(b, d, rows)
 			}
 			for b.Loop() {
-				if got, err := d.Activity(b.Context(), noon, noon.Add(week*time.Minute)); err != nil || len(got) != week {
+				if got, err := d.Activity(b.Context(), noon, noon.Add(week*time.Minute)); err != nil ||
+					len(got) != week {
 					b.Fatal(len(got), err)
 				}
 			}

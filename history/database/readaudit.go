@@ -52,8 +52,10 @@ func (d *DB) auditPage(ctx context.Context, q search.Audits) ([]event.Audit, err
 	}
 	list := make([]event.Audit, len(rows))
 	for i, r := range rows {
-		list[i] = event.Audit{ID: r.ID, Time: r.Time.Time, Actor: event.Actor{Name: r.Name, Kind: r.Kind, From: r.From},
-			Action: r.Action, Target: r.Target, TargetName: r.TargetName, App: r.App, Before: value(r.Before), After: value(r.After)}
+		list[i] = event.Audit{ID: r.ID, Time: r.Time.Time,
+			Actor:  event.Actor{Name: r.Name, Kind: r.Kind, From: r.From},
+			Action: r.Action, Target: r.Target, TargetName: r.TargetName, App: r.App, Before: value(r.Before),
+			After: value(r.After)}
 	}
 	return list, nil
 }
@@ -86,6 +88,7 @@ func listAudits(q search.Audits) clause {
 	}
 	match := and(all...)
 	const order = " ORDER BY creation_time DESC, id DESC"
-	return clause{"SELECT " + auditColumns + " FROM AUDIT_LOG JOIN (SELECT auto_id AS picked FROM AUDIT_LOG" + match.where() + order +
+	return clause{"SELECT " + auditColumns + " FROM AUDIT_LOG JOIN (SELECT auto_id AS picked FROM AUDIT_LOG" +
+		match.where() + order +
 		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
 }

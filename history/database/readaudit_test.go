@@ -19,8 +19,10 @@ func TestAuditsAreFound(t *testing.T) {
 	some := func(prefix string) string { return fmt.Sprint(prefix, rnd.IntN(3)) }
 	var all []event.Audit
 	for i := range 100 {
-		row := event.Audit{ID: fmt.Sprintf("%03d", rnd.IntN(1_000_000)*1000+i), Time: noon.Add(time.Duration(rnd.IntN(20)) * time.Minute),
-			Actor: event.Actor{Name: some("o'user"), Kind: "user", From: "10.0.0.7"}, Action: some("a"), Target: some("t"), TargetName: some("n"), App: some("p"), Before: "{}"}
+		row := event.Audit{ID: fmt.Sprintf("%03d", rnd.IntN(1_000_000)*1000+i),
+			Time:  noon.Add(time.Duration(rnd.IntN(20)) * time.Minute),
+			Actor: event.Actor{Name: some("o'user"), Kind: "user", From: "10.0.0.7"}, Action: some("a"),
+			Target: some("t"), TargetName: some("n"), App: some("p"), Before: "{}"}
 		if i%2 == 0 {
 			row.After = `{"description":"😀 ` + "`;--" + `"}`
 		}

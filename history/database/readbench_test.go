@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-var benchRows = flag.Int("history.rows", 20_000, "how many rows BenchmarkReads has in JOB_EXECUTION_LOG; make bench has 10,000,000")
+var benchRows = flag.Int("history.rows", 20_000,
+	"how many rows BenchmarkReads has in JOB_EXECUTION_LOG; make bench has 10,000,000")
 
 // bulk are statements that fill 30 days from noon on with so many rows, as quickly as MariaDB can: of a thousand jobs, of which one has a third of all
 // runs; each hundredth run fails.

@@ -77,7 +77,8 @@ func listExecutions(q search.Executions, state string) clause {
 	}
 	match := and(all...)
 	const order = " ORDER BY fire_time DESC, id DESC"
-	return clause{"SELECT " + executionColumns + " FROM JOB_EXECUTION JOIN (SELECT auto_id AS picked FROM JOB_EXECUTION" + match.where() + order +
+	return clause{"SELECT " + executionColumns +
+		" FROM JOB_EXECUTION JOIN (SELECT auto_id AS picked FROM JOB_EXECUTION" + match.where() + order +
 		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
 }
 
@@ -126,7 +127,8 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 
 // runsOf is the statement for the newest runs of an execution.
 func runsOf(execution string) clause {
-	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table + " WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
+	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table +
+		" WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
 }
 
 func value[N any](pointer *N) (n N) {
@@ -207,7 +209,8 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 			return fail(err)
 		}
 		for _, r := range rows {
-			m := search.Moment{Time: r.Time, Kind: r.Kind, Item: r.Item, TaskID: value(r.TaskID), Agent: value(r.Agent), Reason: value(r.Reason), Message: value(r.Message)}
+			m := search.Moment{Time: r.Time, Kind: r.Kind, Item: r.Item, TaskID: value(r.TaskID),
+				Agent: value(r.Agent), Reason: value(r.Reason), Message: value(r.Message)}
 			m.MessageCode, m.MessageArgs = codeOf(r.Message, r.Value)
 			if value(m.Item) < 0 {
 				m.Item = nil

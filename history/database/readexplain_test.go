@@ -24,16 +24,28 @@ func fill(t testing.TB, d *DB, n int) {
 			if i%30 == 0 {
 				state = "FAILED"
 			}
-			rows.Runs = append(rows.Runs, event.Run{ID: id, Revision: event.Ended, Job: job, Task: task, Execution: execution, Item: i % 3, Attempt: 1, Source: "NORMAL_TRIGGER",
-				State: state, Success: state == "FINISHED", Agent: fmt.Sprintf("S%d", i%20), Host: "h", IP: fmt.Sprintf("10.0.0.%d", i%20), Fire: at, Start: at, End: at.Add(time.Second)})
-			rows.Traces = append(rows.Traces, event.Trace{ID: id, Job: job, Task: task, Agent: fmt.Sprintf("S%d", i%20), Source: []string{event.FromScheduler, event.FromExecutor}[i%2],
-				Type: []string{"READY", "FAILOVER"}[i/7%2], State: []string{"TASK_STAGING", "TASK_RUNNING", "TASK_FINISHED"}[i%3], Execution: execution, Time: at})
-			rows.Executions = append(rows.Executions, event.Execution{ID: "execution-" + id, Revision: event.Ended, Job: job, Source: "NORMAL_TRIGGER", State: state, Fire: at, End: at})
-			rows.Steps = append(rows.Steps, event.Step{ID: id, Execution: execution, Job: job, Kind: event.Waited, Item: event.NoItem, Time: at})
-			rows.Audits = append(rows.Audits, event.Audit{ID: id, Time: at, Actor: event.Actor{Name: fmt.Sprintf("user-%d", i%20)}, Action: fmt.Sprintf("job.%d", i%20),
-				Target: fmt.Sprintf("target-%d", i%20), TargetName: job, App: fmt.Sprintf("app-%d", i%20)})
+			rows.Runs = append(rows.Runs,
+				event.Run{ID: id, Revision: event.Ended, Job: job, Task: task, Execution: execution, Item: i % 3,
+					Attempt: 1, Source: "NORMAL_TRIGGER",
+					State: state, Success: state == "FINISHED", Agent: fmt.Sprintf("S%d", i%20), Host: "h",
+					IP: fmt.Sprintf("10.0.0.%d", i%20), Fire: at, Start: at, End: at.Add(time.Second)})
+			rows.Traces = append(rows.Traces,
+				event.Trace{ID: id, Job: job, Task: task, Agent: fmt.Sprintf("S%d", i%20),
+					Source: []string{event.FromScheduler, event.FromExecutor}[i%2],
+					Type:   []string{"READY", "FAILOVER"}[i/7%2], State: []string{"TASK_STAGING", "TASK_RUNNING",
+						"TASK_FINISHED"}[i%3], Execution: execution, Time: at})
+			rows.Executions = append(rows.Executions,
+				event.Execution{ID: "execution-" + id, Revision: event.Ended, Job: job, Source: "NORMAL_TRIGGER",
+					State: state, Fire: at, End: at})
+			rows.Steps = append(rows.Steps,
+				event.Step{ID: id, Execution: execution, Job: job, Kind: event.Waited, Item: event.NoItem, Time: at})
+			rows.Audits = append(rows.Audits,
+				event.Audit{ID: id, Time: at, Actor: event.Actor{Name: fmt.Sprintf("user-%d", i%20)},
+					Action: fmt.Sprintf("job.%d", i%20),
+					Target: fmt.Sprintf("target-%d", i%20), TargetName: job, App: fmt.Sprintf("app-%d", i%20)})
 			rows.Tallies = append(rows.Tallies, event.Tally{ID: id, Job: job, Task: task, Success: 4, Time: at})
-			rows.Samples = append(rows.Samples, event.Sample{Of: event.TasksRunning, Value: 1, Time: noon.Add(time.Duration(i) * time.Minute)})
+			rows.Samples = append(rows.Samples,
+				event.Sample{Of: event.TasksRunning, Value: 1, Time: noon.Add(time.Duration(i) * time.Minute)})
 		}
 		write(t, d, rows)
 	}
@@ -42,7 +54,8 @@ func fill(t testing.TB, d *DB, n int) {
 // No documented search reads a whole table or sorts what it has read: EXPLAIN says so of each statement.
 func TestSearchesUseIndexes(t *testing.T) {
 	t.Parallel()
-	values := map[string]string{"jobName": "job-7", "taskId": "job-7@-@1@-@READY@-@S7@-@7", "ip": "10.0.0.7", "isSuccess": "false", "executionId": "execution-9", "slaveId": "S7",
+	values := map[string]string{"jobName": "job-7", "taskId": "job-7@-@1@-@READY@-@S7@-@7", "ip": "10.0.0.7",
+		"isSuccess": "false", "executionId": "execution-9", "slaveId": "S7",
 		"source": event.FromExecutor, "executionType": "FAILOVER", "state": "TASK_FINISHED"}
 	const between = "&startTime=2026-05-04T12:30:00Z&endTime=2026-05-04T12:40:00Z"
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -52,20 +65,28 @@ func TestSearchesUseIndexes(t *testing.T) {
 		} else {
 			fill(t, d, 100) // SQLite goes by what indexes there are
 		}
-		explainSearches(t, d, &searchedRuns, search.Runs, values, between, "startTime", "completeTime", "jobName", "taskId", "ip", "isSuccess")
-		explainSearches(t, d, &searchedTraces, search.Traces, values, between, "creationTime", "jobName", "taskId", "slaveId", "source", "executionType", "state")
+		explainSearches(t, d, &searchedRuns, search.Runs, values, between, "startTime", "completeTime", "jobName",
+			"taskId", "ip", "isSuccess")
+		explainSearches(t, d, &searchedTraces, search.Traces, values, between, "creationTime", "jobName", "taskId",
+			"slaveId", "source", "executionType", "state")
 
 		day := noon.Add(24 * time.Hour)
 		for _, c := range []clause{
-			runsOf("execution-9"), cellsOf([]string{"execution-9"}), cellsOf([]string{"execution-9", "execution-7", "execution-8"}), executionOutcomes("job-7", time.Time{}), executionOutcomes("job-7", noon), runOutcomes("job-7", time.Time{}),
+			runsOf("execution-9"), cellsOf([]string{"execution-9"}),
+			cellsOf([]string{"execution-9", "execution-7", "execution-8"}), executionOutcomes("job-7", time.Time{}),
+			executionOutcomes("job-7", noon), runOutcomes("job-7", time.Time{}),
 			tallied("job-7", time.Time{}), tallied("job-7", noon),
-			lastFailedExecution("job-7", time.Time{}), lastFailedRun("job-7", time.Time{}), lastFailedRun("job-7", noon),
-			momentsOf("execution-9", 1000)[0], momentsOf("execution-9", 1000)[1], {storedExecutionByID, []any{"execution-9"}},
+			lastFailedExecution("job-7", time.Time{}), lastFailedRun("job-7", time.Time{}),
+			lastFailedRun("job-7", noon),
+			momentsOf("execution-9", 1000)[0], momentsOf("execution-9", 1000)[1],
+			{storedExecutionByID, []any{"execution-9"}},
 			{"SELECT id FROM TASK_RUNNING_STATISTICS WHERE statistics_time >= ? ORDER BY statistics_time", []any{Time{day}}},
 		} {
 			explain(t, d, c)
 		}
-		for _, asked := range []search.Audits{{}, {Who: "user-7"}, {Action: "job.7"}, {Target: "target-7", TargetName: "job-7"}, {Action: "job.7", Target: "target-7", TargetName: "job-7"}, {Target: "target-7"}, {TargetName: "job-7"}, {App: "app-7"}} {
+		for _, asked := range []search.Audits{{}, {Who: "user-7"}, {Action: "job.7"},
+			{Target: "target-7", TargetName: "job-7"}, {Action: "job.7", Target: "target-7", TargetName: "job-7"},
+			{Target: "target-7"}, {TargetName: "job-7"}, {App: "app-7"}} {
 			for _, before := range []time.Time{{}, noon.Add(time.Hour)} {
 				asked.Before, asked.BeforeID, asked.Limit = before, "7", 100
 				explain(t, d, listAudits(asked))
@@ -77,7 +98,8 @@ func TestSearchesUseIndexes(t *testing.T) {
 			for _, state := range []string{"", "FAILED"} {
 				for _, since := range []time.Time{{}, noon.Add(time.Hour)} {
 					for _, before := range []time.Time{{}, noon.Add(time.Hour)} {
-						explain(t, d, listExecutions(search.Executions{Job: job, Since: since, Before: before, BeforeID: "execution-9", Limit: 100}, state))
+						explain(t, d, listExecutions(search.Executions{Job: job, Since: since, Before: before,
+							BeforeID: "execution-9", Limit: 100}, state))
 					}
 				}
 			}
@@ -86,13 +108,15 @@ func TestSearchesUseIndexes(t *testing.T) {
 }
 
 // explainSearches asks about a search by each filter, alone, in a time, and after a cursor, and in each order.
-func explainSearches[R any](t *testing.T, d *DB, table *searched[R], of *search.Subject, values map[string]string, between string, sorts ...string) {
+func explainSearches[R any](t *testing.T, d *DB, table *searched[R], of *search.Subject, values map[string]string,
+	between string, sorts ...string) {
 	t.Helper()
 	var queries []string
 	for _, p := range of.Parameters() {
 		if v, ok := values[p]; ok {
 			filter := p + "=" + url.QueryEscape(v)
-			queries = append(queries, filter, filter+between, filter+"&order=ASC&page=3", filter+"&jobName=job-7", filter+"&jobName=job-7"+between)
+			queries = append(queries, filter, filter+between, filter+"&order=ASC&page=3", filter+"&jobName=job-7",
+				filter+"&jobName=job-7"+between)
 		}
 	}
 	for _, sort := range sorts {
@@ -120,9 +144,11 @@ func explain(t *testing.T, d *DB, c clause) {
 		for _, step := range rowsFrom(t, d, "EXPLAIN QUERY PLAN "+c.text, c.values...) {
 			detail := step["detail"].(string)
 			byIndex := strings.Contains(detail, "INDEX") || strings.Contains(detail, "PRIMARY KEY")
-			reads := strings.HasPrefix(detail, "SCAN ") && !byIndex && !strings.HasPrefix(detail, "SCAN page") && !strings.HasPrefix(detail, "SCAN counted")
+			reads := strings.HasPrefix(detail, "SCAN ") && !byIndex && !strings.HasPrefix(detail, "SCAN page") &&
+				!strings.HasPrefix(detail, "SCAN counted")
 			// The page itself may be put in order, which is the sort of the outermost statement.
-			sorts := strings.HasPrefix(detail, "USE TEMP B-TREE FOR ORDER BY") && (step["parent"] != int64(0) || !strings.Contains(c.text, " AS page "))
+			sorts := strings.HasPrefix(detail, "USE TEMP B-TREE FOR ORDER BY") &&
+				(step["parent"] != int64(0) || !strings.Contains(c.text, " AS page "))
 			if reads || sorts {
 				t.Errorf("%s %v: %s", c.text, c.values, detail)
 			}
@@ -134,7 +160,8 @@ func explain(t *testing.T, d *DB, c clause) {
 			continue // a page that is put in order, or what no row matches
 		}
 		extra, _ := step["Extra"].(string)
-		if step["type"] == "ALL" || strings.Contains(extra, "filesort") || strings.Contains(extra, "temporary") || step["type"] == "index" && strings.Contains(c.text, " WHERE ") {
+		if step["type"] == "ALL" || strings.Contains(extra, "filesort") || strings.Contains(extra, "temporary") ||
+			step["type"] == "index" && strings.Contains(c.text, " WHERE ") {
 			t.Errorf("%s %v: %v", c.text, c.values, step)
 		}
 	}

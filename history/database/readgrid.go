@@ -50,5 +50,6 @@ func cellsOf(executions []string) clause {
 		values = append(values, id)
 	}
 	return clause{"SELECT execution_id, sharding_item, COALESCE(state, '') AS state, COALESCE(attempt, 0) AS attempt, task_id, start_time, complete_time FROM JOB_EXECUTION_LOG WHERE execution_id IN (?" +
-		strings.Repeat(", ?", len(executions)-1) + ") ORDER BY execution_id, start_time LIMIT ?", append(values, mostCells)}
+		strings.Repeat(", ?", len(executions)-1) + ") ORDER BY execution_id, start_time LIMIT ?",
+		append(values, mostCells)}
 }

@@ -16,14 +16,18 @@ func TestCells(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		run := func(execution string, item, attempt int, state string) event.Run {
-			r := event.Run{ID: fmt.Sprint(execution, item, attempt), Revision: event.Ended, Job: "job", Task: fmt.Sprintf("%s-%d-%d", execution, item, attempt), Execution: execution, Item: item, Attempt: attempt,
-				Source: "NORMAL_TRIGGER", State: state, Start: noon, End: noon.Add(time.Duration(attempt) * time.Second)}
+			r := event.Run{ID: fmt.Sprint(execution, item, attempt), Revision: event.Ended, Job: "job",
+				Task: fmt.Sprintf("%s-%d-%d", execution, item, attempt), Execution: execution, Item: item,
+				Attempt: attempt,
+				Source:  "NORMAL_TRIGGER", State: state, Start: noon,
+				End: noon.Add(time.Duration(attempt) * time.Second)}
 			if state == "RUNNING" {
 				r.Revision, r.End = event.Begun, time.Time{}
 			}
 			return r
 		}
-		write(t, d, event.Rows{Runs: []event.Run{run("a", 1, 1, "FINISHED"), run("a", 0, 2, "FINISHED"), run("a", 0, 1, "FAILED"), run("b", 0, 1, "RUNNING"), run("other", 0, 1, "FINISHED")}})
+		write(t, d, event.Rows{Runs: []event.Run{run("a", 1, 1, "FINISHED"), run("a", 0, 2, "FINISHED"),
+			run("a", 0, 1, "FAILED"), run("b", 0, 1, "RUNNING"), run("other", 0, 1, "FINISHED")}})
 		one, two := int64(1000), int64(2000)
 		for _, c := range []struct {
 			ids  []string
@@ -53,7 +57,9 @@ func TestCellsAreThereAllOrNone(t *testing.T) {
 		var runs []event.Run
 		for i := range mostCells {
 			id := fmt.Sprintf("e-%d", min(i/100, 5))
-			runs = append(runs, event.Run{ID: fmt.Sprint(i), Revision: event.Ended, Job: "job", Task: fmt.Sprint("t", i), Execution: id, Item: i % 100, Attempt: i, Source: "NORMAL_TRIGGER", State: "FAILED", Start: noon})
+			runs = append(runs, event.Run{ID: fmt.Sprint(i), Revision: event.Ended, Job: "job",
+				Task: fmt.Sprint("t", i), Execution: id, Item: i % 100, Attempt: i, Source: "NORMAL_TRIGGER",
+				State: "FAILED", Start: noon})
 		}
 		for len(runs) > 0 {
 			write(t, d, event.Rows{Runs: runs[:min(len(runs), 5000)]})

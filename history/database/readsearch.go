@@ -21,8 +21,9 @@ type searched[R any] struct {
 
 var searchedRuns = searched[search.Run]{
 	table: "JOB_EXECUTION_LOG",
-	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "ip": "ip", "isSuccess": "is_success", "executionId": "execution_id",
-		"startTime": "start_time", "completeTime": "complete_time"},
+	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "ip": "ip", "isSuccess": "is_success",
+		"executionId": "execution_id",
+		"startTime":   "start_time", "completeTime": "complete_time"},
 	all: "auto_id, id, hostname, ip, task_id, job_name, execution_source, sharding_item, start_time, complete_time, is_success, failure_cause, failure_cause_value, " +
 		"execution_id, attempt, run_number, state, exit_status, agent_id, fire_time",
 	place: func(r *search.Run, field string) (search.Time, int64) {
@@ -39,8 +40,9 @@ var searchedRuns = searched[search.Run]{
 
 var searchedTraces = searched[search.Trace]{
 	table: "JOB_STATUS_TRACE_LOG",
-	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "slaveId": "slave_id", "source": "source", "executionType": "execution_type",
-		"state": "state", "executionId": "execution_id", "creationTime": "creation_time"},
+	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "slaveId": "slave_id", "source": "source",
+		"executionType": "execution_type",
+		"state":         "state", "executionId": "execution_id", "creationTime": "creation_time"},
 	all: "auto_id, id, job_name, original_task_id, task_id, slave_id, source, execution_type, sharding_item, state, message, message_value, creation_time, " +
 		"execution_id, attempt, reason",
 	place:  func(r *search.Trace, _ string) (search.Time, int64) { return r.CreationTime, r.Row },
@@ -122,7 +124,8 @@ func (t *searched[R]) matching(q *search.Question) clause {
 // page is the statement for a page. The rows are picked by an index alone, since what is skipped is not worth reading.
 func (t *searched[R]) page(match clause, order string, skip, most int) clause {
 	return clause{
-		text: "SELECT " + t.all + " FROM " + t.table + " JOIN (SELECT auto_id AS picked FROM " + t.table + match.where() +
+		text: "SELECT " + t.all + " FROM " + t.table + " JOIN (SELECT auto_id AS picked FROM " + t.table +
+			match.where() +
 			" ORDER BY " + order + " LIMIT ? OFFSET ?) AS page ON auto_id = picked ORDER BY " + order,
 		values: append(match.values[:len(match.values):len(match.values)], most, skip),
 	}

@@ -20,8 +20,10 @@ import (
 func someRuns() []search.Run {
 	list := make([]search.Run, 200)
 	for i := range list {
-		r := search.Run{Row: int64(i + 1), ID: fmt.Sprintf("run-%d", i), JobName: fmt.Sprintf("job-%d", i%5), TaskID: fmt.Sprintf("job-%d@-@%d@-@READY@-@S%d@-@u", i%5, i%4, i%3),
-			Hostname: "host", IP: fmt.Sprintf("10.0.0.%d", i%3), ShardingItem: i % 4, Source: "NORMAL_TRIGGER", Success: i%7 != 0}
+		r := search.Run{Row: int64(i + 1), ID: fmt.Sprintf("run-%d", i), JobName: fmt.Sprintf("job-%d", i%5),
+			TaskID:   fmt.Sprintf("job-%d@-@%d@-@READY@-@S%d@-@u", i%5, i%4, i%3),
+			Hostname: "host", IP: fmt.Sprintf("10.0.0.%d", i%3), ShardingItem: i % 4, Source: "NORMAL_TRIGGER",
+			Success: i%7 != 0}
 		execution, state := fmt.Sprintf("execution-%d", i/20), "FINISHED"
 		if i == 123 {
 			r.JobName = `'; DROP TABLE JOB_EXECUTION_LOG; -- \" % _ ` + "\U0001F600"
@@ -45,8 +47,10 @@ func insertRuns(t testing.TB, d *DB, list []search.Run) {
 	t.Helper()
 	var rows event.Rows
 	for _, r := range list {
-		rows.Runs = append(rows.Runs, event.Run{ID: r.ID, Revision: event.Begun, Job: r.JobName, Task: r.TaskID, Host: r.Hostname, IP: r.IP, Item: r.ShardingItem, Source: r.Source,
-			Success: r.Success, Start: r.StartTime.Time, End: r.CompleteTime.Time, Execution: *r.ExecutionID, State: *r.State})
+		rows.Runs = append(rows.Runs, event.Run{ID: r.ID, Revision: event.Begun, Job: r.JobName, Task: r.TaskID,
+			Host: r.Hostname, IP: r.IP, Item: r.ShardingItem, Source: r.Source,
+			Success: r.Success, Start: r.StartTime.Time, End: r.CompleteTime.Time, Execution: *r.ExecutionID,
+			State: *r.State})
 	}
 	write(t, d, rows)
 	places := map[string]int64{}
@@ -93,10 +97,12 @@ func expected(list []search.Run, q *search.Question) (ids []string) {
 				return true
 			}
 		}
-		return !q.From.IsZero() && r.StartTime.Before(q.From) || !q.Until.IsZero() && (r.StartTime.IsZero() || r.StartTime.After(q.Until))
+		return !q.From.IsZero() && r.StartTime.Before(q.From) || !q.Until.IsZero() &&
+			(r.StartTime.IsZero() || r.StartTime.After(q.Until))
 	})
 	slices.SortFunc(list, func(a, b search.Run) int {
-		order := cmp.Or(strings.Compare(fieldOf(a, q.Sort), fieldOf(b, q.Sort)), strings.Compare(sortedText(a.StartTime), sortedText(b.StartTime)))
+		order := cmp.Or(strings.Compare(fieldOf(a, q.Sort), fieldOf(b, q.Sort)),
+			strings.Compare(sortedText(a.StartTime), sortedText(b.StartTime)))
 		if q.SortedByTime() {
 			order = strings.Compare(fieldOf(a, q.Sort), fieldOf(b, q.Sort))
 		}
@@ -131,8 +137,10 @@ func TestRunsAreFound(t *testing.T) {
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		list := someRuns()
 		insertRuns(t, d, list)
-		filters := []string{"", "&jobName=job-1", "&taskId=job-1@-@1@-@READY@-@S1@-@u", "&ip=10.0.0.2", "&isSuccess=true", "&isSuccess=false", "&executionId=execution-3",
-			"&jobName=job-0&isSuccess=false", "&jobName=job-2&ip=10.0.0.1&isSuccess=1", "&startTime=2026-05-04+12:01:00", "&endTime=2026-05-04T12:02:00.000Z&jobName=job-4",
+		filters := []string{"", "&jobName=job-1", "&taskId=job-1@-@1@-@READY@-@S1@-@u", "&ip=10.0.0.2",
+			"&isSuccess=true", "&isSuccess=false", "&executionId=execution-3",
+			"&jobName=job-0&isSuccess=false", "&jobName=job-2&ip=10.0.0.1&isSuccess=1",
+			"&startTime=2026-05-04+12:01:00", "&endTime=2026-05-04T12:02:00.000Z&jobName=job-4",
 			"&startTime=2026-05-04+12:01:00&endTime=2026-05-04+12:03:00&isSuccess=true", "&jobName=none"}
 		orders := []string{"", "&order=ASC"}
 		for _, field := range []string{"startTime", "completeTime", "jobName", "taskId", "ip", "isSuccess"} {
@@ -151,7 +159,8 @@ func TestRunsAreFound(t *testing.T) {
 					if err != nil {
 						t.Fatal(query, err)
 					}
-					if got := idsOf(answer.Rows); !slices.Equal(got, want) || *answer.Total != total || answer.TotalIsAtLeast {
+					if got := idsOf(answer.Rows); !slices.Equal(got, want) || *answer.Total != total ||
+						answer.TotalIsAtLeast {
 						t.Fatalf("%s: %d %v\nwant %d %v", query, *answer.Total, got, total, want)
 					}
 				}
@@ -174,7 +183,8 @@ func TestCursorsLeadThroughAllRows(t *testing.T) {
 		list := someRuns()
 		insertRuns(t, d, list)
 		for _, filter := range []string{"x=", "jobName=job-1", "isSuccess=false", "startTime=2026-05-04+12:01:00"} {
-			for _, order := range []string{"&sort=startTime", "&sort=startTime&order=DESC", "&sort=completeTime", "&sort=completeTime&order=DESC"} {
+			for _, order := range []string{"&sort=startTime", "&sort=startTime&order=DESC", "&sort=completeTime",
+				"&sort=completeTime&order=DESC"} {
 				query := filter + order + "&per_page=7"
 				q := question(t, search.Runs, query)
 				want := expected(list, &q)
@@ -206,8 +216,11 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		insertRuns(t, d, someRuns())
-		for _, text := range []string{`'`, `"`, `\`, `%`, `job-_`, `job-1'--`, `' OR '1'='1`, `'; DROP TABLE JOB_EXECUTION_LOG; --`, "\x00", "?", "$1", ":id", "{{.}}", "/*", strings.Repeat("x", 1000), "\U0001F600"} {
-			for of, fields := range map[*search.Subject][]string{search.Runs: {"jobName", "taskId", "ip", "executionId"},
+		for _, text := range []string{`'`, `"`, `\`, `%`, `job-_`, `job-1'--`, `' OR '1'='1`,
+			`'; DROP TABLE JOB_EXECUTION_LOG; --`, "\x00", "?", "$1", ":id", "{{.}}", "/*", strings.Repeat("x", 1000),
+			"\U0001F600"} {
+			for of, fields := range map[*search.Subject][]string{search.Runs: {"jobName", "taskId", "ip",
+				"executionId"},
 				search.Traces: {"jobName", "taskId", "slaveId", "source", "executionType", "state", "executionId"}} {
 				for _, field := range fields {
 					q := question(t, of, url.Values{field: {text}}.Encode())
@@ -228,7 +241,9 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 					}
 				}
 			}
-			if list, err := d.Executions(t.Context(), search.Executions{Job: text, States: []string{text}, Before: noon, BeforeID: text, Limit: 5}); err != nil || len(list) > 0 {
+			if list, err := d.Executions(t.Context(),
+				search.Executions{Job: text, States: []string{text}, Before: noon, BeforeID: text,
+					Limit: 5}); err != nil || len(list) > 0 {
 				t.Errorf("executions of %q: %v %v", text, list, err)
 			}
 			if _, found, err := d.Execution(t.Context(), text); err != nil || found {
@@ -239,7 +254,8 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 			}
 		}
 		own := someRuns()[123].JobName
-		if answer, err := d.Runs(t.Context(), question(t, search.Runs, url.Values{"jobName": {own}}.Encode())); err != nil || len(answer.Rows) != 1 || answer.Rows[0].JobName != own {
+		if answer, err := d.Runs(t.Context(),
+			question(t, search.Runs, url.Values{"jobName": {own}}.Encode())); err != nil || len(answer.Rows) != 1 || answer.Rows[0].JobName != own {
 			t.Errorf("the job %q: %v %v", own, answer.Rows, err)
 		}
 	})
@@ -288,7 +304,8 @@ func TestSearchesLeaveRoomForWriting(t *testing.T) {
 			_, err := d.Runs(ctx, q)
 			failed <- err
 		}()
-		write(t, d, event.Rows{Runs: []event.Run{{ID: "r", Revision: event.Begun, Job: "job", Execution: "e", State: "RUNNING"}}})
+		write(t, d, event.Rows{Runs: []event.Run{{ID: "r", Revision: event.Begun, Job: "job", Execution: "e",
+			State: "RUNNING"}}})
 		cancel()
 		if err := <-failed; !errors.Is(err, context.Canceled) {
 			t.Errorf("one search more than there may be: %v", err)

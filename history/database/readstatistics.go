@@ -80,18 +80,22 @@ func lastFailedRun(job string, from time.Time) clause {
 
 // resultTables have the results of runs by the length of their periods.
 var resultTables = map[search.Interval]string{
-	search.Minute: "TASK_RESULT_STATISTICS_MINUTE", search.Hour: "TASK_RESULT_STATISTICS_HOUR", search.Day: "TASK_RESULT_STATISTICS_DAY",
+	search.Minute: "TASK_RESULT_STATISTICS_MINUTE", search.Hour: "TASK_RESULT_STATISTICS_HOUR",
+	search.Day: "TASK_RESULT_STATISTICS_DAY",
 }
 
 // TaskResults are the results of the periods that began at a moment or later and before another one, the oldest first; a zero moment is no bound.
-func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error) {
+func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults,
+	error) {
 	table := resultTables[interval]
 	match := since("statistics_time", from)
 	if !until.IsZero() {
 		match = and(match, clause{"statistics_time < ?", []any{Time{until}}})
 	}
-	rows, err := selectAll[search.TaskResults](ctx, d, clause{"SELECT id, COALESCE(success_count, 0) AS success_count, COALESCE(failed_count, 0) AS failed_count, " +
-		"statistics_time, creation_time FROM " + table + match.where() + " ORDER BY statistics_time", match.values})
+	rows, err := selectAll[search.TaskResults](ctx, d,
+		clause{"SELECT id, COALESCE(success_count, 0) AS success_count, COALESCE(failed_count, 0) AS failed_count, " +
+			"statistics_time, creation_time FROM " + table + match.where() + " ORDER BY statistics_time",
+			match.values})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", table, err)
 	}
@@ -118,7 +122,8 @@ func (d *DB) JobsRegistered(ctx context.Context) ([]search.Registered, error) {
 
 func samples[R any](ctx context.Context, d *DB, column, table string, from time.Time) ([]R, error) {
 	match := since("statistics_time", from)
-	rows, err := selectAll[R](ctx, d, clause{"SELECT id, COALESCE(" + column + ", 0) AS count, statistics_time, creation_time FROM " + table + match.where() +
+	rows, err := selectAll[R](ctx, d, clause{"SELECT id, COALESCE(" + column +
+		", 0) AS count, statistics_time, creation_time FROM " + table + match.where() +
 		" ORDER BY statistics_time", match.values})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", table, err)

@@ -18,7 +18,9 @@ func TestJobsHaveStatistics(t *testing.T) {
 		var rows event.Rows
 		for i := range 1200 { // the newest 1,000 count: 100 of them failed, 100 were killed, one is under way
 			at := noon.Add(time.Duration(i) * time.Minute)
-			e := event.Execution{ID: fmt.Sprintf("e-%d", i), Revision: event.Ended, Job: "job", Source: "NORMAL_TRIGGER", State: "FINISHED", Fire: at, Begin: at, End: at.Add(time.Duration(i) * time.Millisecond)}
+			e := event.Execution{ID: fmt.Sprintf("e-%d", i), Revision: event.Ended, Job: "job",
+				Source: "NORMAL_TRIGGER", State: "FINISHED", Fire: at, Begin: at,
+				End: at.Add(time.Duration(i) * time.Millisecond)}
 			switch {
 			case i == 1199:
 				e.State, e.End = "RUNNING", time.Time{}
@@ -29,10 +31,13 @@ func TestJobsHaveStatistics(t *testing.T) {
 			}
 			rows.Executions = append(rows.Executions, e)
 		}
-		rows.Executions = append(rows.Executions, event.Execution{ID: "d", Revision: event.Launched, Job: "daemon", Source: "DAEMON", State: "RUNNING", Fire: noon})
+		rows.Executions = append(rows.Executions,
+			event.Execution{ID: "d", Revision: event.Launched, Job: "daemon", Source: "DAEMON", State: "RUNNING",
+				Fire: noon})
 		for i := range 20 {
 			at := noon.Add(time.Duration(i) * time.Second)
-			r := event.Run{ID: fmt.Sprintf("r-%d", i), Revision: event.Ended, Job: "daemon", Task: "t", Execution: "d", Number: int64(i + 1), Attempt: 1, Source: "NORMAL_TRIGGER", State: "FINISHED", Success: true,
+			r := event.Run{ID: fmt.Sprintf("r-%d", i), Revision: event.Ended, Job: "daemon", Task: "t", Execution: "d",
+				Number: int64(i + 1), Attempt: 1, Source: "NORMAL_TRIGGER", State: "FINISHED", Success: true,
 				Start: at, End: at.Add(time.Duration(i+1) * time.Millisecond), Fire: at}
 			switch i {
 			case 19:
@@ -44,13 +49,18 @@ func TestJobsHaveStatistics(t *testing.T) {
 			}
 			rows.Runs = append(rows.Runs, r)
 		}
-		sampled := event.Run{ID: "s-1", Revision: event.Ended, Job: "sampled", Task: "t", Execution: "s", Number: 1, Attempt: 1, Source: "NORMAL_TRIGGER", State: "FAILED",
+		sampled := event.Run{ID: "s-1", Revision: event.Ended, Job: "sampled", Task: "t", Execution: "s", Number: 1,
+			Attempt: 1, Source: "NORMAL_TRIGGER", State: "FAILED",
 			Cause: reason.FromText("boom"), Start: noon, End: noon.Add(time.Second), Fire: noon}
 		rows.Runs = append(rows.Runs, sampled)
 		for _, job := range []string{"sampled", "tallied"} {
-			rows.Executions = append(rows.Executions, event.Execution{ID: job, Revision: event.Launched, Job: job, Source: "DAEMON", State: "RUNNING", Fire: noon})
+			rows.Executions = append(rows.Executions,
+				event.Execution{ID: job, Revision: event.Launched, Job: job, Source: "DAEMON", State: "RUNNING",
+					Fire: noon})
 			for i := range 2 {
-				rows.Tallies = append(rows.Tallies, event.Tally{ID: fmt.Sprint(job, i), Job: job, Task: "t", Success: 4, Failed: 1, Time: noon.Add(time.Duration(i+5) * time.Second)})
+				rows.Tallies = append(rows.Tallies,
+					event.Tally{ID: fmt.Sprint(job, i), Job: job, Task: "t", Success: 4, Failed: 1,
+						Time: noon.Add(time.Duration(i+5) * time.Second)})
 			}
 		}
 		write(t, d, rows)
@@ -88,8 +98,10 @@ func TestStatisticsAreRead(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		write(t, d, event.Rows{Samples: []event.Sample{{Of: event.TasksRunning, Value: 7, Time: noon}, {Of: event.TasksRunning, Value: 8, Time: noon.Add(time.Minute)},
-			{Of: event.JobsRunning, Value: 2, Time: noon}, {Of: event.JobsRegistered, Value: 5, Time: noon}, {Of: event.JobsRegistered, Value: 6, Time: noon.Add(time.Hour)}}})
+		write(t, d, event.Rows{Samples: []event.Sample{{Of: event.TasksRunning, Value: 7, Time: noon},
+			{Of: event.TasksRunning, Value: 8, Time: noon.Add(time.Minute)},
+			{Of: event.JobsRunning, Value: 2, Time: noon}, {Of: event.JobsRegistered, Value: 5, Time: noon},
+			{Of: event.JobsRegistered, Value: 6, Time: noon.Add(time.Hour)}}})
 		ctx := t.Context()
 		results := func(i search.Interval, from, until time.Time) func() (any, error) {
 			return func() (any, error) { return d.TaskResults(ctx, i, from, until) }

@@ -53,10 +53,12 @@ func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 		for length, want := range map[int]string{mostValue: "over_memory_limit", mostValue + 1: "text"} {
 			id, why := fmt.Sprint(length), of(length)
 			write(t, d, event.Rows{
-				Executions: []event.Execution{{ID: id, Revision: event.Ended, Job: id, State: "FAILED", Reason: why, Fire: noon, End: noon}},
-				Steps:      []event.Step{{ID: id, Execution: id, Message: why, Time: noon}},
-				Runs:       []event.Run{{ID: id, Revision: event.Ended, Job: id, Task: id, Execution: id, State: "FAILED", Cause: why, Start: noon, End: noon}},
-				Traces:     []event.Trace{{ID: id, Job: id, Execution: id, Message: why, Time: noon}},
+				Executions: []event.Execution{{ID: id, Revision: event.Ended, Job: id, State: "FAILED", Reason: why,
+					Fire: noon, End: noon}},
+				Steps: []event.Step{{ID: id, Execution: id, Message: why, Time: noon}},
+				Runs: []event.Run{{ID: id, Revision: event.Ended, Job: id, Task: id, Execution: id, State: "FAILED",
+					Cause: why, Start: noon, End: noon}},
+				Traces: []event.Trace{{ID: id, Job: id, Execution: id, Message: why, Time: noon}},
 			})
 			e, _, failed := d.Execution(t.Context(), id)
 			list, failedList := d.Executions(t.Context(), search.Executions{Job: id, Limit: 1})
@@ -64,10 +66,13 @@ func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 			runs, failedRuns := d.Runs(t.Context(), question(t, search.Runs, "jobName="+id))
 			traces, failedTraces := d.Traces(t.Context(), question(t, search.Traces, "jobName="+id))
 			statistics, failedStatistics := d.JobStatistics(t.Context(), id, noon)
-			if failed != nil || failedList != nil || failedLife != nil || failedRuns != nil || failedTraces != nil || failedStatistics != nil || len(life) != 4 {
+			if failed != nil || failedList != nil || failedLife != nil || failedRuns != nil || failedTraces != nil ||
+				failedStatistics != nil || len(life) != 4 {
 				t.Fatal(failed, failedList, failedLife, failedRuns, failedTraces, failedStatistics, len(life))
 			}
-			codes := []string{e.ReasonCode, e.Shards[0].FailureCode, list[0].ReasonCode, life[1].MessageCode, life[2].MessageCode, life[3].MessageCode, runs.Rows[0].FailureCode, traces.Rows[0].MessageCode, statistics.LastFailure.ReasonCode}
+			codes := []string{e.ReasonCode, e.Shards[0].FailureCode, list[0].ReasonCode, life[1].MessageCode,
+				life[2].MessageCode, life[3].MessageCode, runs.Rows[0].FailureCode, traces.Rows[0].MessageCode,
+				statistics.LastFailure.ReasonCode}
 			for i, code := range codes {
 				if code != want {
 					t.Errorf("%d characters: %v, the %d. is not %s", length, codes, i+1, want)

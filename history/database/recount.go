@@ -25,7 +25,8 @@ const (
 // Numbers never fall: ends are final, so fewer rows than were counted before means that old ones were deleted.
 func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {
 	var minutes []Time
-	if err := d.ask(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?", most); err != nil {
+	if err := d.ask(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?",
+		most); err != nil {
 		return 0, fmt.Errorf("read which minutes are to be counted: %w", err)
 	}
 	for _, m := range minutes {
@@ -82,10 +83,12 @@ type counter struct {
 func (c counter) ends(minute time.Time) (result, error) {
 	var logged, tallied result
 	next := Time{minute.Add(time.Minute)}
-	err := c.tx.GetContext(c.ctx, &logged, `SELECT COALESCE(SUM(is_success), 0) AS success, COUNT(*) - COALESCE(SUM(is_success), 0) AS failed
+	err := c.tx.GetContext(c.ctx, &logged,
+		`SELECT COALESCE(SUM(is_success), 0) AS success, COUNT(*) - COALESCE(SUM(is_success), 0) AS failed
 		FROM JOB_EXECUTION_LOG WHERE complete_time >= ? AND complete_time < ?`, Time{minute}, next)
 	if err == nil {
-		err = c.tx.GetContext(c.ctx, &tallied, `SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
+		err = c.tx.GetContext(c.ctx, &tallied,
+			`SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
 			FROM JOB_RUN_TALLY WHERE complete_time >= ? AND complete_time < ?`, Time{minute}, next)
 	}
 	return result{logged.Success + tallied.Success, logged.Failed + tallied.Failed}, err
@@ -94,7 +97,8 @@ func (c counter) ends(minute time.Time) (result, error) {
 // sum sets a period to the sum of the shorter ones in it.
 func (c counter) sum(into string, from time.Time, of string, to time.Time) error {
 	var all result
-	if err := c.tx.GetContext(c.ctx, &all, `SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
+	if err := c.tx.GetContext(c.ctx, &all,
+		`SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
 		FROM `+of+` WHERE statistics_time >= ? AND statistics_time < ?`, Time{from}, Time{to}); err != nil {
 		return err
 	}

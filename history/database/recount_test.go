@@ -14,8 +14,10 @@ import (
 // results is what a table of results holds, as lines: the period, successes and failures.
 func results(t *testing.T, d *DB, table string) (lines []string) {
 	t.Helper()
-	for _, row := range rowsFrom(t, d, "SELECT statistics_time AS period, success_count, failed_count FROM "+table+" ORDER BY statistics_time") {
-		lines = append(lines, fmt.Sprint(row["period"].(string)[:16], " ", row["success_count"], " ", row["failed_count"]))
+	for _, row := range rowsFrom(t, d, "SELECT statistics_time AS period, success_count, failed_count FROM "+table+
+		" ORDER BY statistics_time") {
+		lines = append(lines, fmt.Sprint(row["period"].(string)[:16], " ", row["success_count"], " ",
+			row["failed_count"]))
 	}
 	return lines
 }
@@ -33,7 +35,8 @@ func recountAll(t *testing.T, d *DB) {
 // ended are runs that ended at a time, of which the first so many failed.
 func ended(prefix string, at time.Time, failed, succeeded int) (rows event.Rows) {
 	for i := range failed + succeeded {
-		rows.Runs = append(rows.Runs, event.Run{ID: fmt.Sprint(prefix, i), Revision: event.Ended, Success: i >= failed, Start: at.Add(-time.Hour), End: at})
+		rows.Runs = append(rows.Runs, event.Run{ID: fmt.Sprint(prefix, i), Revision: event.Ended, Success: i >= failed,
+			Start: at.Add(-time.Hour), End: at})
 	}
 	return rows
 }
@@ -48,30 +51,39 @@ func TestResultsAreCountedFromWhatIsStored(t *testing.T) {
 	}{{
 		name:    "one minute",
 		rows:    ended("a", noon.Add(59999*time.Millisecond), 1, 2),
-		minutes: []string{"2026-05-04 12:00 2 1"}, hours: []string{"2026-05-04 12:00 2 1"}, days: []string{"2026-05-04 00:00 2 1"},
+		minutes: []string{"2026-05-04 12:00 2 1"}, hours: []string{"2026-05-04 12:00 2 1"},
+		days: []string{"2026-05-04 00:00 2 1"},
 	}, {
 		name:    "the same rows again",
 		rows:    ended("a", noon.Add(59999*time.Millisecond), 1, 2),
-		minutes: []string{"2026-05-04 12:00 2 1"}, hours: []string{"2026-05-04 12:00 2 1"}, days: []string{"2026-05-04 00:00 2 1"},
+		minutes: []string{"2026-05-04 12:00 2 1"}, hours: []string{"2026-05-04 12:00 2 1"},
+		days: []string{"2026-05-04 00:00 2 1"},
 	}, {
-		name:    "late ones of the same minute, and runs that still go on",
-		rows:    event.Rows{Runs: append(ended("b", noon, 1, 0).Runs, event.Run{ID: "c", Revision: event.Begun, Start: noon})},
-		minutes: []string{"2026-05-04 12:00 2 2"}, hours: []string{"2026-05-04 12:00 2 2"}, days: []string{"2026-05-04 00:00 2 2"},
+		name: "late ones of the same minute, and runs that still go on",
+		rows: event.Rows{Runs: append(ended("b", noon, 1, 0).Runs,
+			event.Run{ID: "c", Revision: event.Begun, Start: noon})},
+		minutes: []string{"2026-05-04 12:00 2 2"}, hours: []string{"2026-05-04 12:00 2 2"},
+		days: []string{"2026-05-04 00:00 2 2"},
 	}, {
 		name:    "tallies of another minute",
 		rows:    event.Rows{Tallies: []event.Tally{{ID: "t", Success: 40, Failed: 3, Time: noon.Add(time.Minute)}}},
-		minutes: []string{"2026-05-04 12:00 2 2", "2026-05-04 12:01 40 3"}, hours: []string{"2026-05-04 12:00 42 5"}, days: []string{"2026-05-04 00:00 42 5"},
+		minutes: []string{"2026-05-04 12:00 2 2", "2026-05-04 12:01 40 3"}, hours: []string{"2026-05-04 12:00 42 5"},
+		days: []string{"2026-05-04 00:00 42 5"},
 	}, {
-		name:    "both sides of midnight",
-		rows:    event.Rows{Runs: append(ended("d", midnight.Add(-time.Millisecond), 0, 1).Runs, ended("e", midnight, 0, 1).Runs...)},
-		minutes: []string{"2026-05-04 12:00 2 2", "2026-05-04 12:01 40 3", "2026-05-04 23:59 1 0", "2026-05-05 00:00 1 0"},
-		hours:   []string{"2026-05-04 12:00 42 5", "2026-05-04 23:00 1 0", "2026-05-05 00:00 1 0"}, days: []string{"2026-05-04 00:00 43 5", "2026-05-05 00:00 1 0"},
+		name: "both sides of midnight",
+		rows: event.Rows{Runs: append(ended("d", midnight.Add(-time.Millisecond), 0, 1).Runs,
+			ended("e", midnight, 0, 1).Runs...)},
+		minutes: []string{"2026-05-04 12:00 2 2", "2026-05-04 12:01 40 3", "2026-05-04 23:59 1 0",
+			"2026-05-05 00:00 1 0"},
+		hours: []string{"2026-05-04 12:00 42 5", "2026-05-04 23:00 1 0", "2026-05-05 00:00 1 0"},
+		days:  []string{"2026-05-04 00:00 43 5", "2026-05-05 00:00 1 0"},
 	}}
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		for _, s := range steps {
 			write(t, d, s.rows)
 			recountAll(t, d)
-			got := [][]string{results(t, d, resultsOfMinutes), results(t, d, resultsOfHours), results(t, d, resultsOfDays)}
+			got := [][]string{results(t, d, resultsOfMinutes), results(t, d, resultsOfHours),
+				results(t, d, resultsOfDays)}
 			if diff := cmp.Diff([][]string{s.minutes, s.hours, s.days}, got); diff != "" {
 				t.Errorf("%s: want (-), got (+):\n%s", s.name, diff)
 			}
@@ -89,7 +101,8 @@ func TestARecountTakesTheOldestFirstAndSoManyAtMost(t *testing.T) {
 			if done, err := d.Recount(t.Context(), 3); done != want || err != nil {
 				t.Errorf("%d minutes of %d, %v", done, want, err)
 			}
-			if got := results(t, d, resultsOfMinutes); want == 3 && cmp.Diff(got, []string{"2026-05-04 11:56 1 0", "2026-05-04 11:57 1 0", "2026-05-04 11:58 1 0"}) != "" {
+			if got := results(t, d, resultsOfMinutes); want == 3 && cmp.Diff(got,
+				[]string{"2026-05-04 11:56 1 0", "2026-05-04 11:57 1 0", "2026-05-04 11:58 1 0"}) != "" {
 				t.Errorf("got %v", got)
 			}
 		}

@@ -65,7 +65,8 @@ func TestBothKindsOfDatabasesHaveTheSameSchema(t *testing.T) {
 		"JOB_STATUS_TRACE_LOG": {"job_name", "task_id", "slave_id", "source", "execution_type", "state", "creation_time"},
 	} {
 		for _, column := range columns {
-			if !slices.ContainsFunc(want[table].Indexes, func(index string) bool { first, _, _ := strings.Cut(index, ","); return first == column }) {
+			if !slices.ContainsFunc(want[table].Indexes,
+				func(index string) bool { first, _, _ := strings.Cut(index, ","); return first == column }) {
 				t.Errorf("%s has no index that begins with %s", table, column)
 			}
 		}

@@ -53,7 +53,8 @@ func stepRow(s *event.Step) []any {
 	if s.Item != event.NoItem {
 		item = s.Item
 	}
-	return []any{s.ID, s.Execution, s.Job, string(s.Kind), item, orNull(s.Task), orNull(s.Message.String()), Time{s.Time}, valueOf(s.Message)}
+	return []any{s.ID, s.Execution, s.Job, string(s.Kind), item, orNull(s.Task), orNull(s.Message.String()),
+		Time{s.Time}, valueOf(s.Message)}
 }
 
 var runs = table{"JOB_EXECUTION_LOG", "id", "revision", []column{
@@ -89,7 +90,8 @@ var traces = table{"JOB_STATUS_TRACE_LOG", "id", "", []column{
 func traceRow(t *event.Trace) []any {
 	return []any{
 		t.ID, t.Job, t.OriginalTask, t.Task, t.Agent, t.Source, t.Type,
-		"[" + strconv.Itoa(t.Item) + "]", t.State, orNull(t.Message.String()), Time{t.Time}, t.Execution, t.Attempt, orNull(t.Reason), valueOf(t.Message),
+		"[" + strconv.Itoa(t.Item) + "]", t.State, orNull(t.Message.String()), Time{t.Time}, t.Execution, t.Attempt,
+		orNull(t.Reason), valueOf(t.Message),
 	}
 }
 
@@ -107,7 +109,8 @@ var audits = table{"AUDIT_LOG", "id", "", []column{
 }}
 
 func auditRow(a *event.Audit) []any {
-	return []any{a.ID, a.Name, a.Kind, a.From, a.Action, a.Target, a.TargetName, a.App, orNull(a.Before), orNull(a.After), Time{a.Time}}
+	return []any{a.ID, a.Name, a.Kind, a.From, a.Action, a.Target, a.TargetName, a.App, orNull(a.Before),
+		orNull(a.After), Time{a.Time}}
 }
 
 var terms = table{"HISTORY_TERM", "term", "", []column{{"term", 0}, {"batches", 0}}}
@@ -124,7 +127,8 @@ var gauges = map[event.Gauge]table{
 }
 
 func gauge(name, count string) table {
-	return table{name, "statistics_time", "creation_time", []column{{"statistics_time", 0}, {count, 0}, {"creation_time", 0}}}
+	return table{name, "statistics_time", "creation_time",
+		[]column{{"statistics_time", 0}, {count, 0}, {"creation_time", 0}}}
 }
 
 func sampleRow(s *event.Sample) []any {
@@ -141,7 +145,8 @@ var loads = table{"SCHEDULING_STATISTICS", "statistics_time", "creation_time", [
 }}
 
 func loadRow(l *event.Load) []any {
-	return []any{Time{minuteOf(l.Time)}, l.Launched, l.Waiting, l.Fires, l.DelayP50, l.DelayP95, Time{minuteOf(l.Time).Add(time.Minute)}}
+	return []any{Time{minuteOf(l.Time)}, l.Launched, l.Waiting, l.Fires, l.DelayP50, l.DelayP95,
+		Time{minuteOf(l.Time).Add(time.Minute)}}
 }
 
 // keyAt is where the key stands in a row.

@@ -157,7 +157,8 @@ func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
 		return err
 	case len(rows) == 1:
 		w.lost++
-		w.db.log.Error("history row lost: the database refuses it", "table", t.name, t.key, rows[0][t.keyAt()], "error", err)
+		w.db.log.Error("history row lost: the database refuses it", "table", t.name, t.key, rows[0][t.keyAt()],
+			"error", err)
 		return nil
 	}
 	half := len(rows) / 2
@@ -183,7 +184,8 @@ func (d *DB) insertStatement(t table, n int) string {
 		names[i] = c.name
 	}
 	row := "(?" + strings.Repeat(", ?", len(names)-1) + ")"
-	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES " + row + strings.Repeat(", "+row, n-1) + d.dialect.onConflict(t)
+	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES " + row + strings.Repeat(", "+row,
+		n-1) + d.dialect.onConflict(t)
 }
 
 // Batches says how many batches of a term are true, if that is known: a later leader has written it.

@@ -16,8 +16,10 @@ func oneOfEach() event.Rows {
 	exit := 3
 	return event.Rows{
 		Executions: []event.Execution{{
-			ID: "e1", Revision: event.Ended, Job: "job", App: "app", Source: "NORMAL_TRIGGER", State: "FAILED", Reason: reason.OfItem(0, reason.FromText("boom")),
-			Fire: noon, Made: noon.Add(time.Millisecond), Launch: noon.Add(time.Second), Begin: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
+			ID: "e1", Revision: event.Ended, Job: "job", App: "app", Source: "NORMAL_TRIGGER", State: "FAILED",
+			Reason: reason.OfItem(0, reason.FromText("boom")),
+			Fire:   noon, Made: noon.Add(time.Millisecond), Launch: noon.Add(time.Second),
+			Begin: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
 			Shards: 2, States: map[string]int{"FINISHED": 1, "FAILED": 1},
 		}},
 		Steps: []event.Step{
@@ -26,12 +28,16 @@ func oneOfEach() event.Rows {
 			{ID: "s3", Execution: "e1", Job: "job", Kind: event.Killing, Item: event.NoItem, Message: reason.Of(reason.ServerStopped), Time: noon},
 		},
 		Runs: []event.Run{{
-			ID: "r1", Revision: event.Ended, Job: "job", Task: "t1", Execution: "e1", Item: 1, Attempt: 2, Number: 7, Source: "NORMAL_TRIGGER", State: "FAILED",
-			Cause: reason.OverMemoryLimit("2 GB"), Exit: &exit, Agent: "a1", Host: "h1", IP: "10.0.0.1", Fire: noon, Start: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
+			ID: "r1", Revision: event.Ended, Job: "job", Task: "t1", Execution: "e1", Item: 1, Attempt: 2, Number: 7,
+			Source: "NORMAL_TRIGGER", State: "FAILED",
+			Cause: reason.OverMemoryLimit("2 GB"), Exit: &exit, Agent: "a1", Host: "h1", IP: "10.0.0.1", Fire: noon,
+			Start: noon.Add(2 * time.Second), End: noon.Add(5 * time.Second),
 		}},
 		Traces: []event.Trace{{
-			ID: "t1", Job: "job", OriginalTask: "t0", Task: "t1", Agent: "a1", Source: event.FromExecutor, Type: "FAILOVER", Item: 1, State: "TASK_GONE_BY_OPERATOR",
-			Reason: "REASON", Message: reason.EndUnexplained("LOST"), Execution: "e1", Attempt: 2, Time: noon.Add(123456 * time.Microsecond),
+			ID: "t1", Job: "job", OriginalTask: "t0", Task: "t1", Agent: "a1", Source: event.FromExecutor,
+			Type: "FAILOVER", Item: 1, State: "TASK_GONE_BY_OPERATOR",
+			Reason: "REASON", Message: reason.EndUnexplained("LOST"), Execution: "e1", Attempt: 2,
+			Time: noon.Add(123456 * time.Microsecond),
 		}},
 		Tallies: []event.Tally{{ID: "y1", Job: "job", Task: "t1", Success: 5, Failed: 2, Time: noon.Add(time.Minute)}},
 		Loads:   []event.Load{{Time: noon, Launched: 4, Waiting: 5, Fires: 6, DelayP50: 1.5, DelayP95: 20.25}},
@@ -39,7 +45,8 @@ func oneOfEach() event.Rows {
 			{Of: event.TasksRunning, Value: 3, Time: noon}, {Of: event.JobsRunning, Value: 2, Time: noon}, {Of: event.JobsRegistered, Value: 9, Time: noon},
 		},
 		Audits: []event.Audit{
-			{ID: "u1", Time: noon, Actor: event.Actor{Name: "alice", Kind: "user", From: "10.0.0.7"}, Action: "job.update", Target: "job", TargetName: "job", App: "app",
+			{ID: "u1", Time: noon, Actor: event.Actor{Name: "alice", Kind: "user", From: "10.0.0.7"},
+				Action: "job.update", Target: "job", TargetName: "job", App: "app",
 				Before: `{"cron":""}`, After: `{"cron":"0 0 3 * * ?"}`},
 			{ID: "u2", Time: noon.Add(time.Second), Actor: event.Actor{Kind: "registry"}, Action: "app.delete", Target: "app", TargetName: "app", App: "app", Before: "{}"},
 		},
@@ -50,41 +57,58 @@ func oneOfEach() event.Rows {
 // What one row of each kind looks like in SQL: the border to those who query the tables.
 var stored = map[string][]map[string]any{
 	"JOB_EXECUTION": {{
-		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER", "state": "FAILED", "reason": "item 0: boom",
+		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER",
+		"state": "FAILED", "reason": "item 0: boom",
 		"reason_value": `{"code":"of_item","args":{"item":"0","cause":{"code":"text","args":{"text":"boom"}}}}`,
-		"fire_time":    "2026-05-04 12:00:00.000", "made_time": "2026-05-04 12:00:00.001", "launch_time": "2026-05-04 12:00:01.000",
-		"begin_time": "2026-05-04 12:00:02.000", "end_time": "2026-05-04 12:00:05.000", "duration_ms": int64(3000), "shards": int64(2),
+		"fire_time":    "2026-05-04 12:00:00.000", "made_time": "2026-05-04 12:00:00.001",
+		"launch_time": "2026-05-04 12:00:01.000",
+		"begin_time":  "2026-05-04 12:00:02.000", "end_time": "2026-05-04 12:00:05.000", "duration_ms": int64(3000),
+		"shards":       int64(2),
 		"shard_states": `{"FAILED":1,"FINISHED":1}`,
 	}},
 	"JOB_EXECUTION_EVENT": {
 		{"id": "s1", "execution_id": "e1", "job_name": "job", "kind": "WAITED", "sharding_item": nil, "task_id": nil, "message": "CPU", "message_value": nil, "creation_time": "2026-05-04 12:00:00.000"},
 		{"id": "s2", "execution_id": "e1", "job_name": "job", "kind": "REQUEUED", "sharding_item": int64(1), "task_id": "t1", "message": nil, "message_value": nil, "creation_time": "2026-05-04 12:00:00.000"},
-		{"id": "s3", "execution_id": "e1", "job_name": "job", "kind": "KILLING", "sharding_item": nil, "task_id": nil, "message": "lost by shutdown of the scheduler",
+		{"id": "s3", "execution_id": "e1", "job_name": "job", "kind": "KILLING", "sharding_item": nil, "task_id": nil,
+			"message":       "lost by shutdown of the scheduler",
 			"message_value": `{"code":"server_stopped"}`, "creation_time": "2026-05-04 12:00:00.000"},
 	},
 	"JOB_EXECUTION_LOG": {{
-		"id": "r1", "revision": int64(3), "job_name": "job", "task_id": "t1", "hostname": "h1", "ip": "10.0.0.1", "sharding_item": int64(1),
-		"execution_source": "NORMAL_TRIGGER", "failure_cause": "over the memory limit of its container, which executor and tasks share: 2 GB", "failure_cause_value": `{"code":"over_memory_limit","args":{"message":"2 GB"}}`, "is_success": int64(0), "start_time": "2026-05-04 12:00:02.000",
-		"complete_time": "2026-05-04 12:00:05.000", "execution_id": "e1", "attempt": int64(2), "run_number": int64(7), "state": "FAILED",
+		"id": "r1", "revision": int64(3), "job_name": "job", "task_id": "t1", "hostname": "h1", "ip": "10.0.0.1",
+		"sharding_item":       int64(1),
+		"execution_source":    "NORMAL_TRIGGER",
+		"failure_cause":       "over the memory limit of its container, which executor and tasks share: 2 GB",
+		"failure_cause_value": `{"code":"over_memory_limit","args":{"message":"2 GB"}}`, "is_success": int64(0),
+		"start_time":    "2026-05-04 12:00:02.000",
+		"complete_time": "2026-05-04 12:00:05.000", "execution_id": "e1", "attempt": int64(2), "run_number": int64(7),
+		"state":       "FAILED",
 		"exit_status": int64(3), "agent_id": "a1", "fire_time": "2026-05-04 12:00:00.000",
 	}},
 	"JOB_STATUS_TRACE_LOG": {{
-		"id": "t1", "job_name": "job", "original_task_id": "t0", "task_id": "t1", "slave_id": "a1", "source": "CLOUD_EXECUTOR", "execution_type": "FAILOVER",
-		"sharding_item": "[1]", "state": "TASK_GONE_BY_OPERATOR", "message": "LOST: the cluster said so, and its agent never sent why", "message_value": `{"code":"end_unexplained","args":{"state":"LOST"}}`, "creation_time": "2026-05-04 12:00:00.123", "execution_id": "e1",
+		"id": "t1", "job_name": "job", "original_task_id": "t0", "task_id": "t1", "slave_id": "a1",
+		"source": "CLOUD_EXECUTOR", "execution_type": "FAILOVER",
+		"sharding_item": "[1]", "state": "TASK_GONE_BY_OPERATOR",
+		"message":       "LOST: the cluster said so, and its agent never sent why",
+		"message_value": `{"code":"end_unexplained","args":{"state":"LOST"}}`,
+		"creation_time": "2026-05-04 12:00:00.123", "execution_id": "e1",
 		"attempt": int64(2), "reason": "REASON",
 	}},
 	"JOB_RUN_TALLY": {{
-		"id": "y1", "job_name": "job", "task_id": "t1", "success_count": int64(5), "failed_count": int64(2), "complete_time": "2026-05-04 12:01:00.000",
+		"id": "y1", "job_name": "job", "task_id": "t1", "success_count": int64(5), "failed_count": int64(2),
+		"complete_time": "2026-05-04 12:01:00.000",
 	}},
 	"TASK_RUNNING_STATISTICS": {{"running_count": int64(3), "statistics_time": "2026-05-04 12:00:00.000", "creation_time": "2026-05-04 12:00:00.000"}},
 	"JOB_RUNNING_STATISTICS":  {{"running_count": int64(2), "statistics_time": "2026-05-04 12:00:00.000", "creation_time": "2026-05-04 12:00:00.000"}},
 	"JOB_REGISTER_STATISTICS": {{"registered_count": int64(9), "statistics_time": "2026-05-04 00:00:00.000", "creation_time": "2026-05-04 12:00:00.000"}},
-	"SCHEDULING_STATISTICS": {{"launched_count": int64(4), "waiting_count": int64(5), "fire_count": int64(6), "fire_delay_p50_ms": 1.5, "fire_delay_p95_ms": 20.25,
+	"SCHEDULING_STATISTICS": {{"launched_count": int64(4), "waiting_count": int64(5), "fire_count": int64(6),
+		"fire_delay_p50_ms": 1.5, "fire_delay_p95_ms": 20.25,
 		"statistics_time": "2026-05-04 12:00:00.000", "creation_time": "2026-05-04 12:01:00.000"}},
 	"AUDIT_LOG": {
-		{"id": "u1", "actor_name": "alice", "actor_kind": "user", "actor_address": "10.0.0.7", "action": "job.update", "target": "job", "target_name": "job", "app_name": "app",
+		{"id": "u1", "actor_name": "alice", "actor_kind": "user", "actor_address": "10.0.0.7", "action": "job.update",
+			"target": "job", "target_name": "job", "app_name": "app",
 			"before_value": `{"cron":""}`, "after_value": `{"cron":"0 0 3 * * ?"}`, "creation_time": "2026-05-04 12:00:00.000"},
-		{"id": "u2", "actor_name": "", "actor_kind": "registry", "actor_address": "", "action": "app.delete", "target": "app", "target_name": "app", "app_name": "app",
+		{"id": "u2", "actor_name": "", "actor_kind": "registry", "actor_address": "", "action": "app.delete",
+			"target": "app", "target_name": "app", "app_name": "app",
 			"before_value": "{}", "after_value": nil, "creation_time": "2026-05-04 12:00:01.000"},
 	},
 	"HISTORY_TERM":    {{"term": int64(4), "batches": int64(17)}},
@@ -141,17 +165,20 @@ func TestTheHighestRevisionStands(t *testing.T) {
 			}
 			write(t, d, together)
 			// A leader that finds it again may say it in other words: the first ones stand.
-			write(t, d, event.Rows{Runs: []event.Run{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again"}}, Executions: []event.Execution{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again", Fire: noon}}})
+			write(t, d, event.Rows{Runs: []event.Run{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again"}},
+				Executions: []event.Execution{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again", Fire: noon}}})
 		}
 		for _, query := range []string{
-			"SELECT id, state, revision, end_time AS ended FROM JOB_EXECUTION ORDER BY id", "SELECT id, state, revision, complete_time AS ended FROM JOB_EXECUTION_LOG ORDER BY id",
+			"SELECT id, state, revision, end_time AS ended FROM JOB_EXECUTION ORDER BY id",
+			"SELECT id, state, revision, complete_time AS ended FROM JOB_EXECUTION_LOG ORDER BY id",
 		} {
 			found := rowsFrom(t, d, query)
 			if len(found) != 2*len(orders) {
 				t.Errorf("%d rows of %d", len(found), 2*len(orders))
 			}
 			for _, row := range found {
-				if row["state"] != "state 3" || row["revision"] != int64(3) || row["ended"] != "2026-05-04 13:00:00.000" {
+				if row["state"] != "state 3" || row["revision"] != int64(3) ||
+					row["ended"] != "2026-05-04 13:00:00.000" {
 					t.Errorf("%v", row)
 				}
 			}
@@ -165,7 +192,8 @@ func TestTheNewestSampleOfADayStands(t *testing.T) {
 		sample := func(value int64, at time.Time) event.Sample {
 			return event.Sample{Of: event.JobsRegistered, Value: value, Time: at}
 		}
-		write(t, d, event.Rows{Samples: []event.Sample{sample(1, noon), sample(2, noon.Add(time.Hour)), sample(3, noon.Add(time.Minute)), sample(4, noon.Add(12*time.Hour))}})
+		write(t, d, event.Rows{Samples: []event.Sample{sample(1, noon), sample(2, noon.Add(time.Hour)),
+			sample(3, noon.Add(time.Minute)), sample(4, noon.Add(12*time.Hour))}})
 		write(t, d, event.Rows{Samples: []event.Sample{sample(5, noon.Add(-time.Hour))}})
 		got := rowsFrom(t, d, "SELECT registered_count, statistics_time FROM JOB_REGISTER_STATISTICS ORDER BY statistics_time")
 		want := []map[string]any{

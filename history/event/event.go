@@ -40,7 +40,8 @@ type Rows struct {
 
 // Len is how many rows there are.
 func (r *Rows) Len() int {
-	return len(r.Executions) + len(r.Steps) + len(r.Runs) + len(r.Traces) + len(r.Tallies) + len(r.Samples) + len(r.Loads) + len(r.Terms) + len(r.Audits)
+	return len(r.Executions) + len(r.Steps) + len(r.Runs) + len(r.Traces) + len(r.Tallies) + len(r.Samples) +
+		len(r.Loads) + len(r.Terms) + len(r.Audits)
 }
 
 // Revisions of an execution and of a run: later ones replace earlier ones.

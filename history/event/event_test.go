@@ -15,8 +15,10 @@ import (
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	all := func(ended, killing, cause, lost reason.Reason) event.Rows {
-		return event.Rows{Executions: []event.Execution{{Reason: ended}, {}}, Steps: []event.Step{{Message: killing}, {}},
-			Runs: []event.Run{{Cause: cause}, {}}, Traces: []event.Trace{{Reason: "REASON_AGENT_REMOVED", Message: lost}, {}}}
+		return event.Rows{Executions: []event.Execution{{Reason: ended}, {}},
+			Steps:  []event.Step{{Message: killing}, {}},
+			Runs:   []event.Run{{Cause: cause}, {}},
+			Traces: []event.Trace{{Reason: "REASON_AGENT_REMOVED", Message: lost}, {}}}
 	}
 	said, killed := reason.FromText("exit status 3"), reason.Of(reason.KilledOnRequest)
 	values := all(reason.OfItem(1, said), killed, reason.TimedOut(5, 3, said), reason.EndUnexplained("LOST"))

@@ -37,7 +37,8 @@ type content struct {
 var errCrash = errors.New("the machine has crashed")
 
 func newDisk(seed uint64) *disk {
-	return &disk{rng: rand.New(rand.NewPCG(seed, 0)), files: map[string]*content{}, synced: map[string]*content{}, steps: -1}
+	return &disk{rng: rand.New(rand.NewPCG(seed, 0)), files: map[string]*content{}, synced: map[string]*content{},
+		steps: -1}
 }
 
 // step counts one step that changes something, and says whether it fails; mu is held.

@@ -84,7 +84,8 @@ func dataLength(header []byte) (int, bool) {
 // parse reads the frame that b begins with; false when there is no whole one. Its data is part of b.
 func parse(b []byte) (f frame, ok bool) {
 	n, ok := dataLength(b)
-	if !ok || len(b) < headerSize+n || crc32.Checksum(b[8:headerSize+n], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
+	if !ok || len(b) < headerSize+n || crc32.Checksum(b[8:headerSize+n],
+		castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
 		return frame{}, false
 	}
 	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(b[at:])) }
@@ -100,7 +101,8 @@ type codec struct {
 }
 
 func newCodec() (*codec, error) {
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false))
 	if err != nil {
 		return nil, fmt.Errorf("make the outbox's compression: %w", err)
 	}

@@ -71,7 +71,8 @@ func (m *model) live() {
 		if m.disk.crashed() {
 			return
 		}
-		switch rapid.SampledFrom([]string{"append", "append", "append", "read", "aside", "new term"}).Draw(m.T, "call") {
+		switch rapid.SampledFrom([]string{"append", "append", "append", "read", "aside", "new term"}).Draw(m.T,
+			"call") {
 		case "append":
 			m.append()
 		case "read":
@@ -92,7 +93,8 @@ func (m *model) live() {
 // append is one commit of the leader, and what becomes of it.
 func (m *model) append() {
 	a := &appended{Key: Key{m.term, m.n}, became: Uncertain}
-	a.data = fmt.Sprintf("%d/%d/%d %s", a.Term, a.Number, len(m.all), strings.Repeat("x", rapid.IntRange(0, 1000).Draw(m.T, "length")))
+	a.data = fmt.Sprintf("%d/%d/%d %s", a.Term, a.Number, len(m.all),
+		strings.Repeat("x", rapid.IntRange(0, 1000).Draw(m.T, "length")))
 	m.all, m.last = append(m.all, a), a
 	a.confirmed = <-m.log.Append(a.Term, a.Number, 1, []byte(a.data)) == nil
 	a.became = rapid.SampledFrom([]Outcome{Happened, Happened, Happened, Never}).Draw(m.T, "outcome")
@@ -156,7 +158,8 @@ func (m *model) check(e Entry, before *appended) *appended {
 	switch {
 	case e.Outcome == Happened && a.became != Happened:
 		m.Fatalf("read %v as happened", e.Key)
-	case e.Outcome == Uncertain && !a.done && a.became == Happened && slices.ContainsFunc(m.all[i+1:], func(b *appended) bool { return b.Term == a.Term && b.confirmed }):
+	case e.Outcome == Uncertain && !a.done && a.became == Happened && slices.ContainsFunc(m.all[i+1:],
+		func(b *appended) bool { return b.Term == a.Term && b.confirmed }):
 		m.Fatalf("read %v as uncertain, though there is a later one of its term", e.Key)
 	}
 	return a

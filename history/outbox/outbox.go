@@ -110,7 +110,8 @@ func open(dir string, opt Options) (_ *Log, err error) {
 	if opt.SegmentBytes == 0 {
 		opt.SegmentBytes = min(max(opt.Bytes/16, 64<<10), 16<<20)
 	}
-	l := &Log{opt: opt, fs: opt.FS, wake: make(chan struct{}, 1), ended: make(chan struct{}), grown: make(chan struct{})}
+	l := &Log{opt: opt, fs: opt.FS, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		grown: make(chan struct{})}
 	if l.codec, err = newCodec(); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,8 @@ func (l *Log) skipped(name string, offset, n int64, why string) {
 	l.mu.Lock()
 	l.damaged += n
 	l.mu.Unlock()
-	l.opt.Logger.Error("history outbox damaged: what stood there is lost to the history", "file", name, "offset", offset, "bytes", n, "detail", why)
+	l.opt.Logger.Error("history outbox damaged: what stood there is lost to the history", "file", name, "offset",
+		offset, "bytes", n, "detail", why)
 }
 
 // lose counts rows that were taken and can't be read, and says how many.

@@ -58,7 +58,8 @@ func rest(t testing.TB, log *Log) (read []string, last Entry) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, last = append(read, fmt.Sprintf("%d/%d %s %s", e.Term, e.Number, []string{"happened", "never", "uncertain"}[e.Outcome], e.Data)), e
+		read, last = append(read, fmt.Sprintf("%d/%d %s %s", e.Term, e.Number,
+			[]string{"happened", "never", "uncertain"}[e.Outcome], e.Data)), e
 	}
 }
 
@@ -88,7 +89,8 @@ func TestWhatBecameOfCommits(t *testing.T) {
 	wantRest(t, log, "7/1 happened a", "7/2 happened B", "7/3 uncertain c", "9/1 uncertain d")
 	closing(t, log)
 	log = opening(t, dir, Options{})
-	last := wantRest(t, log, "7/1 happened a", "7/2 happened B", "7/3 uncertain c", "9/1 uncertain d", "10/1 uncertain e")
+	last := wantRest(t, log, "7/1 happened a", "7/2 happened B", "7/3 uncertain c", "9/1 uncertain d",
+		"10/1 uncertain e")
 	if s := log.Status(); s.Rows != 6 {
 		t.Errorf("%d rows wait, want 6", s.Rows)
 	}

@@ -198,7 +198,8 @@ func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 		}
 		end := l.in.at
 		end.total = f.total
-		l.in.pending = &Entry{Key: Key{f.term, f.number}, Rows: f.rows, Time: time.UnixMilli(f.time), Data: data, end: end}
+		l.in.pending = &Entry{Key: Key{f.term, f.number}, Rows: f.rows, Time: time.UnixMilli(f.time), Data: data,
+			end: end}
 	case happened:
 		if same && f.number >= p.Number {
 			return l.give(Happened), true, nil
@@ -240,7 +241,8 @@ func (l *Log) told() (frame, bool) {
 func (l *Log) idle() {
 	l.mu.Lock()
 	var free []segment
-	if s, last, ok := l.segmentAt(l.in.at.segment); l.in.pending == nil && l.done.total == l.in.given && (!ok || last && l.in.at.offset >= s.size) {
+	if s, last, ok := l.segmentAt(l.in.at.segment); l.in.pending == nil && l.done.total == l.in.given &&
+		(!ok || last && l.in.at.offset >= s.size) {
 		l.done.total, l.in.given = l.total, l.total
 		n := len(l.segments)
 		if n > 0 && l.segments[n-1].id == l.active {

@@ -43,7 +43,8 @@ type writer struct {
 func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	answer := make(chan error, 1)
 	kind, packed := l.codec.pack(data)
-	r := request{frame{kind: kind, term: term, number: number, rows: rows, data: packed, time: l.opt.Clock().UnixMilli()}, answer}
+	r := request{frame{kind: kind, term: term, number: number, rows: rows, data: packed,
+		time: l.opt.Clock().UnixMilli()}, answer}
 	if len(packed) > mostData || len(data) > mostRaw {
 		answer <- fmt.Errorf("append to the history's outbox: a batch of %d bytes is too large", len(data))
 		return answer

@@ -44,7 +44,8 @@ const (
 // ParseAudits reads a question, as Subject.Parse does. target is a kind of thing, or the name of one.
 func ParseAudits(values url.Values) (Audits, []Violation) {
 	p := parser{values: values}
-	q := Audits{Who: p.text("who"), Action: p.text("action"), App: p.text("app"), From: p.time("startTime", false), Until: p.time("endTime", true)}
+	q := Audits{Who: p.text("who"), Action: p.text("action"), App: p.text("app"), From: p.time("startTime", false),
+		Until: p.time("endTime", true)}
 	if target := p.text("target"); slices.Contains(AuditTargets, target) {
 		q.Target = target
 	} else {
@@ -75,7 +76,8 @@ func (q *Audits) Next(a *event.Audit) string {
 // Matches reports whether a row is among those that are asked for.
 func (q *Audits) Matches(a *event.Audit) bool {
 	is := func(asked, value string) bool { return asked == "" || asked == value }
-	if !is(q.Who, a.Name) || !is(q.Action, a.Action) || !is(q.Target, a.Target) || !is(q.TargetName, a.TargetName) || !is(q.App, a.App) {
+	if !is(q.Who, a.Name) || !is(q.Action, a.Action) || !is(q.Target, a.Target) || !is(q.TargetName, a.TargetName) ||
+		!is(q.App, a.App) {
 		return false
 	}
 	if q.May != nil && !q.May(a.App) {
@@ -89,7 +91,10 @@ func (q *Audits) Matches(a *event.Audit) bool {
 
 // Page is the newest of the rows, in their order, each id once.
 func (q *Audits) Page(rows []event.Audit) []event.Audit {
-	slices.SortFunc(rows, func(a, b event.Audit) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(b.ID, a.ID)) })
+	slices.SortFunc(rows, func(a, b event.Audit) int {
+		return cmp.Or(b.Time.Compare(a.Time),
+			strings.Compare(b.ID, a.ID))
+	})
 	rows = slices.CompactFunc(rows, func(a, b event.Audit) bool { return a.ID == b.ID })
 	return rows[:min(len(rows), q.Limit)]
 }

@@ -178,7 +178,8 @@ func (p *parser) time(name string, end bool) time.Time {
 		}
 		return t, err
 	}
-	return read(p, name, time.Time{}, parse, "must be a time from 1970 on such as 2026-05-01 12:00:00, in UTC, or 2026-05-01T12:00:00+02:00 (a + in it written as %%2B)")
+	return read(p, name, time.Time{}, parse,
+		"must be a time from 1970 on such as 2026-05-01 12:00:00, in UTC, or 2026-05-01T12:00:00+02:00 (a + in it written as %%2B)")
 }
 
 // order reads sort and order. Whoever names neither sees the newest first; a field without an order goes up, as in the original.
@@ -240,7 +241,8 @@ func (p *parser) after(q *Question) {
 		c.Row, err = strconv.ParseInt(parts[3], 10, 64)
 		return c, err
 	}
-	q.After = read(p, "after", nil, parse, "must be the next of an answer to the same question with the same sort and order")
+	q.After = read(p, "after", nil, parse,
+		"must be the next of an answer to the same question with the same sort and order")
 }
 
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

@@ -28,15 +28,24 @@ func TestQuestionsAreRead(t *testing.T) {
 		"":               plain,
 		"sort=startTime": with(func(q *search.Question) { q.Descending = false }),
 		"order=asc":      with(func(q *search.Question) { q.Descending = false }),
-		"sort=completeTime&order=DESC&per_page=500&page=200": with(func(q *search.Question) { q.Sort, q.PerPage, q.Page = "completeTime", 500, 200 }),
-		"jobName=a&isSuccess=1&ip=":                          with(func(q *search.Question) { q.Equal = []search.Equal{{"jobName", "a"}, {"ip", ""}, {"isSuccess", true}} }),
+		"sort=completeTime&order=DESC&per_page=500&page=200": with(func(q *search.Question) {
+			q.Sort, q.PerPage,
+				q.Page = "completeTime", 500, 200
+		}),
+		"jobName=a&isSuccess=1&ip=": with(func(q *search.Question) {
+			q.Equal = []search.Equal{{"jobName", "a"},
+				{"ip", ""}, {"isSuccess", true}}
+		}),
 		"startTime=2026-05-01+12:00:00&endTime=2026-05-01+12:00:00": with(func(q *search.Question) {
 			q.From, q.Until = noon, noon.Add(999*time.Millisecond)
 		}),
 		"startTime=2026-05-01T14:00:00%2B02:00&endTime=2026-05-01T12:00:00.5Z": with(func(q *search.Question) {
 			q.From, q.Until = noon, noon.Add(500*time.Millisecond)
 		}),
-		"after=" + plain.Next(noon, 7):        with(func(q *search.Question) { q.After = &search.Cursor{Time: noon, Row: 7} }),
+		"after=" + plain.Next(noon, 7): with(func(q *search.Question) {
+			q.After = &search.Cursor{Time: noon,
+				Row: 7}
+		}),
 		"after=" + plain.Next(time.Time{}, 7): with(func(q *search.Question) { q.After = &search.Cursor{Row: 7} }),
 	} {
 		values, err := url.ParseQuery(query)
@@ -44,7 +53,8 @@ func TestQuestionsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, bad := search.Runs.Parse(values)
-		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *search.Subject) bool { return a == b })); diff != "" || len(bad) > 0 {
+		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *search.Subject) bool { return a == b })); diff != "" ||
+			len(bad) > 0 {
 			t.Errorf("%s: %v %s", query, bad, diff)
 		}
 	}
@@ -102,7 +112,8 @@ func FuzzQuestions(f *testing.F) {
 			if q.PerPage < 1 || q.PerPage > 500 || q.Page < 1 || q.Page*q.PerPage > search.MostSkipped {
 				t.Errorf("page %d of %d", q.Page, q.PerPage)
 			}
-			if !strings.HasSuffix(q.Sort, "Time") && !slices.Contains(s.Parameters(), q.Sort) || q.After != nil && !q.SortedByTime() {
+			if !strings.HasSuffix(q.Sort, "Time") && !slices.Contains(s.Parameters(), q.Sort) ||
+				q.After != nil && !q.SortedByTime() {
 				t.Errorf("sorted by %q after %v", q.Sort, q.After)
 			}
 		}
@@ -115,7 +126,8 @@ func TestLife(t *testing.T) {
 	at := func(millis int, kind string) search.Moment {
 		return search.Moment{Time: search.Time{Time: noon.Add(time.Duration(millis) * time.Millisecond)}, Kind: kind}
 	}
-	life, more := search.Life([]search.Moment{at(0, "FIRED"), at(70, "ENDED"), at(70, "last"), at(7, "a"), at(7, "b"), at(2007, "late")}, 5)
+	life, more := search.Life([]search.Moment{at(0, "FIRED"), at(70, "ENDED"), at(70, "last"), at(7, "a"), at(7, "b"),
+		at(2007, "late")}, 5)
 	var kinds []string
 	var after []int64
 	for _, m := range life {
@@ -124,7 +136,8 @@ func TestLife(t *testing.T) {
 			after = append(after, *m.AfterMillis)
 		}
 	}
-	if !slices.Equal(kinds, []string{"FIRED", "a", "b", "last", "ENDED"}) || !slices.Equal(after, []int64{7, 0, 63, 0}) || !more {
+	if !slices.Equal(kinds, []string{"FIRED", "a", "b", "last", "ENDED"}) ||
+		!slices.Equal(after, []int64{7, 0, 63, 0}) || !more {
 		t.Error(kinds, after, more)
 	}
 	if life, more := search.Life(nil, 4); len(life) > 0 || more {
@@ -138,10 +151,12 @@ func TestJobStatistics(t *testing.T) {
 	var outcomes []search.Outcome
 	for i := range 100 { // 100 ms to 1 ms
 		millis := int64(100 - i)
-		outcomes = append(outcomes, search.Outcome{Result: search.Success, Time: noon.Add(-time.Duration(i) * time.Minute), DurationMillis: &millis})
+		outcomes = append(outcomes, search.Outcome{Result: search.Success,
+			Time: noon.Add(-time.Duration(i) * time.Minute), DurationMillis: &millis})
 	}
 	long := int64(1e9)
-	outcomes = append(outcomes, search.Outcome{Result: search.Failure, Time: noon, DurationMillis: &long}, search.Outcome{Result: search.Kill, Time: noon},
+	outcomes = append(outcomes, search.Outcome{Result: search.Failure, Time: noon, DurationMillis: &long},
+		search.Outcome{Result: search.Kill, Time: noon},
 		search.Outcome{Result: search.NoResult, Time: noon.Add(-time.Hour)})
 	for _, c := range []struct {
 		outcomes []search.Outcome

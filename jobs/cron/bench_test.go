@@ -21,7 +21,8 @@ func BenchmarkParse(b *testing.B) {
 }
 
 func BenchmarkNext(b *testing.B) {
-	for _, expr := range []string{"* * * * * ?", "0 0 2 * * ?", "0 0 12 LW * ?", "0 0 0 29 2 ?", "0 0 0 30 2 ?", "0 30 2 ? 3 1#2"} {
+	for _, expr := range []string{"* * * * * ?", "0 0 2 * * ?", "0 0 12 LW * ?", "0 0 0 29 2 ?", "0 0 0 30 2 ?",
+		"0 30 2 ? 3 1#2"} {
 		for _, name := range []string{"UTC", "America/New_York"} {
 			b.Run(expr+" "+name, func(b *testing.B) {
 				s := mustParse(b, expr, zone(b, name))
@@ -99,7 +100,8 @@ func BenchmarkTimetablePop(b *testing.B) {
 		b.Run(fmt.Sprintf("of %d jobs in 100 groups at one instant", jobs), func(b *testing.B) {
 			tt := cron.NewTimetable()
 			for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(jobs) {
-				tt.Set(fmt.Sprintf("job-%06d", i), mustParse(b, fmt.Sprintf("0 0 0 ? * * 1980/1,%d", 1970+i%100-100), nil), noon)
+				tt.Set(fmt.Sprintf("job-%06d", i),
+					mustParse(b, fmt.Sprintf("0 0 0 ? * * 1980/1,%d", 1970+i%100-100), nil), noon)
 			}
 			b.ReportAllocs()
 			for b.Loop() {

@@ -113,7 +113,8 @@ func (p timePhrase) fieldsChinese() string {
 }
 
 func fieldChinese(unit string, values runs) string {
-	text := "第 " + strings.Join(each(values, func(n int) string { return fmt.Sprint(n) }, " 至 ", func(int) string { return "" }), "、") + " " + unit
+	text := "第 " + strings.Join(each(values, func(n int) string { return fmt.Sprint(n) }, " 至 ",
+		func(int) string { return "" }), "、") + " " + unit
 	if step := values[0].step; step > 1 {
 		text += fmt.Sprintf("（间隔 %d）", step)
 	}
@@ -147,7 +148,8 @@ func (p dayPhrase) chinese() string {
 	switch p.form {
 	case onDates:
 		dates := runsOf(p.days.members())
-		return " " + strings.Join(each(dates, func(n int) string { return fmt.Sprint(n, " 日") }, "至 ", func(step int) string { return fmt.Sprintf("每 %d 天", step) }), "、")
+		return " " + strings.Join(each(dates, func(n int) string { return fmt.Sprint(n, " 日") }, "至 ",
+			func(step int) string { return fmt.Sprintf("每 %d 天", step) }), "、")
 	case onDaysOfWeek:
 		if from, to, ok := inCircle(weekOrder(p.days), 7); ok {
 			return weekdayChinese(from) + "至" + weekdayChinese(to)
@@ -212,7 +214,8 @@ func (p phrase) yearsChinese() string {
 	if y := p.years[0]; len(p.years) == 1 && y.from != y.to && y.to == lastYear && y.step == 1 {
 		return fmt.Sprintf("%d 年起，", y.from)
 	}
-	text := strings.Join(each(p.years, func(n int) string { return fmt.Sprintf("%d 年", n) }, "至 ", func(step int) string { return fmt.Sprintf("每 %d 年", step) }), "、")
+	text := strings.Join(each(p.years, func(n int) string { return fmt.Sprintf("%d 年", n) }, "至 ",
+		func(step int) string { return fmt.Sprintf("每 %d 年", step) }), "、")
 	if p.years.single() {
 		return text
 	}

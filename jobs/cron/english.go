@@ -104,7 +104,8 @@ func fieldEnglish(name string, values runs) string {
 	if !values.single() {
 		name += "s"
 	}
-	return name + " " + listed(each(values, func(n int) string { return fmt.Sprint(n) }, " to ", func(step int) string { return fmt.Sprintf(" in steps of %d", step) }), " and ")
+	return name + " " + listed(each(values, func(n int) string { return fmt.Sprint(n) }, " to ",
+		func(step int) string { return fmt.Sprintf(" in steps of %d", step) }), " and ")
 }
 
 // stepEnglish is the distance between two fires.
@@ -159,7 +160,8 @@ func (p dayPhrase) english() string {
 	case lastOfWeek:
 		return "on the last " + time.Weekday(p.day-1).String()
 	case nthOfWeek:
-		return "on the " + [...]string{"first", "second", "third", "fourth", "fifth"}[p.n-1] + " " + time.Weekday(p.day-1).String()
+		return "on the " + [...]string{"first", "second", "third", "fourth",
+			"fifth"}[p.n-1] + " " + time.Weekday(p.day-1).String()
 	}
 	return "every day"
 }

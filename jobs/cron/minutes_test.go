@@ -34,7 +34,8 @@ func byNext(s *cron.Schedule, from time.Time, n int) []int {
 func TestPerMinuteIsWhatNextGives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		z := zone(t, rapid.SampledFrom(append([]string{"Africa/Monrovia", "Asia/Pyongyang"}, zoneNames...)).Draw(t, "zone"))
+		z := zone(t, rapid.SampledFrom(append([]string{"Africa/Monrovia", "Asia/Pyongyang"}, zoneNames...)).Draw(t,
+			"zone"))
 		expr := drawPlain(t).text
 		s := mustParse(t, expr, z)
 		from := drawInstant(t, z)
@@ -52,11 +53,12 @@ func TestPerMinuteAtOddTimes(t *testing.T) {
 		expr, zone, from string
 		fires            int // in three hours
 	}{
-		{"0 30 2 * * ?", "Europe/Berlin", "2026-03-29T00:00:00Z", 0},          // there is no half past two
-		{"0 30 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 1},          // there are two: the second counts
-		{"0 30 * * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 3},          // of every hour: both
-		{"0/10 * 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 360},      // only the second hour of two
-		{"0 0/5 * * * ?", "Africa/Monrovia", "1972-01-06T23:00:00Z", 35},      // 00:44:30 behind UTC until 1972-01-07T00:44:30Z
+		{"0 30 2 * * ?", "Europe/Berlin", "2026-03-29T00:00:00Z", 0},     // there is no half past two
+		{"0 30 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 1},     // there are two: the second counts
+		{"0 30 * * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 3},     // of every hour: both
+		{"0/10 * 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 360}, // only the second hour of two
+		{"0 0/5 * * * ?", "Africa/Monrovia", "1972-01-06T23:00:00Z",
+			35}, // 00:44:30 behind UTC until 1972-01-07T00:44:30Z
 		{"* * * * * ?", "Australia/Lord_Howe", "2026-04-04T14:00:00Z", 10800}, // half an hour is doubled
 		{"0 0 * * * ?", "UTC", "1969-12-31T22:00:00Z", 1},
 		{"0 0 * * * ?", "UTC", "2126-12-31T22:00:00Z", 2},

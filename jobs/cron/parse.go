@@ -25,7 +25,8 @@ func (s *Schedule) read(expr string) error {
 	all := tokens(expr)
 	if len(all) < years {
 		end := token{expr: expr, at: len(expr)}
-		return end.wrong(fields[len(all)].name, "there are six fields, or seven with the year, and here are only %d", len(all))
+		return end.wrong(fields[len(all)].name, "there are six fields, or seven with the year, and here are only %d",
+			len(all))
 	}
 	if len(all) > columns {
 		return all[columns].wrong("", "there are at most seven fields, and the seventh is the year")

@@ -78,13 +78,15 @@ func (f Fire) Note(in Language) string {
 	clock := f.At.Format(time.TimeOnly)
 	switch {
 	case !f.Skipped.IsZero():
-		return fmt.Sprintf("the clock moves forward: there is no %s, and no fire at it", f.Skipped.Format("15:04:05 on 2006-01-02"))
+		return fmt.Sprintf("the clock moves forward: there is no %s, and no fire at it",
+			f.Skipped.Format("15:04:05 on 2006-01-02"))
 	case f.Pass == 1:
 		return fmt.Sprintf("the clock moves back: %s comes twice on this day, this is the first time, and it fires at both", clock)
 	case f.Pass == 2 && f.Both:
 		return fmt.Sprintf("the clock moves back: %s comes twice on this day, this is the second time, and it fires at both", clock)
 	case f.Pass == 2:
-		return fmt.Sprintf("the clock moves back: %s comes twice on this day, and it fires the second time only", clock)
+		return fmt.Sprintf("the clock moves back: %s comes twice on this day, and it fires the second time only",
+			clock)
 	}
 	return ""
 }

@@ -84,7 +84,10 @@ func drawInstant(t *rapid.T, z *time.Location) time.Time {
 	})
 	at := rapid.OneOf(
 		rapid.Int64Range(1_000_000_000, 2_500_000_000),
-		rapid.Custom(func(t *rapid.T) int64 { return near.Draw(t, "change") + rapid.Int64Range(-9000, 9000).Draw(t, "off") }),
+		rapid.Custom(func(t *rapid.T) int64 {
+			return near.Draw(t, "change") + rapid.Int64Range(-9000, 9000).Draw(t,
+				"off")
+		}),
 	).Draw(t, "at")
 	return time.Unix(at, rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds")).In(z)
 }
@@ -177,7 +180,8 @@ func TestLatestDoesntWalkTheRange(t *testing.T) {
 		s := mustParse(t, tt.expr, nil)
 		got := s.Latest(time.Time{}, until, 100) // a walk over 1.8 thousand million seconds would take minutes
 		if len(got) != 100 || got[0].Format(time.RFC3339) != tt.first || got[99].Format(time.RFC3339) != tt.last {
-			t.Errorf("%s: Latest gives %d from %v to %v, want 100 from %s to %s", tt.name, len(got), got[0], got[len(got)-1], tt.first, tt.last)
+			t.Errorf("%s: Latest gives %d from %v to %v, want 100 from %s to %s", tt.name, len(got), got[0],
+				got[len(got)-1], tt.first, tt.last)
 		}
 	}
 	if got := mustParse(t, "0 0 0 30 2 ?", nil).Latest(time.Time{}, until, 100); len(got) != 0 {

@@ -98,7 +98,8 @@ func TestTimetableKnowsNamesThatNeverFire(t *testing.T) {
 	tt := cron.NewTimetable()
 	tt.Set("never", mustParse(t, "0 0 0 30 2 ?", nil), noon)
 	tt.Set("once", mustParse(t, "0 0 13 21 11 ? 2026", nil), noon)
-	if diff := cmp.Diff([]popped{{"2026-11-21T13:00:00Z", []string{"once"}}}, popAll(tt, noon.AddDate(1, 0, 0))); diff != "" {
+	if diff := cmp.Diff([]popped{{"2026-11-21T13:00:00Z", []string{"once"}}},
+		popAll(tt, noon.AddDate(1, 0, 0))); diff != "" {
 		t.Errorf("Pop (-want +got):\n%s", diff)
 	}
 	if at, ok := tt.NextAt(); ok || tt.Len() != 2 {
@@ -215,7 +216,10 @@ func TestTimetableIsTheModel(t *testing.T) {
 			m.by[expr] = mustParse(t, expr, nil)
 		}
 		now := noon
-		name := rapid.Custom(func(t *rapid.T) string { return fmt.Sprint("job", rapid.IntRange(0, 15).Draw(t, "name")) })
+		name := rapid.Custom(func(t *rapid.T) string {
+			return fmt.Sprint("job",
+				rapid.IntRange(0, 15).Draw(t, "name"))
+		})
 		t.Repeat(map[string]func(*rapid.T){
 			"set": func(t *rapid.T) {
 				n, expr := name.Draw(t, "job"), rapid.SampledFrom(exprs).Draw(t, "expr")
@@ -250,7 +254,8 @@ func TestTimetableIsTheModel(t *testing.T) {
 				at, ok := tt.NextAt()
 				wantAt, wantOK := m.nextAt()
 				if ok != wantOK || !at.Equal(wantAt) || tt.Len() != len(m.jobs) {
-					t.Fatalf("NextAt() = %v, %t, Len() = %d, want %v, %t, %d", at, ok, tt.Len(), wantAt, wantOK, len(m.jobs))
+					t.Fatalf("NextAt() = %v, %t, Len() = %d, want %v, %t, %d", at, ok, tt.Len(), wantAt, wantOK,
+						len(m.jobs))
 				}
 			},
 		})

@@ -106,7 +106,8 @@ func (s *Schedule) timePhrase(allDays bool) timePhrase {
 		p.form, p.step, p.spans = inSpans, step, []timeSpan{{times[0], times[len(times)-1]}}
 		return p
 	}
-	if spans, step := s.spans(hours, allDays); step > 0 && (len(spans) == 1 && len(times) >= fewestOfStep || len(times) > mostTimes) {
+	if spans, step := s.spans(hours, allDays); step > 0 &&
+		(len(spans) == 1 && len(times) >= fewestOfStep || len(times) > mostTimes) {
 		p.form, p.step, p.spans = inSpans, step, spans
 		return p
 	}

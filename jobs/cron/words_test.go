@@ -49,7 +49,8 @@ func TestWords(t *testing.T) {
 func fingerprint(t interface{ Fatal(...any) }, expr string, in *time.Location) string {
 	s := mustParse(t, expr, in)
 	var b strings.Builder
-	for _, from := range []string{"2025-12-31T23:59:50Z", "2026-03-07T20:00:00Z", "2026-11-01T04:50:00Z", "2027-02-26T00:00:00Z", "2028-02-27T12:00:00Z"} {
+	for _, from := range []string{"2025-12-31T23:59:50Z", "2026-03-07T20:00:00Z", "2026-11-01T04:50:00Z",
+		"2027-02-26T00:00:00Z", "2028-02-27T12:00:00Z"} {
 		at, err := time.Parse(time.RFC3339, from)
 		if err != nil {
 			t.Fatal(err)
@@ -134,11 +135,14 @@ func TestWordsOfAnything(t *testing.T) {
 		draw := func(i int) {
 			switch limits := [...][2]int{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {1, 7}}; i {
 			case 3:
-				fields[3], fields[5] = rapid.SampledFrom([]string{"L", "LW", "L-2", "L-2W", "15W", "31W", drawField(t, 1, 31)}).Draw(t, "day"), "?"
+				fields[3], fields[5] = rapid.SampledFrom([]string{"L", "LW", "L-2", "L-2W", "15W", "31W",
+					drawField(t, 1, 31)}).Draw(t, "day"), "?"
 			case 5:
-				fields[3], fields[5] = "?", rapid.SampledFrom([]string{"L", "6L", "6#3", "2#5", drawField(t, 1, 7)}).Draw(t, "day of week")
+				fields[3], fields[5] = "?",
+					rapid.SampledFrom([]string{"L", "6L", "6#3", "2#5", drawField(t, 1, 7)}).Draw(t, "day of week")
 			case 6:
-				fields[6] = rapid.SampledFrom([]string{"*", "?", "2026", "2026-2028", "2026/2", "2027/1", "2024,2028", "1969"}).Draw(t, "year")
+				fields[6] = rapid.SampledFrom([]string{"*", "?", "2026", "2026-2028", "2026/2", "2027/1", "2024,2028",
+					"1969"}).Draw(t, "year")
 			default:
 				fields[i] = drawField(t, limits[i][0], limits[i][1])
 			}
@@ -155,7 +159,8 @@ func TestWordsOfAnything(t *testing.T) {
 }
 
 func FuzzWords(f *testing.F) {
-	for _, expr := range []string{"0/5 * * * * * ?", "0 0 0 L-30W FEB ?", "*/7 22-3/0 5-2 29 2 ? */4", "1,2,3 0 0 ? 11-2 5-2 2126", "0 0 0 ? * 2#5 9999"} {
+	for _, expr := range []string{"0/5 * * * * * ?", "0 0 0 L-30W FEB ?", "*/7 22-3/0 5-2 29 2 ? */4",
+		"1,2,3 0 0 ? 11-2 5-2 2126", "0 0 0 ? * 2#5 9999"} {
 		f.Add(expr)
 	}
 	f.Fuzz(func(t *testing.T, expr string) {
@@ -211,7 +216,8 @@ func TestPreview(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, f := range mustParse(t, tt.expr, zone(t, tt.zone)).Preview(after, len(tt.want)+max(0, 2-len(tt.want))) {
+			for _, f := range mustParse(t, tt.expr, zone(t, tt.zone)).Preview(after,
+				len(tt.want)+max(0, 2-len(tt.want))) {
 				got = append(got, f.At.Format(time.RFC3339)+" "+f.Note(cron.English))
 				if (f.Note(cron.English) == "") != (f.Note(cron.Chinese) == "") {
 					t.Errorf("%v has a note in one language only", f)

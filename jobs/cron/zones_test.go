@@ -35,7 +35,8 @@ func TestClockChanges(t *testing.T) {
 			[]string{"2026-11-01T01:30:00-05:00", "2026-11-02T01:30:00-05:00"},
 		},
 		{
-			"an instant of the first pass has the second before it", "0 30 1 * * ?", "America/New_York", "2026-11-01T01:45:00-04:00",
+			"an instant of the first pass has the second before it", "0 30 1 * * ?", "America/New_York",
+			"2026-11-01T01:45:00-04:00",
 			[]string{"2026-11-01T01:30:00-05:00"},
 		},
 		{
@@ -86,7 +87,8 @@ func TestClockChanges(t *testing.T) {
 			[]string{"2018-11-05T00:00:00-02:00"},
 		},
 		{
-			"the change behind midnight doubles two dates", "30 0 * * * ?", "America/St_Johns", "2010-11-06T23:59:00-02:30",
+			"the change behind midnight doubles two dates", "30 0 * * * ?", "America/St_Johns",
+			"2010-11-06T23:59:00-02:30",
 			[]string{
 				"2010-11-07T00:00:30-02:30", "2010-11-07T00:00:30-03:30", "2010-11-07T01:00:30-03:30",
 			},

@@ -29,10 +29,12 @@ func Backup(ctx context.Context, o Options) (c Copy, err error) {
 		if err := tx.GetContext(ctx, &c.Term, "SELECT term FROM REGISTRY_FENCE WHERE id = 1"); err != nil {
 			return err
 		}
-		if err := tx.SelectContext(ctx, &c.Entries, "SELECT path, version, value FROM REGISTRY_ENTRY ORDER BY path"); err != nil {
+		if err := tx.SelectContext(ctx, &c.Entries,
+			"SELECT path, version, value FROM REGISTRY_ENTRY ORDER BY path"); err != nil {
 			return err
 		}
-		return tx.SelectContext(ctx, &c.Shared, "SELECT name AS path, version, value FROM REGISTRY_SHARED ORDER BY name")
+		return tx.SelectContext(ctx, &c.Shared,
+			"SELECT name AS path, version, value FROM REGISTRY_SHARED ORDER BY name")
 	})
 	return c, err
 }
@@ -50,7 +52,8 @@ func Restore(ctx context.Context, o Options, c Copy) error {
 			if err := tx.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
 				return err
 			}
-			if err := tx.GetContext(ctx, &used, "SELECT (SELECT COUNT(*) FROM REGISTRY_ENTRY) + (SELECT COUNT(*) FROM REGISTRY_SHARED)"); err != nil {
+			if err := tx.GetContext(ctx, &used,
+				"SELECT (SELECT COUNT(*) FROM REGISTRY_ENTRY) + (SELECT COUNT(*) FROM REGISTRY_SHARED)"); err != nil {
 				return err
 			}
 			if now.Term > 0 || used > 0 {
@@ -69,11 +72,14 @@ func Restore(ctx context.Context, o Options, c Copy) error {
 				}
 			}
 			for _, e := range c.Shared {
-				if _, err := tx.ExecContext(ctx, "INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, '', ?)", e.Path, notNil(e.Value)); err != nil {
+				if _, err := tx.ExecContext(ctx,
+					"INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, '', ?)", e.Path,
+					notNil(e.Value)); err != nil {
 					return err
 				}
 			}
-			_, err := tx.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ?, term = ?, changes = 1 WHERE id = 1", uuid.NewString(), c.Term)
+			_, err := tx.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ?, term = ?, changes = 1 WHERE id = 1",
+				uuid.NewString(), c.Term)
 			return err
 		})
 	})

@@ -22,7 +22,8 @@ func BenchmarkCommit(b *testing.B) {
 				n++
 				all := make([]registry.Write, writes)
 				for i := range all {
-					all[i] = registry.Write{Path: fmt.Sprintf("/scheduler/task/%d", (n*writes+i)%100_000), Value: value}
+					all[i] = registry.Write{Path: fmt.Sprintf("/scheduler/task/%d", (n*writes+i)%100_000),
+						Value: value}
 				}
 				commit(b, term, all...)
 			}
@@ -74,7 +75,8 @@ func BenchmarkLeaderChange(b *testing.B) {
 func BenchmarkRow(b *testing.B) {
 	_, term := lead(b, Options{DSN: shared.Server(b).Database(b)})
 	for b.Loop() {
-		if _, err := term.place.db.ExecContext(b.Context(), "UPDATE REGISTRY_LEASE SET lease_ms = lease_ms + 1"); err != nil {
+		if _, err := term.place.db.ExecContext(b.Context(),
+			"UPDATE REGISTRY_LEASE SET lease_ms = lease_ms + 1"); err != nil {
 			b.Fatal(err)
 		}
 	}

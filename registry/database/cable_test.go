@@ -147,7 +147,8 @@ func TestCommitInABlackHole(t *testing.T) {
 				struck := wires.dig(at, arrives)
 				result := make(chan error, 1)
 				go func() {
-					result <- term.Commit(t.Context(), []registry.Write{write("/b", "1"), {Path: "/a", Value: []byte("1"), If: registry.Absent()}})
+					result <- term.Commit(t.Context(),
+						[]registry.Write{write("/b", "1"), {Path: "/a", Value: []byte("1"), If: registry.Absent()}})
 				}()
 				<-struck
 				eventually.Works(t, "the commit ends", func() error {

@@ -123,7 +123,8 @@ func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error 
 		return fmt.Errorf("%w: %w: the fence counts one change more than were answered: a proxy has sent a request twice", errDeposed, registry.ErrOutcomeUnknown)
 	}
 	if now.Changes != changes+1 {
-		return fmt.Errorf("%w: the fence is at change %d, not %d: somebody has written to it", errDeposed, now.Changes, changes)
+		return fmt.Errorf("%w: the fence is at change %d, not %d: somebody has written to it", errDeposed, now.Changes,
+			changes)
 	}
 	// InnoDB shows a commit a moment before it is on the disk, and writes its log in order: this is behind it.
 	if _, err := conn.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET renewals = renewals + 1 WHERE id = 1"); err != nil {
@@ -141,7 +142,9 @@ func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
 			Path    string
 			Version int64
 		}
-		if err := conn.SelectContext(ctx, &found, "SELECT path, version FROM REGISTRY_ENTRY WHERE path IN "+places(len(batch)), arguments(batch)...); err != nil {
+		if err := conn.SelectContext(ctx, &found,
+			"SELECT path, version FROM REGISTRY_ENTRY WHERE path IN "+places(len(batch)),
+			arguments(batch)...); err != nil {
 			return err
 		}
 		for _, e := range found {

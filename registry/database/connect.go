@@ -47,7 +47,8 @@ func newPlace(o Options) (*place, error) {
 		c.DialFunc = o.Dial
 	}
 	silence := strconv.Itoa(o.silence())
-	for setting, value := range map[string]string{"wait_timeout": silence, "net_read_timeout": silence, "innodb_lock_wait_timeout": silence} {
+	for setting, value := range map[string]string{"wait_timeout": silence, "net_read_timeout": silence,
+		"innodb_lock_wait_timeout": silence} {
 		c.Params[setting] = value
 	}
 	p := &place{Options: o, name: mysql.Name(o.DSN), config: c}
@@ -91,7 +92,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", nil); err != nil {
+	if _, err := conn.(driver.ExecerContext).ExecContext(ctx,
+		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", nil); err != nil {
 		_ = conn.Close() // the first error counts
 		return nil, err
 	}

@@ -58,12 +58,15 @@ func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, e
 		}
 		t.lineage, t.changes = now.Lineage, now.Changes+1
 		t.leader = registry.Leader{Term: max(now.Term, now.LeaseTerm) + 1, Address: who}
-		if _, err := tx.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET term = ?, holder = ?, changes = ? WHERE id = 1", t.leader.Term, t.holder, t.changes); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET term = ?, holder = ?, changes = ? WHERE id = 1",
+			t.leader.Term, t.holder, t.changes); err != nil {
 			return err
 		}
 		t.until = time.Now().Add(p.holds())
-		if _, err := tx.ExecContext(ctx, `UPDATE REGISTRY_LEASE SET term = ?, holder = ?, address = ?, since = UTC_TIMESTAMP(6), renewals = renewals + 1, lease_ms = ?,
- expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1`, t.leader.Term, t.holder, []byte(who), p.Lease.Milliseconds(), p.Lease.Microseconds()); err != nil {
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE REGISTRY_LEASE SET term = ?, holder = ?, address = ?, since = UTC_TIMESTAMP(6), renewals = renewals + 1, lease_ms = ?,
+ expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1`, t.leader.Term, t.holder, []byte(who),
+			p.Lease.Milliseconds(), p.Lease.Microseconds()); err != nil {
 			return err
 		}
 		return tx.GetContext(ctx, &t.leader.Since, "SELECT since FROM REGISTRY_LEASE WHERE id = 1")
@@ -82,7 +85,8 @@ func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error 
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	_, err := p.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?, ?)
- ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder, p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), mostLacks)]))
+ ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder,
+		p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), mostLacks)]))
 	return err
 }
 

@@ -106,7 +106,8 @@ func TestDatabasesClock(t *testing.T) {
 	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR")
 	eventually.Works(t, "the lease is renewed by itself", func() error {
 		var lives bool
-		if err := term.place.db.Get(&lives, "SELECT expires > UTC_TIMESTAMP(6) FROM REGISTRY_LEASE"); err != nil || lives {
+		if err := term.place.db.Get(&lives, "SELECT expires > UTC_TIMESTAMP(6) FROM REGISTRY_LEASE"); err != nil ||
+			lives {
 			return err
 		}
 		return errors.New("not renewed")
@@ -181,13 +182,14 @@ func TestStaleAnswer(t *testing.T) {
 		t.Errorf("asked again, and all is there: %v", err)
 	}
 	term.changes.Add(1)
-	eventually.Works(t, "the end of a term that lacks a change", func() error { // the term renews by itself, too: one at a time can confirm
-		if err := term.renewOnce(time.Minute); err == nil {
-			t.Error("renewed beyond what the registry has")
-		}
-		if term.Err() == nil {
-			return errors.New("the term lasts")
-		}
-		return nil
-	})
+	eventually.Works(t, "the end of a term that lacks a change",
+		func() error { // the term renews by itself, too: one at a time can confirm
+			if err := term.renewOnce(time.Minute); err == nil {
+				t.Error("renewed beyond what the registry has")
+			}
+			if term.Err() == nil {
+				return errors.New("the term lasts")
+			}
+			return nil
+		})
 }

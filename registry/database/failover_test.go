@@ -67,7 +67,8 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	committed(t, standby, int(term.changes.Load()))
 	failOver()
 	<-term.Done()
-	if err := term.Err(); !strings.Contains(err.Error(), "went back") || !strings.Contains(err.Error(), "scheduler accept-registry") {
+	if err := term.Err(); !strings.Contains(err.Error(), "went back") ||
+		!strings.Contains(err.Error(), "scheduler accept-registry") {
 		t.Errorf("the term ended: %v", err)
 	}
 	wantNoLeader(t, first, "went back")

@@ -53,7 +53,8 @@ func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 			}
 			for ctx.Err() == nil {
 				err := term.Commit(context.Background(), []registry.Write{
-					{Path: fmt.Sprintf("/n/%d", n), If: registry.Absent()}, {Path: "/last", Value: fmt.Append(nil, n)}})
+					{Path: fmt.Sprintf("/n/%d", n), If: registry.Absent()},
+					{Path: "/last", Value: fmt.Append(nil, n)}})
 				if errors.Is(err, registry.ErrTermEnded) {
 					break
 				}
@@ -103,7 +104,8 @@ func TestServerFaults(t *testing.T) {
 	server := mariadb.Start(t)
 	restart := func() { server.Restart(t) } // which runs until this test ends
 	for name, test := range map[string]func(*testing.T, *mariadb.Server, string){
-		"killed": func(t *testing.T, server *mariadb.Server, dsn string) { testKilled(t, server, dsn, restart) }, "frozen": testFrozen, "read-only": testReadOnly, "small packets": testSmallPackets,
+		"killed": func(t *testing.T, server *mariadb.Server, dsn string) { testKilled(t, server, dsn, restart) },
+		"frozen": testFrozen, "read-only": testReadOnly, "small packets": testSmallPackets,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server, server.Database(t)) })
 	}
@@ -183,7 +185,8 @@ func testSmallPackets(t *testing.T, server *mariadb.Server, dsn string) {
 			t.Fatal(err)
 		}
 		_, err := open(t, Options{DSN: dsn}).Campaign(t.Context(), "127.0.0.1:8899")
-		if small := set < leastPacket; small != (err != nil) || small && !strings.Contains(err.Error(), "set it to 4194304 or more") {
+		if small := set < leastPacket; small != (err != nil) || small &&
+			!strings.Contains(err.Error(), "set it to 4194304 or more") {
 			t.Errorf("%d: %v", set, err)
 		}
 	}
@@ -337,13 +340,15 @@ func TestSharedValueOverBrokenConnections(t *testing.T) {
 		}
 		proxy.Heal()
 	}
-	if e, err := r.ReadShared(t.Context(), "access"); err != nil || e.Version != writes || string(e.Value) != fmt.Sprint(writes-1) {
+	if e, err := r.ReadShared(t.Context(), "access"); err != nil || e.Version != writes ||
+		string(e.Value) != fmt.Sprint(writes-1) {
 		t.Errorf("%s, version %d, %v", e.Value, e.Version, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	proxy.Blackhole()
-	if _, err := r.WriteShared(ctx, "access", []byte("x"), registry.AtVersion(version)); !errors.Is(err, registry.ErrOutcomeUnknown) {
+	if _, err := r.WriteShared(ctx, "access", []byte("x"), registry.AtVersion(version)); !errors.Is(err,
+		registry.ErrOutcomeUnknown) {
 		t.Errorf("without an answer: %v", err)
 	}
 	proxy.Cut()
@@ -354,9 +359,11 @@ func TestSharedValueOverBrokenConnections(t *testing.T) {
 func TestReadOnlyNow(t *testing.T) {
 	t.Parallel()
 	root := shared.Server(t).Root(t)
-	for value, want := range map[string]bool{"0": false, "1": true, "'OFF'": false, "'ON'": true, "'NO_LOCK'": true, "'NO_LOCK_NO_ADMIN'": true} {
+	for value, want := range map[string]bool{"0": false, "1": true, "'OFF'": false, "'ON'": true, "'NO_LOCK'": true,
+		"'NO_LOCK_NO_ADMIN'": true} {
 		var got bool
-		if err := root.QueryRow("SELECT " + strings.Replace(readOnlyNow, "@@global.read_only", value, 1)).Scan(&got); err != nil || got != want {
+		if err := root.QueryRow("SELECT " + strings.Replace(readOnlyNow, "@@global.read_only", value,
+			1)).Scan(&got); err != nil || got != want {
 			t.Errorf("%s: %v, %v", value, got, err)
 		}
 	}
@@ -378,7 +385,8 @@ func TestRequestSentTwice(t *testing.T) {
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := term.Commit(t.Context(), writes); !errors.Is(err, registry.ErrOutcomeUnknown) || !errors.Is(err, registry.ErrTermEnded) {
+	if err := term.Commit(t.Context(), writes); !errors.Is(err, registry.ErrOutcomeUnknown) ||
+		!errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("commit: %v", err)
 	}
 }

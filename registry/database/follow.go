@@ -175,7 +175,9 @@ func (r *Registry) follow(ctx context.Context) {
 	said, forgot, lacked := "", "", ""
 	for {
 		found, err := r.look(ctx) // the follower keeps its error
-		if lacks := r.follower.missing(); err == nil && (lacks != lacked || lacks != "" && time.Since(warned) > r.place.Lease/3) && r.warn(ctx, found.Lineage) == nil {
+		if lacks := r.follower.missing(); err == nil &&
+			(lacks != lacked || lacks != "" && time.Since(warned) > r.place.Lease/3) &&
+			r.warn(ctx, found.Lineage) == nil {
 			warned, lacked = time.Now(), lacks
 		}
 		trouble := ""

@@ -19,7 +19,8 @@ func (t *term) renew() {
 	for every := t.place.Lease / 5; ; {
 		pause := every
 		if err := t.renewOnce(every); err != nil && t.ctx.Err() == nil {
-			t.place.Logger.Warn("lease not renewed: trying on", "term", t.Number(), "left", t.left().Round(time.Millisecond), "error", err)
+			t.place.Logger.Warn("lease not renewed: trying on", "term", t.Number(), "left",
+				t.left().Round(time.Millisecond), "error", err)
 			pause = every / 5
 		}
 		select {
@@ -36,7 +37,8 @@ func (t *term) renewOnce(patience time.Duration) error {
 	defer cancel()
 	sent, changes := time.Since(t.began), t.changes.Load()
 	err := t.place.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
-		done, err := tx.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET renewals = renewals + 1, expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1 AND holder = ?",
+		done, err := tx.ExecContext(ctx,
+			"UPDATE REGISTRY_LEASE SET renewals = renewals + 1, expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1 AND holder = ?",
 			t.place.Lease.Microseconds(), t.holder)
 		if err != nil {
 			return err

@@ -55,7 +55,8 @@ func (p *place) prepare(ctx context.Context, remembered seen) error {
 	var lineage string
 	err = p.db.GetContext(ctx, &lineage, "SELECT lineage FROM REGISTRY_FENCE WHERE id = 1")
 	if err == nil && lineage == "" {
-		_, err = p.db.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ? WHERE id = 1 AND lineage = ''", uuid.NewString())
+		_, err = p.db.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ? WHERE id = 1 AND lineage = ''",
+			uuid.NewString())
 	}
 	return p.explain("prepare the registry", err)
 }
@@ -69,18 +70,22 @@ func (p *place) checkServer(ctx context.Context) error {
 		Log      bool  `db:"log_bin"`
 		Sync     int   `db:"sync_binlog"`
 	}
-	err := p.db.GetContext(ctx, &server, "SELECT @@max_allowed_packet AS packet, "+readOnlyNow+" AS read_only, @@innodb_flush_log_at_trx_commit AS flush, @@log_bin AS log_bin, @@sync_binlog AS sync_binlog")
+	err := p.db.GetContext(ctx, &server,
+		"SELECT @@max_allowed_packet AS packet, "+readOnlyNow+
+			" AS read_only, @@innodb_flush_log_at_trx_commit AS flush, @@log_bin AS log_bin, @@sync_binlog AS sync_binlog")
 	switch {
 	case err != nil:
 		return p.explain("ask for settings", err)
 	case server.Packet < leastPacket:
-		return fmt.Errorf("%w: max_allowed_packet of the database %s is %d: set it to %d or more", registry.ErrUnusable, p.name, server.Packet, leastPacket)
+		return fmt.Errorf("%w: max_allowed_packet of the database %s is %d: set it to %d or more",
+			registry.ErrUnusable, p.name, server.Packet, leastPacket)
 	case server.ReadOnly:
 		return p.explain("prepare the registry", errReadOnly)
 	case server.Flush != 1, server.Log && server.Sync != 1:
 		p.lax.Do(func() {
 			p.Logger.Warn("the database does not write each commit to its disk: what was decided last may be lost when its machine fails; set innodb_flush_log_at_trx_commit and, with log_bin, sync_binlog to 1",
-				"database", p.name, "innodb_flush_log_at_trx_commit", server.Flush, "log_bin", server.Log, "sync_binlog", server.Sync)
+				"database", p.name, "innodb_flush_log_at_trx_commit", server.Flush, "log_bin", server.Log,
+				"sync_binlog", server.Sync)
 		})
 	}
 	return nil

@@ -76,7 +76,8 @@ func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.
 }
 
 // readRows reports each row that came to progress.
-func (t *term) readRows(ctx context.Context, progress func(), where string, args ...any) (found []registry.Entry, err error) {
+func (t *term) readRows(ctx context.Context, progress func(), where string, args ...any) (found []registry.Entry,
+	err error) {
 	changes := t.changes.Load()
 	answer, err := t.place.db.QueryContext(ctx, readBegin+where+readEnd, args...)
 	if err != nil {
@@ -90,7 +91,8 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 	for answer.Next() {
 		progress()
 		var value []byte
-		if err := answer.Scan(&now.Term, &now.Holder, &now.Changes, &now.Lineage, &path, &version, &value); err != nil {
+		if err := answer.Scan(&now.Term, &now.Holder, &now.Changes, &now.Lineage, &path, &version,
+			&value); err != nil {
 			return nil, t.place.explain("read", err)
 		}
 		if !fenced {

@@ -27,7 +27,8 @@ func (s seen) lacks(remembered seen) string {
 	case s.Lineage != remembered.Lineage:
 		return ""
 	case s.Changes < remembered.Changes:
-		return fmt.Sprintf("it is at change %d of term %d, and this server has seen change %d of term %d", s.Changes, s.Term, remembered.Changes, remembered.Term)
+		return fmt.Sprintf("it is at change %d of term %d, and this server has seen change %d of term %d", s.Changes,
+			s.Term, remembered.Changes, remembered.Term)
 	case s.Term < remembered.Term, s.Term == remembered.Term && s.Holder != remembered.Holder:
 		return fmt.Sprintf("its term %d is not the term %d that this server has seen", s.Term, remembered.Term)
 	}

@@ -29,7 +29,8 @@ func TestLacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.found.lacks(remembered); test.lacks == "" && got != "" || !strings.Contains(got, test.lacks) {
+			if got := test.found.lacks(remembered); test.lacks == "" && got != "" ||
+				!strings.Contains(got, test.lacks) {
 				t.Errorf("it lacks %q, want %q", got, test.lacks)
 			}
 		})
@@ -40,11 +41,13 @@ func TestLacks(t *testing.T) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seen.json")
-	for content, bad := range map[string]bool{"": false, "{": true, `{"term":1}`: true, `{"lineage":"l","term":1}`: false} {
+	for content, bad := range map[string]bool{"": false, "{": true, `{"term":1}`: true,
+		`{"lineage":"l","term":1}`: false} {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openMemory(file); bad != (err != nil) || bad && !strings.Contains(err.Error(), "remove that file") {
+		if _, err := openMemory(file); bad != (err != nil) ||
+			bad && !strings.Contains(err.Error(), "remove that file") {
 			t.Errorf("%q: %v", content, err)
 		}
 	}

@@ -25,7 +25,8 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 	for {
 		e := registry.Entry{Path: name}
 		err := r.place.within(ctx, func(ctx context.Context) error {
-			return r.place.values.QueryRowContext(ctx, "SELECT version, value FROM REGISTRY_SHARED WHERE name = ?", name).Scan(&e.Version, &e.Value)
+			return r.place.values.QueryRowContext(ctx, "SELECT version, value FROM REGISTRY_SHARED WHERE name = ?",
+				name).Scan(&e.Version, &e.Value)
 		})
 		switch {
 		case err == nil:
@@ -43,7 +44,8 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 
 // WriteShared waits for the database until ctx ends. After a lost answer it writes again: the condition lets the write
 // happen once, and the writer's mark shows whether it has.
-func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (int64, error) {
+func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
+	error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
 		return 0, err
 	}
@@ -99,13 +101,17 @@ type sharedWrite struct {
 func (w sharedWrite) try(ctx context.Context, p *place) (version int64, met bool, err error) {
 	at, there := w.condition.Version()
 	if !there {
-		_, err := p.values.ExecContext(ctx, "INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, ?, ?)", w.name, w.writer, w.value)
+		_, err := p.values.ExecContext(ctx,
+			"INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, ?, ?)", w.name, w.writer,
+			w.value)
 		if is(err, duplicateEntry) {
 			return 0, false, nil
 		}
 		return 0, err == nil, err
 	}
-	done, err := p.values.ExecContext(ctx, "UPDATE REGISTRY_SHARED SET version = version + 1, writer = ?, value = ? WHERE name = ? AND version = ?", w.writer, w.value, w.name, at)
+	done, err := p.values.ExecContext(ctx,
+		"UPDATE REGISTRY_SHARED SET version = version + 1, writer = ?, value = ? WHERE name = ? AND version = ?",
+		w.writer, w.value, w.name, at)
 	if err != nil {
 		return 0, false, err
 	}
@@ -122,7 +128,8 @@ func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
 	if there {
 		want = at + 1
 	}
-	err := p.values.QueryRowContext(ctx, "SELECT version, writer FROM REGISTRY_SHARED WHERE name = ?", w.name).Scan(&version, &writer)
+	err := p.values.QueryRowContext(ctx, "SELECT version, writer FROM REGISTRY_SHARED WHERE name = ?",
+		w.name).Scan(&version, &writer)
 	switch {
 	case err == nil && writer == w.writer:
 		return version, nil

@@ -35,7 +35,8 @@ func (p plan) statements() (all []statement) {
 			s.bytes += x.bytes()
 		}
 		// VALUES() is known to MySQL and MariaDB, its successor to one of them.
-		s.text = "INSERT INTO REGISTRY_ENTRY (path, version, value) VALUES (?,?,?)" + strings.Repeat(",(?,?,?)", len(batch)-1) +
+		s.text = "INSERT INTO REGISTRY_ENTRY (path, version, value) VALUES (?,?,?)" + strings.Repeat(",(?,?,?)",
+			len(batch)-1) +
 			" ON DUPLICATE KEY UPDATE version = version + VALUES(version) + 1, value = VALUES(value)"
 		all = append(all, s)
 	}

@@ -42,7 +42,8 @@ type term struct {
 }
 
 func newTerm(r *Registry, begun taken) *term {
-	t := &term{registry: r, place: r.place, leader: begun.leader, lineage: begun.lineage, holder: begun.holder, began: time.Now()}
+	t := &term{registry: r, place: r.place, leader: begun.leader, lineage: begun.lineage, holder: begun.holder,
+		began: time.Now()}
 	t.until.Store(int64(begun.until.Sub(t.began)))
 	t.ctx, t.end = context.WithCancelCause(context.Background())
 	t.committed(begun.changes)

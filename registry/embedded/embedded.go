@@ -254,7 +254,8 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	faulted, err := r.update(func(tx *bolt.Tx) error {
 		leader := tx.Bucket(leaderBucket)
 		number = numberAt(leader, termKey) + 1
-		return errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0), leader.Put(whoKey, []byte(who)))
+		return errors.Join(putNumber(leader, termKey, number), putNumber(leader, commitKey, 0),
+			leader.Put(whoKey, []byte(who)))
 	})
 	if err != nil {
 		err = r.breakDown(err, faulted)
@@ -290,7 +291,8 @@ func (r *Registry) breakDown(cause error, faulted bool) error {
 	case faulted:
 		r.fail(cause)
 	default:
-		r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w", cause))
+		r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w",
+			cause))
 	}
 	return cause
 }

@@ -85,9 +85,11 @@ func commitForever(path string) error {
 	fmt.Println("began")
 	for n := len(before); ; n++ {
 		number := strconv.Itoa(n)
-		writes := []registry.Write{{Path: fmt.Sprintf("/n/%08d", n), Value: []byte(strings.Repeat(number+" ", 100)), If: registry.Absent()}}
+		writes := []registry.Write{{Path: fmt.Sprintf("/n/%08d", n), Value: []byte(strings.Repeat(number+" ", 100)),
+			If: registry.Absent()}}
 		for i := range bigEntries {
-			writes = append(writes, registry.Write{Path: fmt.Sprintf("/big/%d", i), Value: fmt.Appendf(nil, "%-100000s", number)})
+			writes = append(writes, registry.Write{Path: fmt.Sprintf("/big/%d", i),
+				Value: fmt.Appendf(nil, "%-100000s", number)})
 		}
 		err := term.Commit(ctx, append(writes, registry.Write{Path: "/last", Value: []byte(number)}))
 		if err != nil {
@@ -230,7 +232,8 @@ func TestFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "data", "state", "registry.db")
 	lead(t, path)
-	for name, want := range map[string]fs.FileMode{path: 0o600, path + ".holder": 0o600, filepath.Dir(path): fs.ModeDir | 0o700} {
+	for name, want := range map[string]fs.FileMode{path: 0o600, path + ".holder": 0o600,
+		filepath.Dir(path): fs.ModeDir | 0o700} {
 		if info, err := os.Stat(name); err != nil || info.Mode() != want {
 			t.Errorf("%s: mode %v, error %v, want %v", name, info.Mode(), err, want)
 		}
@@ -311,7 +314,8 @@ func BenchmarkCommit(b *testing.B) {
 				for b.Loop() {
 					var commit []registry.Write
 					for range writes {
-						commit = append(commit, registry.Write{Path: fmt.Sprintf("/state/execution/%06d", n*7919%100_000), Value: value})
+						commit = append(commit,
+							registry.Write{Path: fmt.Sprintf("/state/execution/%06d", n*7919%100_000), Value: value})
 						n++
 					}
 					if err := term.Commit(b.Context(), commit); err != nil {

@@ -29,7 +29,8 @@ func filled(t *testing.T, n int) (*Registry, registry.Term, string) {
 	}
 	var writes []registry.Write
 	for i := range n {
-		writes = append(writes, registry.Write{Path: fmt.Sprintf("/config/job/%05d", i), Value: bytes.Repeat([]byte{'x'}, 100)})
+		writes = append(writes, registry.Write{Path: fmt.Sprintf("/config/job/%05d", i),
+			Value: bytes.Repeat([]byte{'x'}, 100)})
 	}
 	if err := term.Commit(t.Context(), writes); err != nil {
 		t.Fatal(err)
@@ -68,10 +69,12 @@ func TestLostFileTakesNoCommit(t *testing.T) {
 			r, term, path := filled(t, 3000)
 			how(t, path)
 			err := term.Commit(t.Context(), []registry.Write{{Path: "/config/job/new", Value: []byte("x")}})
-			if !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrUnusable) || !errors.Is(err, registry.ErrTermEnded) || errors.Is(err, registry.ErrOutcomeUnknown) {
+			if !errors.Is(err, ErrFileLost) || !errors.Is(err, registry.ErrUnusable) ||
+				!errors.Is(err, registry.ErrTermEnded) || errors.Is(err, registry.ErrOutcomeUnknown) {
 				t.Errorf("a commit: %v", err)
 			}
-			if err != nil && (!strings.Contains(err.Error(), "stop this server") || !strings.Contains(err.Error(), path)) {
+			if err != nil && (!strings.Contains(err.Error(), "stop this server") ||
+				!strings.Contains(err.Error(), path)) {
 				t.Errorf("it does not say what to do: %v", err)
 			}
 			<-term.Done()
@@ -115,7 +118,8 @@ func TestRemovedFileIsSaved(t *testing.T) {
 		t.Fatalf("it says %v", err)
 	}
 	must(t, r.Close())
-	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "is not there, though") {
+	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) ||
+		!strings.Contains(err.Error(), "is not there, though") {
 		t.Fatalf("opened where a file is missing: %v", err)
 	}
 	must(t, os.Rename(path+".saved", path))
@@ -139,7 +143,8 @@ func TestEmptyFileIsNewOnlyOnce(t *testing.T) {
 	must(t, r.Close())
 	must(t, os.Truncate(path, 0))
 	must(t, os.WriteFile(holderPath(path), []byte("{}"), 0o600)) // as kill -9 leaves it
-	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "the file is empty, though") {
+	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) ||
+		!strings.Contains(err.Error(), "the file is empty, though") {
 		t.Errorf("an emptied file: %v", err)
 	}
 }
@@ -167,7 +172,8 @@ func TestDamagedPagesAreReported(t *testing.T) {
 		must(t, os.Truncate(path, int64(len(whole))))
 		if err := useAll(t, path); err != nil {
 			reported++
-			if text := err.Error(); strings.Contains(text, "goroutine") || !strings.Contains(text, "bring back a copy") {
+			if text := err.Error(); strings.Contains(text, "goroutine") ||
+				!strings.Contains(text, "bring back a copy") {
 				t.Errorf("seed %d, byte %d: %v", seed, at, err)
 			}
 		}
@@ -197,7 +203,8 @@ func TestDamagedBranchesAreReported(t *testing.T) {
 		must(t, os.WriteFile(path, content, 0o600))
 		if err := useAll(t, path); err != nil {
 			damagedBranches++
-			if text := err.Error(); strings.Contains(text, "goroutine") || !strings.Contains(text, "bring back a copy") {
+			if text := err.Error(); strings.Contains(text, "goroutine") ||
+				!strings.Contains(text, "bring back a copy") {
 				t.Errorf("page %d: %v", page/4096, err)
 			}
 		}
@@ -267,7 +274,8 @@ func TestSharedValueOfALostFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.WriteShared(t.Context(), "access", []byte("after"), registry.AtVersion(0)); !errors.Is(err, ErrFileLost) || errors.Is(err, registry.ErrOutcomeUnknown) {
+	if _, err := r.WriteShared(t.Context(), "access", []byte("after"), registry.AtVersion(0)); !errors.Is(err,
+		ErrFileLost) || errors.Is(err, registry.ErrOutcomeUnknown) {
 		t.Errorf("write: %v", err)
 	}
 	if e, err := r.ReadShared(t.Context(), "access"); err != nil || string(e.Value) != "before" {

@@ -39,7 +39,8 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 }
 
 // WriteShared writes, syncs and returns. A write that fails ends the use of the registry, as a commit's does.
-func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (version int64, err error) {
+func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
+	condition registry.Condition) (version int64, err error) {
 	fail := func(err error) (int64, error) {
 		return 0, fmt.Errorf("write the shared value %s of %s: %w", name, r.path, err)
 	}

@@ -35,6 +35,7 @@ func (r *Registry) reserveSpace() {
 		r.reserved = math.MaxInt64 // this file system reserves nothing
 	case !r.unreserved:
 		r.unreserved = true
-		r.log.Warn("no space reserved for the registry: its writes fail when the disk is full; free some", "file", r.path, "bytes", want, "err", err)
+		r.log.Warn("no space reserved for the registry: its writes fail when the disk is full; free some", "file",
+			r.path, "bytes", want, "err", err)
 	}
 }

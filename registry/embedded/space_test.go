@@ -41,7 +41,8 @@ func TestSpaceIsReserved(t *testing.T) {
 		t.Errorf("a new file has space for %d bytes more, want %d", got, growth/2)
 	}
 	for i := range 15 {
-		if err := term.Commit(t.Context(), []registry.Write{{Path: fmt.Sprintf("/a%d", i), Value: bytes.Repeat([]byte("x"), 900_000)}}); err != nil {
+		if err := term.Commit(t.Context(),
+			[]registry.Write{{Path: fmt.Sprintf("/a%d", i), Value: bytes.Repeat([]byte("x"), 900_000)}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := ahead(); got < growth/2 {

@@ -161,8 +161,10 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 // apply checks the fence, counts the commit (rule T2), then checks and makes the writes in order.
 func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	leader := tx.Bucket(leaderBucket)
-	if term, commit := numberAt(leader, termKey), numberAt(leader, commitKey); term != t.number || commit != t.commits {
-		return fmt.Errorf("%w: the registry is at commit %d of term %d, not %d of %d", registry.ErrTermEnded, commit, term, t.commits, t.number)
+	if term, commit := numberAt(leader, termKey), numberAt(leader, commitKey); term != t.number ||
+		commit != t.commits {
+		return fmt.Errorf("%w: the registry is at commit %d of term %d, not %d of %d", registry.ErrTermEnded, commit,
+			term, t.commits, t.number)
 	}
 	if err := putNumber(leader, commitKey, t.commits+1); err != nil {
 		return err

@@ -65,7 +65,8 @@ func newVerifier(f io.ReaderAt) (*verifier, error) {
 		size := int64(native.Uint32(meta[8:]))
 		sum := fnv.New64a()
 		_, _ = sum.Write(meta[:56])
-		if native.Uint32(meta) != magic || native.Uint32(meta[4:]) != fileVersion || sum.Sum64() != native.Uint64(meta[56:]) || at != 0 && at != size {
+		if native.Uint32(meta) != magic || native.Uint32(meta[4:]) != fileVersion ||
+			sum.Sum64() != native.Uint64(meta[56:]) || at != 0 && at != size {
 			continue
 		}
 		if txid := native.Uint64(meta[48:]); v.pageSize == 0 || txid > latest {
@@ -160,8 +161,10 @@ func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, 
 	return nil
 }
 
-func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, least []byte, last *[]byte, bad func(string, ...any) error) error {
-	kind, pos, size, value := native.Uint32(e), uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
+func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, least []byte, last *[]byte,
+	bad func(string, ...any) error) error {
+	kind, pos, size, value := native.Uint32(e), uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])),
+		uint64(native.Uint32(e[12:]))
 	from := uint64(at) + pos
 	if from+size+value > uint64(len(page)) {
 		return bad("an entry is behind the end")

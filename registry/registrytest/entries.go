@@ -69,7 +69,8 @@ func atomicity(t *testing.T, s Store) {
 	commit(t, term, put("/a", "0"), put("/b", "0"), put("/c", "0"))
 	for bad := range 3 {
 		writes := []registry.Write{put("/a", "x"), del("/b"), put("/new", "x")}
-		writes = append(writes[:bad], append([]registry.Write{putIf("/c", "x", registry.AtVersion(7))}, writes[bad:]...)...)
+		writes = append(writes[:bad], append([]registry.Write{putIf("/c", "x", registry.AtVersion(7))},
+			writes[bad:]...)...)
 		conflict(t, term, "/c", writes...)
 		wantList(t, term, "/", entry("/a", "0", 0), entry("/b", "0", 0), entry("/c", "0", 0))
 	}
@@ -106,9 +107,11 @@ func versions(t *testing.T, s Store) {
 func lists(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	commit(t, term, put("/a", "itself"), put("/a/b", "1"), put("/a/b/c", "2"), put("/a/b-c", "3"), put("/a/bc", "4"),
-		put("/a-b", "5"), put("/a-b/c", "6"), put("/ab", "7"), put("/a.b", "8"), put("/a0", "9"), put("/z/deep/down", "10"),
+		put("/a-b", "5"), put("/a-b/c", "6"), put("/ab", "7"), put("/a.b", "8"), put("/a0", "9"),
+		put("/z/deep/down", "10"),
 		put("/a/ä", "11"), put("/a/job@-@0@-@READY", "12"))
-	wantList(t, term, "/a", entry("/a/b", "1", 0), entry("/a/b-c", "3", 0), entry("/a/b/c", "2", 0), entry("/a/bc", "4", 0),
+	wantList(t, term, "/a", entry("/a/b", "1", 0), entry("/a/b-c", "3", 0), entry("/a/b/c", "2", 0),
+		entry("/a/bc", "4", 0),
 		entry("/a/job@-@0@-@READY", "12", 0), entry("/a/ä", "11", 0))
 	wantList(t, term, "/a/b", entry("/a/b/c", "2", 0))
 	wantList(t, term, "/a-b", entry("/a-b/c", "6", 0))
@@ -140,7 +143,8 @@ func copies(t *testing.T, s Store) {
 
 func limits(t *testing.T, s Store) {
 	_, term := s.lead(t)
-	err := term.Commit(t.Context(), []registry.Write{put("/small", "x"), put("/a", strings.Repeat("x", registry.MaxValue+1))})
+	err := term.Commit(t.Context(), []registry.Write{put("/small", "x"),
+		put("/a", strings.Repeat("x", registry.MaxValue+1))})
 	wantError(t, "commit of a large value", err, registry.ErrTooLarge)
 	if term.Err() != nil {
 		t.Fatalf("a large value ended the term: %v", term.Err())
@@ -153,10 +157,12 @@ func limits(t *testing.T, s Store) {
 
 func paths(t *testing.T, s Store) {
 	_, term := s.lead(t)
-	for _, bad := range []string{"", "a", "a/b", "//", "//a", "/a/", "/a//b", "/.", "/a/..", "/./a", "/a\x00b", "/a\nb", "/\xff",
+	for _, bad := range []string{"", "a", "a/b", "//", "//a", "/a/", "/a//b", "/.", "/a/..", "/./a", "/a\x00b",
+		"/a\nb", "/\xff",
 		"/" + strings.Repeat("x", 1024)} {
 		for _, w := range []registry.Write{put(bad, ""), del(bad)} {
-			wantError(t, "commit to "+bad, term.Commit(t.Context(), []registry.Write{put("/good", ""), w}), registry.ErrBadPath)
+			wantError(t, "commit to "+bad, term.Commit(t.Context(), []registry.Write{put("/good", ""), w}),
+				registry.ErrBadPath)
 		}
 		_, err := term.Get(t.Context(), bad)
 		wantError(t, "get "+bad, err, registry.ErrBadPath)
@@ -194,7 +200,8 @@ func readers(t *testing.T, s Store) {
 				}
 				for _, e := range found {
 					if e.Version != found[0].Version || string(e.Value) != fmt.Sprint(e.Version) || e.Version < last {
-						t.Errorf("%s is %q at version %d, the first is at %d, %d was seen before", e.Path, e.Value, e.Version, found[0].Version, last)
+						t.Errorf("%s is %q at version %d, the first is at %d, %d was seen before", e.Path, e.Value,
+							e.Version, found[0].Version, last)
 						return
 					}
 				}

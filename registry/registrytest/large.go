@@ -22,7 +22,8 @@ func large(round int, version int64) (writes []registry.Write) {
 		writes = append(writes, put(fmt.Sprintf("/large/%02d", i), fmt.Sprint(round, strings.Repeat("v", largeValue))))
 	}
 	return append(writes, putIf("/config/job/large", fmt.Sprint(round), registry.AtVersion(version)),
-		del(fmt.Sprintf("/large/round-%d", round-1)), putIf(fmt.Sprintf("/large/round-%d", round), "", registry.Absent()))
+		del(fmt.Sprintf("/large/round-%d", round-1)), putIf(fmt.Sprintf("/large/round-%d", round), "",
+			registry.Absent()))
 }
 
 // largeRound says which commit of large the entries are of, and fails when they are of more than one.
@@ -44,7 +45,8 @@ func largeRound(t *testing.T, term registry.Term) (round int) {
 			_, err = fmt.Sscanf(string(e.Value[:20]), "%dvv", &of)
 		}
 		if err != nil || of != round {
-			t.Errorf("half of a commit is there: %s is of round %d (%v), the document of round %d", e.Path, of, err, round)
+			t.Errorf("half of a commit is there: %s is of round %d (%v), the document of round %d", e.Path, of, err,
+				round)
 		}
 	}
 	return round
@@ -57,7 +59,8 @@ func largeCommits(t *testing.T, s Store) {
 	if got := largeRound(t, term); got != 1 {
 		t.Fatalf("round %d is there", got)
 	}
-	for _, bad := range []registry.Write{put("/config/job/large", ""), put("/large/round-1", ""), put("/large/00", "")} {
+	for _, bad := range []registry.Write{put("/config/job/large", ""), put("/large/round-1", ""),
+		put("/large/00", "")} {
 		bad.If = registry.AtVersion(7)
 		conflict(t, term, bad.Path, append([]registry.Write{bad}, large(2, 1)...)...)
 		if got := largeRound(t, term); got != 1 {

@@ -69,7 +69,8 @@ func model(t *testing.T, s Store) {
 		}
 	})
 	write := rapid.Custom(func(t *rapid.T) registry.Write {
-		w := registry.Write{Path: path.Draw(t, "path"), If: condition.Draw(t, "if"), Delete: rapid.IntRange(0, 3).Draw(t, "delete") == 0}
+		w := registry.Write{Path: path.Draw(t, "path"), If: condition.Draw(t, "if"),
+			Delete: rapid.IntRange(0, 3).Draw(t, "delete") == 0}
 		if !w.Delete {
 			w.Value = rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "value")
 		}

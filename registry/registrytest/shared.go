@@ -102,7 +102,8 @@ func sharedRaces(t *testing.T, s Store) {
 					t.Error(err)
 					return
 				}
-				_, err = shared.WriteShared(t.Context(), "access", fmt.Appendf(e.Value, "%d", w), registry.AtVersion(e.Version))
+				_, err = shared.WriteShared(t.Context(), "access", fmt.Appendf(e.Value, "%d", w),
+					registry.AtVersion(e.Version))
 				var c *registry.Conflict
 				if err != nil && !errors.As(err, &c) {
 					t.Error(err)

@@ -45,5 +45,6 @@ func (p *place) refused(doing, path string, err error) error {
 
 // noPermission says who has none, and where to look.
 func (p *place) noPermission(full string) string {
-	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl", p.user(), full)
+	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
+		p.user(), full)
 }

@@ -231,7 +231,8 @@ func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) er
 	}
 	for _, depth := range slices.Sorted(maps.Keys(byDepth)) {
 		level := byDepth[depth]
-		if err := parallel(ctx, reads, len(level), func(_ context.Context, i int) error { return c.makeNew(level[i]) }); err != nil {
+		if err := parallel(ctx, reads, len(level),
+			func(_ context.Context, i int) error { return c.makeNew(level[i]) }); err != nil {
 			return err
 		}
 	}

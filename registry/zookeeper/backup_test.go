@@ -29,7 +29,8 @@ func testBackupAndRestore(t *testing.T, server *zkserver.Server) {
 		{Path: "/scheduler/empty"}, {Path: "/scheduler/one", Value: []byte("1")}, {Path: "/scheduler/a~b/deep/er", Value: []byte{0, 255, 10}},
 	}
 	for i := range 300 {
-		writes = append(writes, registry.Write{Path: fmt.Sprintf("/scheduler/execution/%d", i), Value: []byte(strings.Repeat("x", i))})
+		writes = append(writes, registry.Write{Path: fmt.Sprintf("/scheduler/execution/%d", i),
+			Value: []byte(strings.Repeat("x", i))})
 	}
 	if err := term.Commit(t.Context(), writes); err != nil {
 		t.Fatal(err)
@@ -46,7 +47,8 @@ func testBackupAndRestore(t *testing.T, server *zkserver.Server) {
 		t.Fatal(err)
 	}
 	for _, o := range []zookeeper.Options{into, from} {
-		if err := zookeeper.Restore(t.Context(), o, nodes); err == nil || !strings.Contains(err.Error(), "there is something already") {
+		if err := zookeeper.Restore(t.Context(), o, nodes); err == nil ||
+			!strings.Contains(err.Error(), "there is something already") {
 			t.Errorf("restored over what is there: %v", err)
 		}
 	}
@@ -64,10 +66,13 @@ func testBackupAndRestore(t *testing.T, server *zkserver.Server) {
 	if term2.Number() != term.Number()+1 {
 		t.Errorf("the term after the restore is %d, and %d was before", term2.Number(), term.Number())
 	}
-	if _, err := zookeeper.Backup(t.Context(), zookeeper.Options{Servers: server.Address(), Namespace: namespace()}); err == nil || !strings.Contains(err.Error(), "no server has led there") {
+	if _, err := zookeeper.Backup(t.Context(),
+		zookeeper.Options{Servers: server.Address(),
+			Namespace: namespace()}); err == nil || !strings.Contains(err.Error(), "no server has led there") {
 		t.Errorf("a namespace that is not there: %v", err)
 	}
-	if err := zookeeper.Restore(t.Context(), zookeeper.Options{Servers: server.Address(), Namespace: namespace()}, nodes[:3]); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if err := zookeeper.Restore(t.Context(), zookeeper.Options{Servers: server.Address(), Namespace: namespace()},
+		nodes[:3]); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a part of a backup: %v", err)
 	}
 }
@@ -113,7 +118,8 @@ func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 				return p.Conn.Write(packet)
 			}
 			cable.on(opCreate, meddle)
-			if err := zookeeper.Restore(t.Context(), into, nodes); err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := zookeeper.Restore(t.Context(), into, nodes); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Fatalf("restored beside a server: %v, want %q", err, c.want)
 			}
 			log := &lines{}
@@ -125,7 +131,8 @@ func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 				_, err := r.Campaign(ctx, "127.0.0.1:8899")
 				led <- err
 			}()
-			eventually(t, "the log says why nobody leads", func() bool { return strings.Contains(log.String(), "a restore") })
+			eventually(t, "the log says why nobody leads",
+				func() bool { return strings.Contains(log.String(), "a restore") })
 			stop()
 			if err := <-led; !errors.Is(err, context.Canceled) {
 				t.Errorf("the campaign ended with %v", err)
@@ -190,7 +197,8 @@ func testBackupIsOfOneMoment(t *testing.T, server *zkserver.Server) {
 		defer cancel()
 		nodes, err := zookeeper.Backup(limited, o)
 		switch {
-		case errors.Is(err, zookeeper.ErrBusy) || errors.Is(err, zookeeper.ErrUnfinished) || errors.Is(err, context.DeadlineExceeded):
+		case errors.Is(err, zookeeper.ErrBusy) || errors.Is(err, zookeeper.ErrUnfinished) ||
+			errors.Is(err, context.DeadlineExceeded):
 			busy++
 			return
 		case err != nil:

@@ -46,7 +46,8 @@ func BenchmarkLoad(b *testing.B) {
 	for n := 0; n < jobs; n += 500 {
 		var all []registry.Write
 		for i := n; i < n+500; i++ {
-			all = append(all, put(fmt.Sprintf("/config/job/job-%06d", i), document), put(fmt.Sprintf("/s/job/job-%06d", i), state))
+			all = append(all, put(fmt.Sprintf("/config/job/job-%06d", i), document),
+				put(fmt.Sprintf("/s/job/job-%06d", i), state))
 		}
 		commit(b, term, all...)
 	}

@@ -90,7 +90,8 @@ func (c *cable) cut() {
 }
 
 // cutAt has the connections die at the nth commit's request from now on, which is lost or done, and the session end.
-func (c *cable) cutAt(t testing.TB, client *zk.Conn, address, root string, n int, arrives bool) (struck <-chan struct{}) {
+func (c *cable) cutAt(t testing.TB, client *zk.Conn, address, root string, n int,
+	arrives bool) (struck <-chan struct{}) {
 	done := make(chan struct{})
 	var count func(p *plug, packet []byte) (int, error)
 	count = func(p *plug, packet []byte) (int, error) {

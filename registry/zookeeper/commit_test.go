@@ -119,7 +119,10 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 	atVersion, absent, deleted := ours, ours, registry.Write{Delete: true, If: registry.AtVersion(0)}
 	atVersion.If, absent.If = registry.AtVersion(0), registry.Absent()
 	edited := first(func(s *scene) { s.set("/config/job/a", "by hand") }, pass)
-	other := func(s *scene) { s.set("/registry/fence", "1 77") } // as after a restored copy: the election node is there still
+	other := func(s *scene) {
+		s.set("/registry/fence",
+			"1 77")
+	} // as after a restored copy: the election node is there still
 	for name, c := range map[string]struct {
 		session  time.Duration
 		before   func(s *scene)
@@ -144,7 +147,8 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 		"what has a version is gone":      {way: first(func(s *scene) { s.drop("/config/job/a") }, pass), write: atVersion, conflict: true},
 		"what must not be there is": {
 			before: func(s *scene) { commit(s, s.term, registry.Write{Path: "/config/job/a", Delete: true}) },
-			way:    first(func(s *scene) { create(s, s.client, s.root+"/config/job/a", "by hand") }, pass), write: absent, conflict: true,
+			way:    first(func(s *scene) { create(s, s.client, s.root+"/config/job/a", "by hand") }, pass),
+			write:  absent, conflict: true,
 		},
 
 		// A refusal for whatever reason changes nothing, says what to do, and ends no term.
@@ -179,7 +183,8 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 				}
 				err := s.term.Commit(t.Context(), []registry.Write{put("/s/mark", fmt.Sprint(n+1)), c.write})
 				var conflict *registry.Conflict
-				if (err == nil) != c.done || errors.Is(err, registry.ErrTermEnded) != c.ends || errors.Is(err, registry.ErrOutcomeUnknown) != c.unknown ||
+				if (err == nil) != c.done || errors.Is(err, registry.ErrTermEnded) != c.ends ||
+					errors.Is(err, registry.ErrOutcomeUnknown) != c.unknown ||
 					errors.As(err, &conflict) != c.conflict || c.conflict && conflict.Path != c.write.Path {
 					t.Fatalf("commit %d: %v", n, err)
 				}
@@ -193,7 +198,8 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 			if c.done {
 				want = rounds
 			}
-			if value, stat, err := s.client.Get(entryNode(s.root[1:], "/s/mark")); err != nil || string(value) != fmt.Sprint(want) || int(stat.Version) != want {
+			if value, stat, err := s.client.Get(entryNode(s.root[1:], "/s/mark")); err != nil ||
+				string(value) != fmt.Sprint(want) || int(stat.Version) != want {
 				t.Errorf("the mark is %q at version %d (%v), want %d", value, stat.Version, err, want)
 			}
 			if value, _, err := s.client.Get(s.root + c.write.Path); string(value) == "ours" != c.done {
@@ -208,7 +214,8 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 					t.Errorf("the edit was overwritten: %q", value)
 				}
 			}
-			commit(t, s.term, registry.Write{Path: "/s/mark", Value: []byte("after"), If: registry.AtVersion(int64(want))})
+			commit(t, s.term, registry.Write{Path: "/s/mark", Value: []byte("after"),
+				If: registry.AtVersion(int64(want))})
 			if l, ok := s.r.Leader(); !ok || l.Term != s.term.Number() {
 				t.Errorf("the leader is %+v (%v)", l, ok)
 			}

@@ -62,7 +62,8 @@ func (c *client) stand(ctx context.Context, who string, stands func(name string)
 		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
-	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who), zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who),
+		zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
 	if err != nil {
 		return candidate{}, c.place.explain("stand for election at", folder, err)
 	}
@@ -110,7 +111,8 @@ type fence struct {
 func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d %s", f.term, f.commit, f.candidate) }
 
 func readFence(value []byte) (f fence, err error) {
-	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 || f.commit < 0 {
+	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 ||
+		f.commit < 0 {
 		return f, fmt.Errorf("%q is no term and commit number", value)
 	}
 	return f, nil
@@ -118,7 +120,8 @@ func readFence(value []byte) (f fence, err error) {
 
 // begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's number is
 // above highest. After an error the candidate has to go: the term may have begun, and ends with its session.
-func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32, err error) {
+func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32,
+	err error) {
 	p := c.place
 	value, stat, err := c.Get(p.full(fencePath))
 	if err != nil {

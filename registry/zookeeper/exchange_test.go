@@ -32,7 +32,8 @@ func TestExchange(t *testing.T) {
 	for _, e := range gotEntries {
 		byPath[e.Path] = string(e.Value)
 	}
-	want := map[string]string{"/config/job/a": "document", "/scheduler/a~b/c": "state", "/state/running/job/job@-@0": "t"}
+	want := map[string]string{"/config/job/a": "document", "/scheduler/a~b/c": "state",
+		"/state/running/job/job@-@0": "t"}
 	if diff := cmp.Diff(want, byPath); diff != "" {
 		t.Error(diff)
 	}

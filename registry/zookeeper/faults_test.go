@@ -89,7 +89,8 @@ func TestSilenceEndsTheTerm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := zkserver.Start(t)
-			r, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: c.asked})
+			r, term := lead(t, zookeeper.Options{Servers: server.Address(), Namespace: namespace(),
+				SessionTimeout: c.asked})
 			server.Pause()
 			began := time.Now()
 			select {
@@ -128,7 +129,8 @@ func testLostConnectionEndsNoTerm(t *testing.T, server *zkserver.Server) {
 func TestEnsembleLosesEachServer(t *testing.T) {
 	t.Parallel()
 	servers := zkserver.StartEnsemble(t, 3)
-	o := zookeeper.Options{Servers: zkserver.Connect(servers...), Namespace: namespace(), SessionTimeout: 10 * time.Second}
+	o := zookeeper.Options{Servers: zkserver.Connect(servers...), Namespace: namespace(),
+		SessionTimeout: 10 * time.Second}
 	_, term := lead(t, o)
 	n := 0
 	write := func() {
@@ -207,7 +209,8 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 		led <- err
 	}()
 	eventually(t, "a log line with the address", func() bool {
-		return strings.Contains(log.String(), "can't reach ZooKeeper") && strings.Contains(log.String(), server.Address())
+		return strings.Contains(log.String(), "can't reach ZooKeeper") &&
+			strings.Contains(log.String(), server.Address())
 	})
 	select {
 	case err := <-led:
@@ -264,7 +267,8 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 				commit(t, next, put("/s/a", "x"))
 				eventually(t, "a follower to know the leader", func() bool {
 					l, ok := follower.Leader()
-					return ok && l.Term == next.Number() && l.Address == "127.0.0.1:2" && time.Since(l.Since) < patience
+					return ok && l.Term == next.Number() && l.Address == "127.0.0.1:2" &&
+						time.Since(l.Since) < patience
 				})
 			})
 		}

@@ -29,17 +29,21 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	long := strings.Repeat("j", 90)
 	job := func(i int) string { return fmt.Sprintf("%s-%05d", long, i) }
 	register := each(jobs, func(i int) registry.Write {
-		return registry.Write{Path: "/config/job/" + job(i), Value: []byte(strings.Repeat("d", 300)), If: registry.Absent()}
+		return registry.Write{Path: "/config/job/" + job(i), Value: []byte(strings.Repeat("d", 300)),
+			If: registry.Absent()}
 	})
-	register = append(register, each(jobs, func(i int) registry.Write { return put("/state/disable/job/"+job(i), job(i)) })...)
-	register = append(register, each(jobs, func(i int) registry.Write { return put("/s/job/"+job(i), strings.Repeat("s", 100)) })...)
+	register = append(register, each(jobs,
+		func(i int) registry.Write { return put("/state/disable/job/"+job(i), job(i)) })...)
+	register = append(register, each(jobs,
+		func(i int) registry.Write { return put("/s/job/"+job(i), strings.Repeat("s", 100)) })...)
 	deregister := each(jobs, func(i int) registry.Write {
 		return registry.Write{Path: "/config/job/" + job(i), Delete: true, If: registry.AtVersion(0)}
 	})
 	deregister = append(deregister, each(jobs, func(i int) registry.Write {
 		return registry.Write{Path: "/state/disable/job/" + job(i), Delete: true}
 	})...)
-	deregister = append(deregister, each(jobs, func(i int) registry.Write { return put("/s/job/"+job(i), "removed") })...)
+	deregister = append(deregister, each(jobs,
+		func(i int) registry.Write { return put("/s/job/"+job(i), "removed") })...)
 	for _, c := range []struct {
 		name   string
 		writes []registry.Write
@@ -61,7 +65,8 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 				t.Fatal(err)
 			}
 			var conflict *registry.Conflict
-			if err := term.Commit(t.Context(), c.writes); !errors.As(err, &conflict) || conflict.Path != c.edited.Path {
+			if err := term.Commit(t.Context(), c.writes); !errors.As(err, &conflict) ||
+				conflict.Path != c.edited.Path {
 				t.Errorf("%s: got %v, want a conflict at %s", c.name, err, c.edited.Path)
 			}
 			c.edited.If = registry.AtVersion(1)
@@ -165,7 +170,8 @@ func testNamedCommitWithoutItsParts(t *testing.T, server *zkserver.Server) {
 		led <- term
 	}()
 	eventually(t, "the log to say what to do", func() bool {
-		return strings.Contains(log.String(), "/registry/staged/1-7-1") && strings.Contains(log.String(), "delete it and "+named)
+		return strings.Contains(log.String(), "/registry/staged/1-7-1") &&
+			strings.Contains(log.String(), "delete it and "+named)
 	})
 	if len(led) > 0 {
 		t.Error("a term began")

@@ -39,12 +39,14 @@ func isEdited(path string) bool { return slices.Contains(edited, folderOf(path))
 // isOriginal reports whether the path is an entry of the original's layout: its node is at the same path.
 func isOriginal(path string) bool {
 	folder := folderOf(path)
-	return slices.Contains(edited, folder) || folder == readyPath || path == frameworkPath || slices.Contains(queues, folderOf(folder))
+	return slices.Contains(edited, folder) || folder == readyPath || path == frameworkPath ||
+		slices.Contains(queues, folderOf(folder))
 }
 
 // isReserved reports whether the path is in a part of the tree that is the original's, or the registry's own.
 func isReserved(path string) bool {
-	return slices.ContainsFunc(reserved, func(part string) bool { return path == part || strings.HasPrefix(path, part+"/") })
+	return slices.ContainsFunc(reserved,
+		func(part string) bool { return path == part || strings.HasPrefix(path, part+"/") })
 }
 
 // isPlace reports whether an entry can be at the path.

@@ -41,7 +41,8 @@ func (l *lines) logger() *slog.Logger {
 
 func create(t testing.TB, client *zk.Conn, path, value string) {
 	t.Helper()
-	if _, err := client.Create(path, []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+	if _, err := client.Create(path, []byte(value), 0, zk.WorldACL(zk.PermAll)); err != nil &&
+		!errors.Is(err, zk.ErrNodeExists) {
 		t.Fatalf("create %s: %v", path, err)
 	}
 }
@@ -55,12 +56,15 @@ func original(t testing.TB, client *zk.Conn, root string) {
 		}
 	}
 	create(t, client, root, "")
-	for _, folder := range []string{"/config", "/config/app", "/config/job", "/state", "/state/ready", "/state/failover", "/state/failover/job",
+	for _, folder := range []string{"/config", "/config/app", "/config/job", "/state", "/state/ready",
+		"/state/failover", "/state/failover/job",
 		"/state/running", "/state/running/job", "/state/disable", "/state/disable/job", "/ha"} {
 		create(t, client, root+folder, "10.0.0.7")
 	}
-	for path, value := range map[string]string{"/config/app/app": "appName: app", "/config/job/job": "jobName: job", "/state/ready/job": "2",
-		"/state/failover/job/job@-@0": "job@-@0@-@READY@-@agent@-@uuid", "/state/disable/job/job": "job", "/ha/framework_id": "f-1"} {
+	for path, value := range map[string]string{"/config/app/app": "appName: app", "/config/job/job": "jobName: job",
+		"/state/ready/job":            "2",
+		"/state/failover/job/job@-@0": "job@-@0@-@READY@-@agent@-@uuid", "/state/disable/job/job": "job",
+		"/ha/framework_id": "f-1"} {
 		create(t, client, root+path, value)
 	}
 }
@@ -85,9 +89,11 @@ func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkser
 		}
 	}
 	// Folders stay; values are verbatim.
-	commit(t, term, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true}, registry.Write{Path: "/state/ready/job", Delete: true},
+	commit(t, term, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true},
+		registry.Write{Path: "/state/ready/job", Delete: true},
 		put("/config/job/job", "jobName: job\n"))
-	for path, want := range map[string]bool{"/state/failover/job": true, "/state/failover/job/job@-@0": false, "/state/ready": true, "/state/ready/job": false} {
+	for path, want := range map[string]bool{"/state/failover/job": true, "/state/failover/job/job@-@0": false,
+		"/state/ready": true, "/state/ready/job": false} {
 		if there, _, err := client.Exists(root + path); err != nil || there != want {
 			t.Errorf("%s is there: %v (%v), want %v", path, there, err, want)
 		}
@@ -154,7 +160,8 @@ func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	create(t, client, root+"/config/app/b", "another with the same version")
 	cable.cut()
 	resume()
-	missed := map[string]bool{"/config/job/job": true, "/config/app/a": true, "/config/app/b": true, "/config/app/c": true}
+	missed := map[string]bool{"/config/job/job": true, "/config/app/a": true, "/config/app/b": true,
+		"/config/app/c": true}
 	deadline := time.After(patience)
 	for len(missed) > 0 {
 		select {
@@ -198,7 +205,8 @@ func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) 
 	original(t, client, root)
 	create(t, client, root+"/ha/election", "")
 	lock := root + "/ha/election/_c_5c2d7a1e-0b5c-4b52-9d0a-0c0f5a1b2c3d-lock-"
-	theirs, err := client.Create(lock, []byte("10.0.0.7:8899"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	theirs, err := client.Create(lock, []byte("10.0.0.7:8899"), zk.FlagEphemeral|zk.FlagSequence,
+		zk.WorldACL(zk.PermAll))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +233,8 @@ func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) 
 		return err == nil && len(names) == 2
 	})
 	// One that comes later waits for us, and sees our address as Curator's users do.
-	later, err := client.Create(lock, []byte("10.0.0.8:8899"), zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))
+	later, err := client.Create(lock, []byte("10.0.0.8:8899"), zk.FlagEphemeral|zk.FlagSequence,
+		zk.WorldACL(zk.PermAll))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +251,8 @@ func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) 
 		if path == later {
 			continue
 		}
-		if value, _, err := client.Get(path); err != nil || string(value) != "ours:1" || len(name) != len(strings.TrimPrefix(later, root+"/ha/election/")) {
+		if value, _, err := client.Get(path); err != nil || string(value) != "ours:1" ||
+			len(name) != len(strings.TrimPrefix(later, root+"/ha/election/")) {
 			t.Errorf("our candidate is %s with %q (%v)", name, value, err)
 		}
 	}
@@ -253,7 +263,8 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	anybody := server.Client(t)
 	cable := newCable()
-	o := zookeeper.Options{Servers: server.Address(), Namespace: "digest-" + namespace(), Digest: "job:secret-word", Dial: cable.dial}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: "digest-" + namespace(), Digest: "job:secret-word",
+		Dial: cable.dial}
 	_, term := lead(t, o)
 	commit(t, term, put("/config/job/j", "x"), put("/s/shards/e/1", "y"))
 	for range 3 {
@@ -272,7 +283,8 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 		bad := o
 		bad.Digest, bad.Dial = digest, nil
 		_, err := open(t, bad).Campaign(t.Context(), "x")
-		if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "digest") || strings.Contains(err.Error(), "word") {
+		if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "digest") ||
+			strings.Contains(err.Error(), "word") {
 			t.Errorf("with the digest %q: %v", digest, err)
 		}
 	}
@@ -290,7 +302,8 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 func testChroot(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
-	o := zookeeper.Options{Servers: server.Address() + "," + server.Address() + "/some/root", Namespace: "elasticjob-cloud"}
+	o := zookeeper.Options{Servers: server.Address() + "," + server.Address() + "/some/root",
+		Namespace: "elasticjob-cloud"}
 	_, err := open(t, o).Campaign(t.Context(), "x")
 	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "zkCli.sh create /some/root") {
 		t.Errorf("a chroot that is not there: %v", err)
@@ -319,7 +332,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := zookeeper.Open(o); !errors.Is(err, registry.ErrUnusable) || strings.Contains(err.Error(), "secret-word") {
+		if _, err := zookeeper.Open(o); !errors.Is(err, registry.ErrUnusable) ||
+			strings.Contains(err.Error(), "secret-word") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -58,7 +58,8 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 	t.Parallel()
 	client := server.Client(t)
 	cable, log := newCable(), &lines{}
-	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, Logger: log.logger(), SessionTimeout: 10 * time.Second}
+	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), Dial: cable.dial, Logger: log.logger(),
+		SessionTimeout: 10 * time.Second}
 	_, term := lead(t, o)
 	commit(t, term, put("/config/app/a", "A"), put("/config/job/b", "B"))
 	if _, err := term.List(t.Context(), "/"); err != nil {
@@ -72,7 +73,10 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 	}
 	resume()
 	reported(t, term, "/config/job/b")
-	eventually(t, "a log line", func() bool { return strings.Contains(log.String(), "getAcl /"+o.Namespace+"/config/app,") })
+	eventually(t, "a log line", func() bool {
+		return strings.Contains(log.String(),
+			"getAcl /"+o.Namespace+"/config/app,")
+	})
 }
 
 // Term numbers go back when somebody empties the namespace or restores an older ZooKeeper: who led before sees the new leader.
@@ -159,7 +163,8 @@ func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	if err != nil || !strings.Contains(e.Unreadable, "1112 bytes long") {
 		t.Errorf("get: %+v, %v", e, err)
 	}
-	if found, err := term.List(t.Context(), "/config"); err != nil || len(found) != 1 || found[0].Unreadable != e.Unreadable {
+	if found, err := term.List(t.Context(), "/config"); err != nil || len(found) != 1 ||
+		found[0].Unreadable != e.Unreadable {
 		t.Errorf("list: %+v, %v", found, err)
 	}
 	if err := client.Delete("/"+o.Namespace+path, -1); err != nil {

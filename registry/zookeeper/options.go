@@ -102,7 +102,8 @@ func checkPath(path string) error {
 	}
 	for _, r := range path {
 		if r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 {
-			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper takes in no path", registry.ErrBadPath, path, r)
+			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper takes in no path", registry.ErrBadPath,
+				path, r)
 		}
 	}
 	return nil

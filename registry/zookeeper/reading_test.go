@@ -18,7 +18,8 @@ func TestReadAfterTheLossIsNotTrusted(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	p := &place{Options: Options{SessionTimeout: time.Second, Logger: slog.New(slog.DiscardHandler), Dial: nowhere}, servers: []string{"127.0.0.1:1"}}
+	p := &place{Options: Options{SessionTimeout: time.Second, Logger: slog.New(slog.DiscardHandler), Dial: nowhere},
+		servers: []string{"127.0.0.1:1"}}
 	c, err := p.connect(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,8 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "getAcl "+node) {
 		t.Errorf("the trouble is %v", err)
 	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "ZooKeeper refuses to show who leads") {
+	if n := strings.Count(log.String(), "level=WARN"); n != 1 ||
+		!strings.Contains(log.String(), "ZooKeeper refuses to show who leads") {
 		t.Errorf("%d warnings", n)
 	}
 	acl(t, client, node, true)

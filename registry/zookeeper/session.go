@@ -30,7 +30,8 @@ type client struct {
 // connect begins to open a session; watch is nil, or takes what watches report.
 func (p *place) connect(watch func(zk.Event)) (*client, error) {
 	c, err := zookeeper.Connect(zookeeper.Options{
-		Servers: p.servers, SessionTimeout: p.SessionTimeout, Digest: p.Digest, Watch: watch, Logger: p.Logger, Dial: p.Dial,
+		Servers: p.servers, SessionTimeout: p.SessionTimeout, Digest: p.Digest, Watch: watch, Logger: p.Logger,
+		Dial: p.Dial,
 	})
 	return &client{c, p}, err
 }
@@ -46,7 +47,8 @@ func (c *client) join(ctx context.Context) error {
 
 // sessions has work done on one session after the other until ctx ends. Work calls succeeded when
 // a session has shown to be good; failed hears why each one ended.
-func (p *place) sessions(ctx context.Context, watch func(zk.Event), work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
+func (p *place) sessions(ctx context.Context, watch func(zk.Event),
+	work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
 	var failures backoff
 	for ctx.Err() == nil {
 		c, err := p.connect(watch)

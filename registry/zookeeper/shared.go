@@ -96,7 +96,8 @@ func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, 
 
 // WriteShared waits for ZooKeeper until ctx ends. After a lost answer it asks again: the condition's version lets the write happen
 // once, and what is there then shows whether it has.
-func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (version int64, err error) {
+func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
+	condition registry.Condition) (version int64, err error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
 		return 0, err
 	}
@@ -169,7 +170,8 @@ func isUnmet(err error, condition registry.Condition) bool {
 
 // wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more. The session that was
 // refused reads at least what it was refused for.
-func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64, error) {
+func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
+	error) {
 	now, stat, err := c.getShared(ctx, name)
 	switch version := written(condition); {
 	case err != nil:

@@ -29,7 +29,8 @@ func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 				write := func(value string) (int64, error) {
 					return r.WriteShared(t.Context(), "access", []byte(value), condition)
 				}
-				if _, err := r.WriteShared(t.Context(), "other", nil, condition); err != nil { // which makes the folders
+				if _, err := r.WriteShared(t.Context(), "other", nil,
+					condition); err != nil { // which makes the folders
 					t.Fatal(err)
 				}
 				if op == opSetRequest {
@@ -52,7 +53,8 @@ func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 				if version, err := write("after"); err != nil || version != want {
 					t.Fatalf("version %d, %v; want %d", version, err, want)
 				}
-				if e, err := r.ReadShared(t.Context(), "access"); err != nil || string(e.Value) != "after" || e.Version != want {
+				if e, err := r.ReadShared(t.Context(), "access"); err != nil || string(e.Value) != "after" ||
+					e.Version != want {
 					t.Errorf("%+v, %v", e, err)
 				}
 			})
@@ -79,7 +81,8 @@ func testSharedValueWithoutZooKeeper(t *testing.T, server *zkserver.Server) {
 	if _, err := r.ReadShared(ctx, "access"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("read: %v", err)
 	}
-	if _, err := r.WriteShared(ctx, "access", nil, registry.Absent()); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, registry.ErrOutcomeUnknown) {
+	if _, err := r.WriteShared(ctx, "access", nil, registry.Absent()); !errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, registry.ErrOutcomeUnknown) {
 		t.Errorf("write: %v", err)
 	}
 }
@@ -91,11 +94,13 @@ func testSharedValueIsProtected(t *testing.T, server *zkserver.Server) {
 	if _, err := open(t, o).WriteShared(t.Context(), "access", []byte("keys"), registry.Absent()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := server.Client(t).Get("/" + o.Namespace + "/registry/shared/access"); !errors.Is(err, zk.ErrNoAuth) {
+	if _, _, err := server.Client(t).Get("/" + o.Namespace + "/registry/shared/access"); !errors.Is(err,
+		zk.ErrNoAuth) {
 		t.Errorf("anybody may read it: %v", err)
 	}
 	o.Digest = "job:wrong-word"
-	if _, err := open(t, o).ReadShared(t.Context(), "access"); !errors.Is(err, registry.ErrUnusable) || !bytes.Contains([]byte(err.Error()), []byte("digest")) {
+	if _, err := open(t, o).ReadShared(t.Context(), "access"); !errors.Is(err, registry.ErrUnusable) ||
+		!bytes.Contains([]byte(err.Error()), []byte("digest")) {
 		t.Errorf("with another digest: %v", err)
 	}
 }

@@ -154,12 +154,14 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 				return err
 			}
 			if err != nil {
-				return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it and %s to give up that commit", registry.ErrUnusable, t.place.full(node), err, t.place.full(namedPath))
+				return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it and %s to give up that commit",
+					registry.ErrUnusable, t.place.full(node), err, t.place.full(namedPath))
 			}
 		}
 		next := c
 		next.Applied++
-		ops := append([]op{{Kind: opDelete, Path: node, Version: -1}, {Kind: opSet, Path: namedPath, Value: next.bytes(), Version: -1}}, part...)
+		ops := append([]op{{Kind: opDelete, Path: node, Version: -1},
+			{Kind: opSet, Path: namedPath, Value: next.bytes(), Version: -1}}, part...)
 		if next.Applied == c.Parts {
 			ops[1] = op{Kind: opDelete, Path: namedPath, Version: -1}
 		}
@@ -182,7 +184,8 @@ func (t *term) applyPart(ops []op) error {
 		case t.Err() != nil:
 			return err
 		case refused != nil && (refused.unmet(err) || isEdited(refused.Path)):
-			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node", t.place.full(nodeOf(refused.Path)), "refused", err)
+			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node",
+				t.place.full(nodeOf(refused.Path)), "refused", err)
 			edited := refused.Path
 			ops = slices.DeleteFunc(ops, func(o op) bool { return o.Path == edited })
 			continue
@@ -209,9 +212,11 @@ func (t *term) recoverCommit(ctx context.Context) error {
 	switch {
 	case err == nil:
 		if err := json.Unmarshal(value, &c); err != nil {
-			return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it to give up what it names", registry.ErrUnusable, t.place.full(namedPath), err)
+			return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it to give up what it names",
+				registry.ErrUnusable, t.place.full(namedPath), err)
 		}
-		t.place.Logger.Info("commit of an earlier term finished", "commit", c.Name, "parts", c.Parts, "applied", c.Applied)
+		t.place.Logger.Info("commit of an earlier term finished", "commit", c.Name, "parts", c.Parts, "applied",
+			c.Applied)
 		if err := t.apply(c, nil); err != nil {
 			return err
 		}

@@ -83,7 +83,8 @@ func (t *term) keep() {
 			t.end(errors.New("the election node is gone: somebody else may lead"))
 		}
 		value, _, err := t.client.Get(t.place.full(fencePath))
-		if now, bad := readFence(value); errors.Is(err, zk.ErrNoNode) || err == nil && (bad != nil || now.candidate != t.own.name) {
+		if now, bad := readFence(value); errors.Is(err, zk.ErrNoNode) ||
+			err == nil && (bad != nil || now.candidate != t.own.name) {
 			t.end(errors.New("the fence is gone, or another's: somebody else may lead"))
 		}
 	}

@@ -36,7 +36,8 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	root := "/" + o.Namespace
 	original(t, client, root)
 	create(t, client, root+"/config/job/gone", "x")
-	for _, path := range []string{"/config/app/app", "/config/job/gone", "/state/disable/job/job", "/state/ready/job", "/state/failover/job"} {
+	for _, path := range []string{"/config/app/app", "/config/job/gone", "/state/disable/job/job", "/state/ready/job",
+		"/state/failover/job"} {
 		acl(t, client, root+path, false)
 	}
 	_, term := lead(t, o)
@@ -102,7 +103,8 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	// It can be deleted, since that is a matter of its parent's ACL.
-	commit(t, term, registry.Write{Path: "/config/job/job", Delete: true, If: registry.AtVersion(e.Version)}, registry.Write{Path: "/state/disable/job/job", Delete: true})
+	commit(t, term, registry.Write{Path: "/config/job/job", Delete: true, If: registry.AtVersion(e.Version)},
+		registry.Write{Path: "/state/disable/job/job", Delete: true})
 	if got := paths(t, term, "/config"); got != "/config/app/app" {
 		t.Errorf("left: %s", got)
 	}

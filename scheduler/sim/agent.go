@@ -215,7 +215,8 @@ func (a *agent) kill(id string, grace time.Duration) {
 	}
 	if !x.ready {
 		x.queued = slices.DeleteFunc(x.queued, func(queued string) bool { return queued == id })
-		a.takes(t, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, Reason: cluster.ReasonKilledDuringLaunch, Message: "Killed before delivery to the executor"})
+		a.takes(t, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent,
+			Reason: cluster.ReasonKilledDuringLaunch, Message: "Killed before delivery to the executor"})
 		if len(x.queued) == 0 {
 			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
 		}

@@ -82,7 +82,8 @@ func (m *master) makeOffers() {
 		w.offerNo++
 		o := &offer{id: fmt.Sprintf("offer-%d", w.offerNo), agent: id, res: free, reserved: m.reservedFree(id)}
 		m.offers[o.id] = o
-		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host, AgentURL: "http://" + k.a.host + ":5051",
+		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: k.a.host,
+			AgentURL:  "http://" + k.a.host + ":5051",
 			Resources: free, Reserved: o.reserved, ExecutorIDs: sorted(k.executors), Unavailable: k.a.unavailable})
 		if !k.a.unavailable.IsZero() {
 			w.count(AgentAboutToGo)
@@ -150,7 +151,8 @@ func (m *master) accept(a cluster.Launch) {
 	if !good {
 		w.count(OfferGone)
 		for _, t := range a.Tasks {
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Dropped, Reason: cluster.ReasonInvalidOffers, Message: "Offer no longer valid"})
+			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Dropped,
+				Reason: cluster.ReasonInvalidOffers, Message: "Offer no longer valid"})
 		}
 		m.allocate(w.between(time.Millisecond, 100*time.Millisecond))
 		return
@@ -165,7 +167,8 @@ func (m *master) accept(a cluster.Launch) {
 		}
 		if why != "" {
 			stock.disturbed = true
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error, Reason: cluster.ReasonTaskInvalid, Message: why, ExecutorMismatch: why == notCompatible})
+			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error,
+				Reason: cluster.ReasonTaskInvalid, Message: why, ExecutorMismatch: why == notCompatible})
 			continue
 		}
 		if !runs {
@@ -178,7 +181,8 @@ func (m *master) accept(a cluster.Launch) {
 			k.executors[t.Executor.ID] = t.Executor
 		}
 		free = free.Minus(t.Resources)
-		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: t.Resources, reserved: t.Reserved, state: cluster.Staging, latest: cluster.Staging}
+		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: t.Resources,
+			reserved: t.Reserved, state: cluster.Staging, latest: cluster.Staging}
 		if runs && w.dice(ExecutorCrashAtLaunch) {
 			if x := k.a.executors[t.Executor.ID]; x != nil && k.a.online() {
 				k.a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
@@ -205,10 +209,13 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, 
 	if x, ok := k.executors[t.Executor.ID]; !ok {
 		need = need.Plus(t.Executor.Resources)
 	} else if !sameExecutor(x, t.Executor) {
-		w.fail("X4 ExecutorInfo is kept byte for byte", "executor %s on %s: %+v, launched with %+v", t.Executor.ID, k.a.id, x, t.Executor)
+		w.fail("X4 ExecutorInfo is kept byte for byte", "executor %s on %s: %+v, launched with %+v", t.Executor.ID,
+			k.a.id, x, t.Executor)
 		return notCompatible
 	} else if w.roles[t.Executor.ID] != m.role {
-		w.fail("X1 an executor of another role is not used again", "executor %s on %s has role %q, launched on with %q", t.Executor.ID, k.a.id, w.roles[t.Executor.ID], m.role)
+		w.fail("X1 an executor of another role is not used again",
+			"executor %s on %s has role %q, launched on with %q", t.Executor.ID, k.a.id, w.roles[t.Executor.ID],
+			m.role)
 		return notCompatible
 	} else if w.refused[t.Executor.ID] || w.dice(ExecutorRefused) {
 		w.refused[t.Executor.ID] = true
@@ -217,7 +224,8 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, 
 	if !need.Fits(free) {
 		// An executor that was believed to run has to be paid: a wrong belief, which the ERROR ends.
 		if !started && w.now-k.a.executorLost > time.Minute {
-			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID, need, k.a.id, free)
+			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID,
+				need, k.a.id, free)
 		}
 		return "Total resources required by task and its executor more than available"
 	}
@@ -227,7 +235,8 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, 
 const notCompatible = "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID."
 
 func sameExecutor(a, b cluster.Executor) bool {
-	return a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name && a.Resources == b.Resources && a.BinaryURI == b.BinaryURI &&
+	return a.ID == b.ID && a.Framework == b.Framework && a.Name == b.Name && a.Resources == b.Resources &&
+		a.BinaryURI == b.BinaryURI &&
 		a.Version == b.Version && slices.Equal(a.Command, b.Command) &&
 		a.User == b.User && a.ShutdownGrace == b.ShutdownGrace && maps.Equal(a.Environment, b.Environment) &&
 		slices.Equal(a.Reserved, b.Reserved)

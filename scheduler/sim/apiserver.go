@@ -59,7 +59,8 @@ type simPod struct {
 const podExecutor = "of "
 
 func newAPIServer(w *world) *apiServer {
-	return &apiServer{w: w, nodes: map[string]*node{}, pods: map[string]*simPod{}, offers: map[string]*offer{}, filters: map[string]filter{}}
+	return &apiServer{w: w, nodes: map[string]*node{}, pods: map[string]*simPod{}, offers: map[string]*offer{},
+		filters: map[string]filter{}}
 }
 
 func (s *apiServer) subscriber() *stream { return s.holder }
@@ -170,7 +171,8 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 		delete(s.offers, id)
 	}
 	dropped := func(id string, reason cluster.Reason, message string) {
-		s.send(cluster.Update{TaskID: id, AgentID: l.AgentID, State: cluster.Dropped, Source: cluster.FromMaster, Reason: reason, Message: message, Timestamp: w.wall()})
+		s.send(cluster.Update{TaskID: id, AgentID: l.AgentID, State: cluster.Dropped, Source: cluster.FromMaster,
+			Reason: reason, Message: message, Timestamp: w.wall()})
 	}
 	var made []*simPod
 	for _, t := range l.Tasks {
@@ -181,7 +183,8 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 		case s.pods[t.TaskID] != nil:
 			w.fail("L5 a repeated launch has a new task id", "task %s is launched a second time", t.TaskID)
 		case !t.Resources.Fits(free) && good:
-			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID, t.Resources, l.AgentID, free)
+			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID,
+				t.Resources, l.AgentID, free)
 		case t.Executor.ID != "":
 			w.fail("tasks bring their own executors", "task %s is to run on executor %s", t.TaskID, t.Executor.ID)
 		case good && w.dice(CreateRefused):
@@ -250,7 +253,8 @@ func (s *apiServer) sweep(by *session, made []*simPod) {
 // bind has a pod's kubelet start it.
 func (s *apiServer) bind(p *simPod) {
 	p.bound = true
-	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent, Status: &wire.Status{Phase: wire.PhaseFetch}})
+	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent,
+		Status: &wire.Status{Phase: wire.PhaseFetch}})
 	if p.deleting { // meanwhile; the kubelet finds it so
 		s.w.count(KillRequested)
 	}
@@ -265,7 +269,8 @@ func (s *apiServer) hand(p *simPod) {
 		}
 		p.handed = true
 		if s.w.dice(KubeletRefuses) {
-			s.setStatus(p, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Message: "Pod was rejected: Node didn't have enough resource: cpu"})
+			s.setStatus(p, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent,
+				Message: "Pod was rejected: Node didn't have enough resource: cpu"})
 			return
 		}
 		l := p.launch
@@ -368,7 +373,8 @@ func (s *apiServer) reconcile(tasks []cluster.TaskRef) {
 
 // sayGone: the API has no such pod, or one that nobody will bind.
 func (s *apiServer) sayGone(task, agent string) {
-	s.send(cluster.Update{TaskID: task, AgentID: agent, State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation,
+	s.send(cluster.Update{TaskID: task, AgentID: agent, State: cluster.Gone, Source: cluster.FromMaster,
+		Reason:  cluster.ReasonReconciliation,
 		Message: "there is no such pod", Timestamp: s.w.wall()})
 }
 

@@ -58,8 +58,11 @@ type shardOf struct {
 }
 
 func newChecker(w *world) *checker {
-	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{}, ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
-		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{}, seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{}, askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{},
+		ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
+		orphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{},
+		seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{},
+		askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},
 		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}

@@ -44,7 +44,8 @@ type audits struct {
 }
 
 func newAudits(w *world) *audits {
-	return &audits{w: w, unstored: map[string]string{}, ever: map[string]string{}, kept: map[string]bool{}, paths: map[string]string{}}
+	return &audits{w: w, unstored: map[string]string{}, ever: map[string]string{}, kept: map[string]bool{},
+		paths: map[string]string{}}
 }
 
 // begin plans changes that are made beside the leader, and looks whether rows wait, as the shell does.
@@ -56,7 +57,8 @@ func (a *audits) begin() {
 func (a *audits) change() {
 	if w := a.w; !w.calm {
 		a.made++
-		a.outbox = append(a.outbox, historyevent.Audit{ID: fmt.Sprint("beside-", a.made), Time: w.wall(), Actor: byUser, Action: "user.add", Target: "user", TargetName: fmt.Sprint("user", a.made)})
+		a.outbox = append(a.outbox, historyevent.Audit{ID: fmt.Sprint("beside-", a.made), Time: w.wall(),
+			Actor: byUser, Action: "user.add", Target: "user", TargetName: fmt.Sprint("user", a.made)})
 		w.after(w.between(0, 2*time.Minute), a.change)
 	}
 }
@@ -66,19 +68,20 @@ func (a *audits) move() {
 	w.after(time.Second, a.move)
 	if l := w.leading; l != nil && !l.dead && len(a.outbox) > 0 {
 		rows := slices.Clone(a.outbox)
-		l.request(func(token uint64) core.Request { return core.AuditRequested{Token: token, Rows: rows} }, func(r core.Reply) {
-			if r.Err != nil || w.chance(0.2) { // or they can't be taken now
-				return
-			}
-			a.outbox = slices.DeleteFunc(a.outbox, func(row historyevent.Audit) bool {
-				return slices.ContainsFunc(rows, func(taken historyevent.Audit) bool { return taken.ID == row.ID })
-			})
-			for _, row := range rows {
-				if a.ever[row.ID] == "" {
-					w.fail("A1 a row that is taken is committed", "%s", row.ID)
+		l.request(func(token uint64) core.Request { return core.AuditRequested{Token: token, Rows: rows} },
+			func(r core.Reply) {
+				if r.Err != nil || w.chance(0.2) { // or they can't be taken now
+					return
 				}
-			}
-		})
+				a.outbox = slices.DeleteFunc(a.outbox, func(row historyevent.Audit) bool {
+					return slices.ContainsFunc(rows, func(taken historyevent.Audit) bool { return taken.ID == row.ID })
+				})
+				for _, row := range rows {
+					if a.ever[row.ID] == "" {
+						w.fail("A1 a row that is taken is committed", "%s", row.ID)
+					}
+				}
+			})
 	}
 }
 
@@ -303,7 +306,8 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 			if !check.ever[name] && r.Source == string(executions.Triggered) && !strings.Contains(name, "@import-") {
 				must("job.trigger " + name)
 			}
-			if was := check.execs[name]; r.Kill.Is(reason.KilledOnRequest) && (was == nil || !was.Kill.Is(reason.KilledOnRequest)) {
+			if was := check.execs[name]; r.Kill.Is(reason.KilledOnRequest) &&
+				(was == nil || !was.Kill.Is(reason.KilledOnRequest)) {
 				must("execution.kill " + name)
 			}
 			a.killed(name, r.Shards, must)
@@ -331,7 +335,8 @@ func (a *audits) killed(execution string, now []shardRecord, must func(string)) 
 		e.all(func(s shardRecord) { before[s.TaskID] = s.Kill })
 	}
 	for _, s := range now {
-		if was, known := before[s.TaskID]; known && s.Kill.Is(reason.KilledOnRequest) && !was.Is(reason.KilledOnRequest) {
+		if was, known := before[s.TaskID]; known && s.Kill.Is(reason.KilledOnRequest) &&
+			!was.Is(reason.KilledOnRequest) {
 			must("task.kill " + s.TaskID)
 		}
 	}
@@ -357,9 +362,11 @@ func (a *audits) paused(job string, wr *registry.Write, rows []string) {
 		}
 	}
 	switch {
-	case wr.Delete && !taken, is == now.Paused && !wr.Delete, is && a.marks[pathJobDisabled+"/"+job] != "" && !wr.Delete:
+	case wr.Delete && !taken, is == now.Paused && !wr.Delete, is && a.marks[pathJobDisabled+"/"+job] != "" &&
+		!wr.Delete:
 	default:
-		a.w.fail("A1 a pause has its row", "%s: paused %v before, %v now, removed %v, with rows %q", job, was, now.Paused, wr.Delete, rows)
+		a.w.fail("A1 a pause has its row", "%s: paused %v before, %v now, removed %v, with rows %q", job, was,
+			now.Paused, wr.Delete, rows)
 	}
 }
 

@@ -47,7 +47,8 @@ func TestARowOfAPauseIsHeldAgainstAllThatItsCommitDoes(t *testing.T) {
 			w.check.job("job").stored, w.check.job("job").paused = true, tt.was
 			writes := []registry.Write{{Path: pathJobState + "/job", Value: []byte(tt.now), Delete: tt.now == ""}}
 			for i, action := range tt.rows {
-				row := historyevent.Audit{ID: fmt.Sprint("row-", i), Time: epoch, Actor: byUser, Action: action, Target: "job", TargetName: "job"}
+				row := historyevent.Audit{ID: fmt.Sprint("row-", i), Time: epoch, Actor: byUser, Action: action,
+					Target: "job", TargetName: "job"}
 				if action != "job.pause" && action != "job.resume" {
 					row.Actor = historyevent.Actor{Kind: "registry"}
 				}

@@ -57,12 +57,15 @@ func (c *checker) daemonLaunched(t wire.Task) {
 	if !t.Daemon.Failover {
 		delete(c.cut, key)
 		if !t.Daemon.Rerun.IsZero() {
-			c.w.fail("X8 without failover no run is run again", "job %s, item %d: the next attempt is to run the fire of %s again", t.JobName, t.Item, t.Daemon.Rerun)
+			c.w.fail("X8 without failover no run is run again",
+				"job %s, item %d: the next attempt is to run the fire of %s again", t.JobName, t.Item, t.Daemon.Rerun)
 		}
 		return
 	}
 	if cut := c.cut[key].Fire; !cut.IsZero() && !t.Daemon.Rerun.Equal(cut) {
-		c.w.fail("X8 with failover a run that was cut off is run again", "job %s, item %d: the fire of %s was cut off, the next attempt is to run that of %s again", t.JobName, t.Item, cut, t.Daemon.Rerun)
+		c.w.fail("X8 with failover a run that was cut off is run again",
+			"job %s, item %d: the fire of %s was cut off, the next attempt is to run that of %s again", t.JobName,
+			t.Item, cut, t.Daemon.Rerun)
 	}
 }
 
@@ -78,7 +81,8 @@ func (c *checker) oneReplacedAtATime(e *execRecord) {
 		}
 	})
 	if replacing > 1 {
-		c.w.fail("X8 changed settings come to one shard at a time", "execution %s: %d shards are being replaced", e.ID, replacing)
+		c.w.fail("X8 changed settings come to one shard at a time", "execution %s: %d shards are being replaced", e.ID,
+			replacing)
 	}
 }
 
@@ -141,9 +145,11 @@ func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 			continue
 		}
 		if got := c.runs[runsKey(cfg.JobName, s.Item)].Totals; !sameCounts(got, t.totals) {
-			c.w.fail("X8 no run is lost or counted twice", "task %s has run as %+v, %+v is committed", s.TaskID, t.totals, got)
+			c.w.fail("X8 no run is lost or counted twice", "task %s has run as %+v, %+v is committed", s.TaskID,
+				t.totals, got)
 		}
-		return t.wire.JobParameter == cfg.JobParameter && t.wire.Total == cfg.ShardingTotalCount && t.wire.Daemon.Cron == cfg.Cron &&
+		return t.wire.JobParameter == cfg.JobParameter && t.wire.Total == cfg.ShardingTotalCount &&
+			t.wire.Daemon.Cron == cfg.Cron &&
 			t.launch.Resources == cfg.Resources()
 	}
 	return false
@@ -155,7 +161,8 @@ func sameCounts(a, b wire.Totals) bool { return a.Runs == b.Runs && a.Failed == 
 func (c *checker) explained(job string) string {
 	if l := c.w.leading; l != nil && !l.dead {
 		if x, err := l.core.Views().Explain(job); err == nil {
-			return fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
+			return fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes,
+				x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
 		}
 	}
 	return ""

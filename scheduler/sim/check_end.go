@@ -18,13 +18,15 @@ func (c *checker) open() string {
 		}
 		j := c.job(e.Job)
 		// What never fits, or has no app any more, waits, and all behind it.
-		if j.cfg != nil && (j.cfg.CPUCount == neverCPUs || c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil) && c.notLaunched(j) {
+		if j.cfg != nil && (j.cfg.CPUCount == neverCPUs ||
+			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil) && c.notLaunched(j) {
 			continue
 		}
 		text := fmt.Sprintf("execution %s is open", id)
 		if l := c.w.leading; l != nil && j.cfg != nil {
 			if x, err := l.core.Views().Explain(e.Job); err == nil {
-				text += fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
+				text += fmt.Sprintf("; explain: %s %q waiting %+v running %+v", x.State, x.Notes,
+					x.Waiting[:min(len(x.Waiting), 2)], x.Running[:min(len(x.Running), 2)])
 			}
 		}
 		return text
@@ -39,7 +41,8 @@ func (c *checker) starved() {
 	for _, id := range sorted(c.execs) {
 		e := c.execs[id]
 		j := c.job(e.Job)
-		if e.Ended > 0 || e.Settings != nil || j.cfg == nil || j.off || j.cfg.CPUCount == neverCPUs || !c.notLaunched(j) ||
+		if e.Ended > 0 || e.Settings != nil || j.cfg == nil || j.off || j.cfg.CPUCount == neverCPUs ||
+			!c.notLaunched(j) ||
 			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil || len(c.orphans) > 0 {
 			continue
 		}
@@ -53,7 +56,8 @@ func (c *checker) starved() {
 			if x, err := w.leading.core.Views().Explain(e.Job); err == nil {
 				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])
 			}
-			w.fail("L2 what the cluster can hold is launched in the end", "execution %s waits for %s: %s", id, w.now-since, text)
+			w.fail("L2 what the cluster can hold is launched in the end", "execution %s waits for %s: %s", id,
+				w.now-since, text)
 		}
 	}
 	c.waits = waits
@@ -73,13 +77,15 @@ func (c *checker) left() string {
 	w := c.w
 	for _, a := range w.agents {
 		for _, id := range sorted(a.tasks) {
-			return fmt.Sprintf("agent %s has task %s, %s, %d updates not acknowledged", a.id, id, a.tasks[id].state, len(a.tasks[id].updates))
+			return fmt.Sprintf("agent %s has task %s, %s, %d updates not acknowledged", a.id, id, a.tasks[id].state,
+				len(a.tasks[id].updates))
 		}
 		for _, id := range sorted(a.executors) {
 			if a.executors[id].info.Framework == theirFramework {
 				continue // one whose agent was away is named by the next offer (rule X3)
 			}
-			return fmt.Sprintf("agent %s has executor %s, dead %v; in the registry closing: %v", a.id, id, a.executors[id].dead, c.executors[id])
+			return fmt.Sprintf("agent %s has executor %s, dead %v; in the registry closing: %v", a.id, id,
+				a.executors[id].dead, c.executors[id])
 		}
 	}
 	if len(c.live) > 0 {
@@ -139,7 +145,8 @@ func (c *checker) nothingLeft(when string) {
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] || c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
+			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] ||
+				c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
 				continue // asked to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)

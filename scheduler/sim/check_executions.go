@@ -46,7 +46,8 @@ func (c *checker) execution(r record) {
 	c.shardsChanged(e, was, r.Shards)
 	c.oneReplacedAtATime(e)
 	if r.Chunks > 0 && len(e.chunks) < r.Chunks {
-		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks, len(e.chunks))
+		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks,
+			len(e.chunks))
 	}
 	n, open, waiting, failed := 0, 0, 0, false
 	e.all(func(s shardRecord) {
@@ -62,7 +63,8 @@ func (c *checker) execution(r record) {
 		}
 	})
 	if r.Settings != nil && n != r.Settings.Job.ShardingTotalCount {
-		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n, r.Settings.Job.ShardingTotalCount)
+		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n,
+			r.Settings.Job.ShardingTotalCount)
 	}
 	oneCall := n*describedMost <= w.opt.LaunchBytes // all of them, so that none may follow
 	if first && waiting > 0 && oneCall && !strings.Contains(r.ID, "@import-") {
@@ -90,7 +92,8 @@ func (c *checker) execution(r record) {
 	if first {
 		for id := range j.open {
 			if id != r.ID && c.execs[id].Settings != nil {
-				w.fail("F5 one execution of a job at a time", "job %s: %s is launched while %s is open", r.Job, r.ID, id)
+				w.fail("F5 one execution of a job at a time", "job %s: %s is launched while %s is open", r.Job, r.ID,
+					id)
 			}
 		}
 	}
@@ -139,22 +142,32 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 			c.limits(e, was[i], s)
 		}
 		if s.State == executions.Failed && strings.Contains(s.Cause.String(), notCompatible) {
-			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s", e.ID, s.Item, s.Cause)
+			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s",
+				e.ID, s.Item, s.Cause)
 		}
 		if e.done[s.Item] && s.State != executions.Finished {
-			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item, s.State)
+			c.w.fail("nothing runs twice: what finished has finished", "execution %s, item %d: now %s", e.ID, s.Item,
+				s.State)
 		}
 		if s.State == executions.Finished {
 			e.done[s.Item] = true
 		}
-		if i < len(was) && !was[i].Kill.IsZero() && !e.daemon() && (s.TaskID != was[i].TaskID || !live(s.State) && s.State != executions.Killed && s.State != executions.Finished) {
-			c.w.fail("K1 a shard that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
+		if i < len(was) && !was[i].Kill.IsZero() && !e.daemon() &&
+			(s.TaskID != was[i].TaskID || !live(s.State) && s.State != executions.Killed &&
+				s.State != executions.Finished) {
+			c.w.fail("K1 a shard that is to be killed is not run again",
+				"execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID,
+				s.State, s.TaskID)
 		}
-		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) && s.State != executions.Killed && s.State != executions.Finished) {
-			c.w.fail("K1 an execution that is to be killed is not run again", "execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID, s.State, s.TaskID)
+		if i < len(was) && e.killed && (s.TaskID != was[i].TaskID || !terminal(was[i].State) && terminal(s.State) &&
+			s.State != executions.Killed && s.State != executions.Finished) {
+			c.w.fail("K1 an execution that is to be killed is not run again",
+				"execution %s, item %d: %s of task %s, now %s of task %s", e.ID, s.Item, was[i].State, was[i].TaskID,
+				s.State, s.TaskID)
 		}
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
-			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State, s.State)
+			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State,
+				s.State)
 		}
 	}
 }

@@ -32,7 +32,9 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 			case !j.cfg.Misfire && (len(j.open) > 0 || w.now-j.lastOpen < 10*time.Second):
 				w.count(FireWhileRunning)
 			default:
-				w.fail("F1 no fire is left out", "job %s (since %s): the fire of %s was not made; the cursor goes from %s to %s, the clock is %s", name, j.since, at, j.checkedTo, to, wall)
+				w.fail("F1 no fire is left out",
+					"job %s (since %s): the fire of %s was not made; the cursor goes from %s to %s, the clock is %s",
+					name, j.since, at, j.checkedTo, to, wall)
 			}
 		}
 		j.checkedTo = latest(j.checkedTo, upto)
@@ -49,7 +51,8 @@ func (c *checker) periodic() {
 		return
 	}
 	c.heldLong(l)
-	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second || c.cursor.After(w.wall()) {
+	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second ||
+		c.cursor.After(w.wall()) {
 		return
 	}
 	c.overdue(l)
@@ -60,7 +63,8 @@ func (c *checker) periodic() {
 			continue
 		}
 		if next := j.schedule.Next(latest(c.cursor, j.since)); !next.IsZero() && w.wall().Sub(next) > 15*time.Second {
-			w.fail("F1 fires are made in time", "job %s should have fired at %s, the cursor is %s, the clock %s", name, next, c.cursor, w.wall())
+			w.fail("F1 fires are made in time", "job %s should have fired at %s, the cursor is %s, the clock %s", name,
+				next, c.cursor, w.wall())
 		}
 	}
 }

@@ -17,7 +17,8 @@ func (c *checker) processBegins(p *process) {
 		case p.failover && (p.wasAway || c.orphans[p.task] != ""):
 			w.count(LateProcess) // it was abandoned, on an agent that was away
 		default:
-			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec, p.item, p.task)
+			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec,
+				p.item, p.task)
 		}
 	}
 	c.beginsOnce(p)
@@ -28,10 +29,12 @@ func (c *checker) processBegins(p *process) {
 			w.count(LateProcess) // an operator said that it has ended
 		case old.lingers, old.removed && old.ofOriginal: // nobody reported it
 			w.count(LateProcess)
-		case old.failover && old.wasAway, p.failover && p.wasAway && c.orphans[p.task] != "": // abandoned, it may begin late
+		case old.failover && old.wasAway, p.failover && p.wasAway &&
+			c.orphans[p.task] != "": // abandoned, it may begin late
 			w.count(LateProcess)
 		default:
-			w.fail("nothing runs twice", "job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
+			w.fail("nothing runs twice",
+				"job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
 				p.job, p.item, p.task, p.agent, old.task, old.agent, old.exec, old.failover, old.wasAway)
 		}
 	}
@@ -48,10 +51,12 @@ func (c *checker) beginsOnce(p *process) {
 	}
 	old := e.begun[p.item]
 	e.begun[p.item] = p
-	if old == nil || old.ofOriginal || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 || c.w.forgotten[old.task] {
+	if old == nil || old.ofOriginal || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 ||
+		c.w.forgotten[old.task] {
 		return
 	}
-	c.w.fail("E1 what may have begun counts as begun", "execution %s, item %d: %s begins on %s after %s began on %s", p.exec, p.item, p.task, p.agent, old.task, old.agent)
+	c.w.fail("E1 what may have begun counts as begun", "execution %s, item %d: %s begins on %s after %s began on %s",
+		p.exec, p.item, p.task, p.agent, old.task, old.agent)
 }
 
 func (c *checker) processEnds(p *process) {
@@ -69,7 +74,8 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 	for _, id := range sorted(a.tasks) {
 		t := a.tasks[id]
 		if t.executor == x.info.ID && !t.state.Terminal() && c.live[id] != "" {
-			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID, a.id, id)
+			c.w.fail("X2 no SHUTDOWN for an executor with live tasks", "executor %s on %s has task %s", x.info.ID,
+				a.id, id)
 		}
 	}
 }

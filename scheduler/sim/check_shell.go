@@ -55,7 +55,8 @@ func (c *checker) effect(l *leader, e term.Effect) {
 		}
 	case term.Notify:
 		if out.ended || out.deciding {
-			c.w.fail("T2 nobody is told by a leader whose term has ended, or of what is not committed", "leader %d tells of %s", l.no, e.Job.JobName)
+			c.w.fail("T2 nobody is told by a leader whose term has ended, or of what is not committed",
+				"leader %d tells of %s", l.no, e.Job.JobName)
 		}
 	case term.Answer:
 		if e.Err == nil && out.deciding {
@@ -75,7 +76,8 @@ func (c *checker) callLeaves(l *leader, call term.Call) {
 	case out.ended:
 		c.w.fail("T2 nothing leaves after the end of the term", "leader %d calls %s", l.no, shown{call.Call})
 	case call.Session <= out.closed:
-		c.w.fail("L3 nothing leaves in a session that has ended", "leader %d calls %s in session %d", l.no, shown{call.Call}, call.Session)
+		c.w.fail("L3 nothing leaves in a session that has ended", "leader %d calls %s in session %d", l.no,
+			shown{call.Call}, call.Session)
 	case queue == "":
 		if out.acks++; out.acks > acksAtOnce {
 			c.w.fail("few acknowledgements are under way at once", "leader %d sends %d", l.no, out.acks)

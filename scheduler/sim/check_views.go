@@ -44,7 +44,8 @@ func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
 	for _, e := range effects {
 		if d, ok := e.(term.Decided); ok {
 			steps++
-			ch.Jobs, ch.Executions, ch.Apps = append(ch.Jobs, d.Decision.Changed.Jobs...), append(ch.Executions, d.Decision.Changed.Executions...), append(ch.Apps, d.Decision.Changed.Apps...)
+			ch.Jobs, ch.Executions, ch.Apps = append(ch.Jobs, d.Decision.Changed.Jobs...),
+				append(ch.Executions, d.Decision.Changed.Executions...), append(ch.Apps, d.Decision.Changed.Apps...)
 			ch.All = ch.All || d.Decision.Changed.All
 		}
 	}
@@ -63,7 +64,8 @@ func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
 	}
 	differ := func(kind, name string, before, after any, named []string) {
 		if !slices.Contains(named, name) {
-			c.w.fail("a step names what people see otherwise", "%s %s is not named in %+v: before %s, after %s", kind, name, ch, before, after)
+			c.w.fail("a step names what people see otherwise", "%s %s is not named in %+v: before %s, after %s", kind,
+				name, ch, before, after)
 		}
 	}
 	of := 0
@@ -109,7 +111,8 @@ func sameFires(a, b []time.Time, after time.Time) bool {
 }
 
 func viewsOf(c *core.Core, wall time.Time) *seenViews {
-	v := &seenViews{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{}, apps: map[string][2]string{}}
+	v := &seenViews{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{},
+		apps: map[string][2]string{}}
 	for _, a := range c.Views().Apps() {
 		view, err := c.Views().App(a.AppName)
 		text := encoded(view, err)

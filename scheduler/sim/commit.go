@@ -74,7 +74,8 @@ func (l *leader) commit(c term.Commit) {
 // how far the session's server has come.
 func (l *leader) write(c term.Commit) error {
 	for _, wr := range c.Writes {
-		if e, there := l.w.store.entries[wr.Path]; there && wr.Delete && strings.HasPrefix(wr.Path, pathAudit+"/") && l.term == l.w.store.term {
+		if e, there := l.w.store.entries[wr.Path]; there && wr.Delete && strings.HasPrefix(wr.Path, pathAudit+"/") &&
+			l.term == l.w.store.term {
 			l.w.audits.forgotten(e)
 		}
 	}
@@ -146,7 +147,8 @@ func (l *leader) document(path string) term.Document {
 	}
 	entry, there := w.store.as(path, index)
 	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
-		w.fail("T4 a reload sees the write that it conflicted with", "%s is read as of version %d, and version %d was seen already", path, entry.Version, seen.Version)
+		w.fail("T4 a reload sees the write that it conflicted with",
+			"%s is read as of version %d, and version %d was seen already", path, entry.Version, seen.Version)
 	}
 	doc := term.Document{Path: path, Entry: entry}
 	if !there {

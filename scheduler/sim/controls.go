@@ -77,7 +77,8 @@ func (c *checker) nothingBeginsOff(writes []registry.Write) {
 		// A job that was turned off in this very step may have been on in it. Since when it is off does not always tell:
 		// that never goes back, and the clock may.
 		if j := c.job(b.job); j.stored && j.off && !j.since.Equal(c.decidedAt) && !pausedIn(writes, b.job) {
-			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched", "execution %s is %s, paused %v", b.id, b.what, j.paused)
+			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched",
+				"execution %s is %s, paused %v", b.id, b.what, j.paused)
 		}
 	}
 	c.begunOff = c.begunOff[:0]
@@ -88,7 +89,8 @@ func pausedIn(writes []registry.Write, job string) bool {
 	return slices.ContainsFunc(writes, func(wr registry.Write) bool {
 		var row historyevent.Audit
 		dir, _ := splitPath(wr.Path)
-		return dir == pathAudit && json.Unmarshal(wr.Value, &row) == nil && row.Action == "job.pause" && row.TargetName == job
+		return dir == pathAudit && json.Unmarshal(wr.Value, &row) == nil && row.Action == "job.pause" &&
+			row.TargetName == job
 	})
 }
 
@@ -111,7 +113,8 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 	}
 	sameTask := was.TaskID == now.TaskID
 	switch {
-	case was.TimedOut && !sameTask, now.State == executions.TimedOut && was.State != executions.TimedOut && !was.TimedOut:
+	case was.TimedOut && !sameTask, now.State == executions.TimedOut && was.State != executions.TimedOut &&
+		!was.TimedOut:
 		tell("K4 what timed out was killed for it")
 	case was.TimedOut && !live(now.State):
 		switch now.State {
@@ -158,8 +161,10 @@ func (c *checker) overdue(l *leader) {
 		}
 		limit := time.Duration(e.Settings.Job.TimeoutSeconds)*time.Second + 15*time.Second
 		e.all(func(s shardRecord) {
-			if s.TaskID == id && !s.RunningAt.IsZero() && s.KillSince.IsZero() && l.termTime().Sub(s.RunningAt) > limit {
-				c.w.fail("K4 what has run for too long is killed", "%s runs since %s, its timeout is %s", id, s.RunningAt, fmt.Sprint(e.Settings.Job.TimeoutSeconds, " s"))
+			if s.TaskID == id && !s.RunningAt.IsZero() && s.KillSince.IsZero() &&
+				l.termTime().Sub(s.RunningAt) > limit {
+				c.w.fail("K4 what has run for too long is killed", "%s runs since %s, its timeout is %s", id,
+					s.RunningAt, fmt.Sprint(e.Settings.Job.TimeoutSeconds, " s"))
 			}
 		})
 	}

@@ -83,7 +83,8 @@ func (a *agent) reportsRun(t *task, run wire.Run) {
 		return
 	}
 	totals := t.totals
-	a.executorSends(t, cluster.Update{State: cluster.Running, Source: cluster.FromExecutor}, wire.Status{Dir: "tasks/1", StartTime: t.start, Run: &run, Totals: &totals})
+	a.executorSends(t, cluster.Update{State: cluster.Running, Source: cluster.FromExecutor},
+		wire.Status{Dir: "tasks/1", StartTime: t.start, Run: &run, Totals: &totals})
 }
 
 // cutOff is the run that the end of a daemon's task cuts off.

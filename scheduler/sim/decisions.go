@@ -39,7 +39,8 @@ type heldOffer struct {
 }
 
 func (v *watch) reset() {
-	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{}, seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{}}
+	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{},
+		seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{}}
 }
 
 // decided looks at a decision before it is committed.
@@ -48,7 +49,8 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	v.decidedAt = w.wall()
 	w.mixDecision(events, d)
 	clock := w.wall().Format("15:04:05.000")
-	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.report.Steps, clock, len(events), shown{events})
+	w.trace.add("leader %d steps (%d) at %s with %d events: %s", l.no, w.report.Steps, clock, len(events),
+		shown{events})
 	v.acks = v.acks[:0]
 	for _, e := range events {
 		switch e := e.(type) {
@@ -75,7 +77,8 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			v.idleSince = w.now
 		}
 		if v.idle++; v.idle > 100 && w.now-v.idleSince < 10*time.Second {
-			w.fail("the core does not spin", "%d steps in %s did nothing; it wants to wake at %s, now it is %s", v.idle, w.now-v.idleSince, d.Wake, w.wall())
+			w.fail("the core does not spin", "%d steps in %s did nothing; it wants to wake at %s, now it is %s",
+				v.idle, w.now-v.idleSince, d.Wake, w.wall())
 		}
 	} else {
 		v.idle = 0
@@ -142,7 +145,8 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
-		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone && !strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
+		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
+			!strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
 			for orphan, agent := range c.orphans { // their framework was removed; their agent is away
 				if agent == e.AgentID {
 					v.away[orphan] = true
@@ -207,27 +211,32 @@ func (c *checker) called(l *leader, call step.Call) {
 	case step.CallLaunch:
 		a := call.Launch
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
-			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq, a.AgentID, at)
+			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq,
+				a.AgentID, at)
 		}
 		if n := a.Size(); n > w.opt.LaunchBytes && len(a.Tasks) > 1 {
 			w.fail("L3 no call is larger than the cluster takes",
-				"ACCEPT %d launches %d tasks of %d bytes on %s, at most %d", call.Seq, len(a.Tasks), n, a.AgentID, w.opt.LaunchBytes)
+				"ACCEPT %d launches %d tasks of %d bytes on %s, at most %d", call.Seq, len(a.Tasks), n, a.AgentID,
+				w.opt.LaunchBytes)
 		}
 		c.used(l, call, a.OfferIDs)
 		for _, t := range a.Tasks {
 			if described, err := t.Description(); err != nil || len(described) > t.Size {
-				w.fail("L3 no task is larger than was reckoned", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq, t.TaskID, len(described), t.Size, err)
+				w.fail("L3 no task is larger than was reckoned", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq,
+					t.TaskID, len(described), t.Size, err)
 			}
 			for orphan, alive := range c.alive {
 				// A deposed leader's launch never leaves.
 				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term {
-					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s", orphan, t.TaskID)
+					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s",
+						orphan, t.TaskID)
 				}
 			}
 			for orphan, agent := range c.orphans {
 				away := v.away[orphan] && !v.back[agent] || v.seen[orphan] && c.staysStaged(orphan)
 				if !away && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
-					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away", "orphan %s, launched %s", orphan, t.TaskID)
+					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away",
+						"orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
 			if c.askedToEnd[t.Executor.ID] {
@@ -259,7 +268,8 @@ func (c *checker) used(l *leader, call step.Call, offers []string) {
 // named checks rule L4.
 func (c *checker) named(l *leader, what, task string) {
 	if seq, ok := l.watch.outstanding[task]; ok && !l.watch.seen[task] {
-		c.w.fail("L4 nothing names a task before its ACCEPT was answered or voided", "%s names %s, whose ACCEPT %d has no answer", what, task, seq)
+		c.w.fail("L4 nothing names a task before its ACCEPT was answered or voided",
+			"%s names %s, whose ACCEPT %d has no answer", what, task, seq)
 	}
 }
 
@@ -281,7 +291,8 @@ func (c *checker) afterDecision(l *leader) {
 // endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
 func (c *checker) endIsCommitted(u cluster.Update) {
 	if u.State.Terminal() && c.live[u.TaskID] != "" {
-		c.w.fail("S3 an update is acknowledged after its consequence is committed", "task %s is %s, the registry has it as live", u.TaskID, u.State)
+		c.w.fail("S3 an update is acknowledged after its consequence is committed",
+			"task %s is %s, the registry has it as live", u.TaskID, u.State)
 	}
 }
 

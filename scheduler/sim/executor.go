@@ -39,7 +39,8 @@ func (a *agent) executorReady(x *executor) {
 	x.ready = true
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
-			a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: "AGENT_RESTARTED", Message: "Task launched during agent restart"})
+			a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: "AGENT_RESTARTED",
+				Message: "Task launched during agent restart"})
 		}
 	}
 	queued := x.queued
@@ -147,7 +148,8 @@ func (a *agent) begin(x *executor, t *task) {
 	t.process, t.start, t.last = p, w.wall(), p
 	w.check.processBegins(p)
 	if w.dice(ExecutorCrashAtBegin) {
-		w.after(w.between(time.Millisecond, 2*settles), func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 9) })
+		w.after(w.between(time.Millisecond, 2*settles),
+			func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 9) })
 	}
 	w.after(settles, func() {
 		if t.process == p && !p.lingers {
@@ -255,7 +257,8 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 			}
 		}
 		if !t.state.Terminal() {
-			a.takes(t, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: reason, Message: message})
+			a.takes(t, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: reason,
+				Message: message})
 		}
 	}
 	id := x.info.ID

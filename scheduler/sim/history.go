@@ -64,7 +64,9 @@ type row struct {
 }
 
 func newHistory(w *world) *history {
-	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{}, commits: map[[2]int64]bool{}, ended: map[string][]string{}, onDisk: map[string][]*outbox{}, lost: map[string]bool{}}
+	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{},
+		commits: map[[2]int64]bool{}, ended: map[string][]string{}, onDisk: map[string][]*outbox{},
+		lost: map[string]bool{}}
 }
 
 // outboxOf is the outbox of a leader that begins.
@@ -204,7 +206,8 @@ func (h *history) drainOutbox(o *outbox) {
 func (h *history) write(b *keptBatch) {
 	for _, t := range b.Terms {
 		if was, ok := h.terms[t.Number]; ok && was != t.Batches {
-			h.w.fail("H1 all leaders say the same of a former term", "term %d had %d batches, and %d", t.Number, was, t.Batches)
+			h.w.fail("H1 all leaders say the same of a former term", "term %d had %d batches, and %d", t.Number, was,
+				t.Batches)
 		}
 		h.terms[t.Number] = t.Batches
 	}
@@ -244,7 +247,8 @@ func (h *history) forgotten(id string) {
 	if h.w.opt.UnstoredKept < step.DefaultOptions().UnstoredKept { // such a world has too many at times
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
-				if h.isTrue(&b.Batch) && slices.ContainsFunc(b.Executions, func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
+				if h.isTrue(&b.Batch) && slices.ContainsFunc(b.Executions,
+					func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
 					h.w.count(HistoryForgottenUnstored)
 					h.onDisk[id] = append(h.onDisk[id], o)
 				}
@@ -280,7 +284,8 @@ func (h *history) complete() string {
 			}
 			for _, r := range b.rows {
 				if stored, ok := h.rows[r.key]; !ok || stored < r.revision {
-					return fmt.Sprintf("%s of batch %d of term %d, settled %v, done %v", r.key, b.Number, b.Term, b.settled, b.done)
+					return fmt.Sprintf("%s of batch %d of term %d, settled %v, done %v", r.key, b.Number, b.Term,
+						b.settled, b.done)
 				}
 			}
 			b.complete = true

@@ -107,7 +107,8 @@ func (s *apiServer) deletePod(p *simPod) {
 // forceDelete removes a pod whatever its kubelet says: a person's word that it has ended, or the node controller's, whose node was deleted.
 func (s *apiServer) forceDelete(p *simPod) {
 	p.gone = true
-	s.setStatus(p, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster, Reason: cluster.ReasonTaskRemoved, Message: "its pod was removed from the API"})
+	s.setStatus(p, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster,
+		Reason: cluster.ReasonTaskRemoved, Message: "its pod was removed from the API"})
 	if p.seen {
 		delete(s.pods, p.task) // what was reported goes with it
 	}

@@ -59,7 +59,8 @@ func (w *world) campaign(delay time.Duration) {
 			has = w.store.index
 		}
 		w.store.term++
-		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, role: w.opt.Role, began: w.now, lastPause: -time.Hour, asks: map[uint64]func(core.Reply){},
+		l := &leader{w: w, no: len(w.leaders) + 1, term: w.store.term, role: w.opt.Role, began: w.now,
+			lastPause: -time.Hour, asks: map[uint64]func(core.Reply){},
 			out: outgoing{underWay: map[string]bool{}, telling: map[string]bool{}, told: map[string]time.Duration{}}}
 		l.watch.reset()
 		w.leaders = append(w.leaders, l)
@@ -68,13 +69,15 @@ func (w *world) campaign(delay time.Duration) {
 		opt := w.opt
 		opt.Term = l.term
 		l.core = core.New(opt)
-		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76), term.Options{RefusedMost: w.refusedMost})
+		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76),
+			term.Options{RefusedMost: w.refusedMost})
 		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
 		w.check.documentsLoaded()
 		w.audits.loaded(w.store.list("/config", "/state"))
 		l.loadedAt, l.loadedWall = w.now, w.wall()
-		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha", "/scheduler")}); err != nil {
+		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha",
+			"/scheduler")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}

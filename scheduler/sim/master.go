@@ -42,8 +42,10 @@ type mtask struct {
 // newMaster elects a master; one with memory knows which agents are to come back.
 func newMaster(w *world, memory bool) *master {
 	w.masters++
-	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{}, recovering: map[string]bool{},
-		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{}, offers: map[string]*offer{}, filters: map[string]filter{}}
+	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{},
+		recovering:  map[string]bool{},
+		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{},
+		offers: map[string]*offer{}, filters: map[string]filter{}}
 	if len(w.removed) > 0 { // of which it knows nothing yet, with memory or without
 		w.after(w.between(time.Minute, 20*time.Minute), func() {
 			if w.master == m {

@@ -64,10 +64,12 @@ func (m *master) register(a *agent) {
 			}
 			continue
 		}
-		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: t.launch.Resources, reserved: t.launch.Reserved, state: t.reported, latest: t.state}
+		mt := &mtask{id: id, agent: a.id, executor: t.launch.Executor.ID, res: t.launch.Resources,
+			reserved: t.launch.Reserved, state: t.reported, latest: t.state}
 		m.tasks[id] = mt
 		if wasUnknown && !t.state.Terminal() {
-			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state, Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
+			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state,
+				Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
 		}
 	}
 	m.toAgent(a.id, NumFaults, (*agent).endRemoved)
@@ -79,7 +81,8 @@ func (m *master) replaced(k *known) {
 	id := k.a.id
 	m.rescind(id)
 	for _, t := range m.forgetTasks(id) {
-		m.say(cluster.Update{TaskID: t.id, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved, Message: "a new agent registered at the same address"})
+		m.say(cluster.Update{TaskID: t.id, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved,
+			Message: "a new agent registered at the same address"})
 	}
 	delete(m.agents, id)
 	m.sayFailed(cluster.Failure{AgentID: id})
@@ -122,7 +125,8 @@ func (m *master) markUnreachable(a *agent) {
 	a.wasAway()
 	for _, t := range m.forgetTasks(a.id) {
 		m.away[t.id] = a.id
-		m.say(cluster.Update{TaskID: t.id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable, Reason: cluster.ReasonAgentRemoved, UnreachableSince: w.wall()})
+		m.say(cluster.Update{TaskID: t.id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable,
+			Reason: cluster.ReasonAgentRemoved, UnreachableSince: w.wall()})
 	}
 	m.rescind(a.id)
 	m.sayFailed(cluster.Failure{AgentID: a.id})

@@ -20,7 +20,8 @@ func (m *master) reconcile(tasks []cluster.TaskRef) {
 }
 
 func (m *master) sayState(t *mtask) {
-	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
+	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state,
+		Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
 	if t.state.Terminal() {
 		m.w.count(EndWithoutCause)
 	}
@@ -28,7 +29,8 @@ func (m *master) sayState(t *mtask) {
 
 func (m *master) answer(taskID, agentID string) {
 	say := func(state cluster.State, message string) {
-		u := cluster.Update{TaskID: taskID, AgentID: agentID, State: state, Reason: cluster.ReasonReconciliation, Message: "Reconciliation: " + message}
+		u := cluster.Update{TaskID: taskID, AgentID: agentID, State: state, Reason: cluster.ReasonReconciliation,
+			Message: "Reconciliation: " + message}
 		if state == cluster.Unreachable {
 			u.UnreachableSince = m.unreachable[agentID]
 		}

@@ -45,8 +45,9 @@ func (a *agent) report(x *executor, p *process) []byte {
 	w := a.w
 	r := wire.Report{Time: w.wall().Add(a.clockOff)}
 	for _, id := range []string{p.task, "nobody's", x.info.ID} {
-		r.Tasks = append(r.Tasks, wire.TaskReport{TaskID: id, Progress: &wire.Progress{Fraction: w.rng.Float64()*2 - 0.5, Message: "of " + id, At: r.Time},
-			Fire: r.Time, Totals: &wire.Totals{Runs: w.rng.Int64(), Failed: -1}})
+		r.Tasks = append(r.Tasks, wire.TaskReport{TaskID: id,
+			Progress: &wire.Progress{Fraction: w.rng.Float64()*2 - 0.5, Message: "of " + id, At: r.Time},
+			Fire:     r.Time, Totals: &wire.Totals{Runs: w.rng.Int64(), Failed: -1}})
 	}
 	if len(a.tasks) > 0 { // of another executor, perhaps
 		ids := sorted(a.tasks)

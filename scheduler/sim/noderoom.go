@@ -72,7 +72,8 @@ func (s *apiServer) makeOffers() {
 		s.w.offerNo++
 		o := &offer{id: fmt.Sprintf("offer-%d", s.w.offerNo), agent: id, res: free}
 		s.offers[o.id] = o
-		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: n.a.host, Resources: free, Total: n.a.total, MaxTasks: s.slots(n)})
+		made = append(made, cluster.Offer{ID: o.id, AgentID: id, Hostname: n.a.host, Resources: free, Total: n.a.total,
+			MaxTasks: s.slots(n)})
 	}
 	if len(made) > 0 {
 		s.send(cluster.Offers{Offers: made})

@@ -53,7 +53,8 @@ func (c *checker) failed(r record) {
 func (c *checker) notificationsWritten() {
 	for _, job := range c.mustTell {
 		if _, there := c.w.store.entries[pathNotification+"/"+job]; !there {
-			c.w.fail("N1 what people are to be told is written with the result", "job %s has failed: %v", job, c.untold[job])
+			c.w.fail("N1 what people are to be told is written with the result", "job %s has failed: %v", job,
+				c.untold[job])
 		}
 	}
 	c.mustTell = nil
@@ -62,7 +63,8 @@ func (c *checker) notificationsWritten() {
 // notificationRemoved: the record of a job's notification is no more.
 func (c *checker) notificationRemoved(job string) {
 	if j := c.job(job); len(c.untold[job]) > 0 && j.cfg != nil && j.cfg.Notifies() {
-		c.w.fail("N1 people are notified of each failure", "job %s: nobody was notified of %v, and its record is removed", job, c.untold[job])
+		c.w.fail("N1 people are notified of each failure",
+			"job %s: nobody was notified of %v, and its record is removed", job, c.untold[job])
 	}
 	delete(c.untold, job)
 }
@@ -76,13 +78,16 @@ func (c *checker) notified(l *leader, n notifications.Notification) []string {
 	}
 	l.out.telling[job] = true
 	if at, ok := l.out.told[job]; ok && w.now-at < time.Minute {
-		w.fail("N2 a minute is between two messages of a job", "leader %d tells of %s, and did %s ago", l.no, job, w.now-at)
+		w.fail("N2 a minute is between two messages of a job", "leader %d tells of %s, and did %s ago", l.no, job,
+			w.now-at)
 	}
 	untold := c.untold[job]
 	pending := struct{ Further int }{n.Further}
 	_ = json.Unmarshal(w.store.entries[pathNotification+"/"+job].Value, &pending)
 	if l.term == w.store.term && max(n.Further, pending.Further)+1 < len(untold) {
-		w.fail("N2 failures are reported or counted", "a message tells of %d failures of job %s, %d are counted, and there are %v", n.Further+1, job, pending.Further+1, untold)
+		w.fail("N2 failures are reported or counted",
+			"a message tells of %d failures of job %s, %d are counted, and there are %v", n.Further+1, job,
+			pending.Further+1, untold)
 	}
 	if n.Further > 0 {
 		w.count(FailuresCounted)
@@ -105,7 +110,8 @@ func (c *checker) told(job string, tells []string) {
 func (u *users) handler(cfg *jobs.Config) {
 	switch u.w.rng.IntN(8) {
 	case 0, 1, 2, 3, 4:
-		cfg.JobErrorHandlerType, cfg.Props = jobs.HandlerWebhook, document.Texts{jobs.PropWebhookURL: {Value: "https://hook/x"}}
+		cfg.JobErrorHandlerType, cfg.Props = jobs.HandlerWebhook,
+			document.Texts{jobs.PropWebhookURL: {Value: "https://hook/x"}}
 	case 5:
 		cfg.JobErrorHandlerType = jobs.HandlerIgnore
 	}

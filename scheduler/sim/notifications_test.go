@@ -32,9 +32,12 @@ func TestAMessageTellsOfFailuresOrTheyAreCounted(t *testing.T) {
 			t.Parallel()
 			w := newWorld(Config{Seed: 1}, &tracer{})
 			w.check.untold["job"] = tt.untold
-			w.store.entries[pathNotification+"/job"] = registry.Entry{Value: fmt.Appendf(nil, `{"further":%d}`, tt.record)}
-			l := &leader{w: w, term: w.store.term, out: outgoing{telling: map[string]bool{}, told: map[string]time.Duration{}}}
-			tells := w.check.notified(l, notifications.Notification{Job: jobs.Config{JobName: "job"}, Further: tt.further})
+			w.store.entries[pathNotification+"/job"] = registry.Entry{Value: fmt.Appendf(nil, `{"further":%d}`,
+				tt.record)}
+			l := &leader{w: w, term: w.store.term,
+				out: outgoing{telling: map[string]bool{}, told: map[string]time.Duration{}}}
+			tells := w.check.notified(l,
+				notifications.Notification{Job: jobs.Config{JobName: "job"}, Further: tt.further})
 			if !slices.Equal(tells, tt.tells) || (w.failure != nil) != tt.fails {
 				t.Errorf("it tells of %v, want %v; %v, want a failure: %v", tells, tt.tells, w.failure, tt.fails)
 			}

@@ -39,7 +39,8 @@ func (w *world) original() {
 			w.count(ImportedQueue)
 			w.store.put("/state/failover/"+name, nil)
 			item := w.rng.IntN(cfg.ShardingTotalCount)
-			w.store.put(fmt.Sprintf("/state/failover/%s/%s@-@%d", name, name, item), fmt.Appendf(nil, "%s@-@%d@-@READY@-@S1@-@aaaaaaaa-0000-4000-8000-000000000001", name, item))
+			w.store.put(fmt.Sprintf("/state/failover/%s/%s@-@%d", name, name, item),
+				fmt.Appendf(nil, "%s@-@%d@-@READY@-@S1@-@aaaaaaaa-0000-4000-8000-000000000001", name, item))
 		}
 	}
 	remembers := w.rng.IntN(2) == 0
@@ -77,7 +78,8 @@ func (w *world) leave(a *agent, remembered bool) {
 	for n := range w.rng.IntN(3) {
 		job, _ := pick(w, w.users.jobs)
 		item := w.rng.IntN(3)
-		x := &executor{ready: true, info: cluster.Executor{ID: fmt.Sprintf("app%d@-@%s", n, a.id), Framework: theirFramework, Resources: resources.New(0.05, 32)}}
+		x := &executor{ready: true, info: cluster.Executor{ID: fmt.Sprintf("app%d@-@%s", n, a.id),
+			Framework: theirFramework, Resources: resources.New(0.05, 32)}}
 		if a.executors[x.info.ID] != nil {
 			continue
 		}
@@ -85,7 +87,8 @@ func (w *world) leave(a *agent, remembered bool) {
 		id := fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@bbbbbbbb-0000-4000-8000-%012d", job, item, a.id, n)
 		t := &task{a: a, executor: x.info.ID, state: cluster.Running, reported: cluster.Running,
 			launch: cluster.TaskLaunch{TaskID: id, Executor: x.info, Resources: resources.New(0.05, 32)}}
-		t.process = &process{task: id, job: job, item: item, agent: a.id, ofOriginal: true, failover: true, wasAway: !remembered}
+		t.process = &process{task: id, job: job, item: item, agent: a.id, ofOriginal: true, failover: true,
+			wasAway: !remembered}
 		a.tasks[id] = t
 		if w.rng.IntN(2) == 0 {
 			p := t.process
@@ -121,7 +124,8 @@ func (c *checker) masterForgot() {
 func (c *checker) takenOver(ours *process) {
 	for p := range c.ofOriginal {
 		if !p.wasAway && !p.lingers && !p.removed {
-			c.w.fail("T8 nothing is launched before what another scheduler left has ended", "%s begins on %s while %s runs on %s", ours.task, ours.agent, p.task, p.agent)
+			c.w.fail("T8 nothing is launched before what another scheduler left has ended",
+				"%s begins on %s while %s runs on %s", ours.task, ours.agent, p.task, p.agent)
 		}
 	}
 }

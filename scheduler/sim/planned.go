@@ -41,7 +41,8 @@ func (w *world) happens(f Fault) bool {
 	a, _ := pick(w, w.agents)
 	up := a != nil && a.online()
 	switch f {
-	case LeaderCrash, LeaderPause, RegistrySessionLost, StaleSubscriber, RegistryCut, OperatorReconciles, OperatorForgets, RoleChanged:
+	case LeaderCrash, LeaderPause, RegistrySessionLost, StaleSubscriber, RegistryCut, OperatorReconciles,
+		OperatorForgets, RoleChanged:
 		if !leads {
 			return false
 		}
@@ -49,7 +50,8 @@ func (w *world) happens(f Fault) bool {
 		if w.platform().subscriber() == nil {
 			return false
 		}
-	case MaintenanceWindow, AgentRestart, AgentPartition, HostReboot, ExecutorStopped, ExecutorCrash, ExecutorOverMemory, ExecutorDiskFull:
+	case MaintenanceWindow, AgentRestart, AgentPartition, HostReboot, ExecutorStopped, ExecutorCrash,
+		ExecutorOverMemory, ExecutorDiskFull:
 		if !up {
 			return false
 		}
@@ -84,7 +86,8 @@ func (w *world) happens(f Fault) bool {
 		}
 		s := w.platform().subscriber()
 		s.silent = true
-		s.sess.l.soon(w.between(60*time.Second, 75*time.Second), func() { s.sess.end("5 heartbeats were missed", false) })
+		s.sess.l.soon(w.between(60*time.Second, 75*time.Second),
+			func() { s.sess.end("5 heartbeats were missed", false) })
 	case StreamSlow:
 		w.platform().subscriber().slowUntil = w.now + w.between(time.Second, 20*time.Second)
 	case ClockHourForward:
@@ -120,11 +123,13 @@ func (w *world) happens(f Fault) bool {
 		w.failover(f == MasterFailoverMemory)
 	case AgentRestart:
 		a.stop()
-		w.after([]time.Duration{w.between(time.Second, 10*time.Second), w.between(10*time.Second, 3*time.Minute), w.between(time.Minute, 20*time.Minute)}[w.rng.IntN(3)], a.restart)
+		w.after([]time.Duration{w.between(time.Second, 10*time.Second), w.between(10*time.Second, 3*time.Minute),
+			w.between(time.Minute, 20*time.Minute)}[w.rng.IntN(3)], a.restart)
 	case AgentPartition:
 		a.cut = true
 		a.disconnect()
-		w.after([]time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 5*time.Minute), w.between(time.Minute, 30*time.Minute)}[w.rng.IntN(3)], a.heal)
+		w.after([]time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 5*time.Minute),
+			w.between(time.Minute, 30*time.Minute)}[w.rng.IntN(3)], a.heal)
 	case MachineLost, MachineReplaced:
 		if a == nil || a.lost {
 			return false
@@ -155,10 +160,12 @@ func (w *world) happens(f Fault) bool {
 			a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
 		}
 	case ClockForward:
-		w.skew += []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)]
+		w.skew += []time.Duration{w.between(time.Second, 30*time.Second),
+			w.between(time.Minute, 3*time.Hour)}[w.rng.IntN(2)]
 		w.lastJump = w.now
 	case ClockBack:
-		w.skew -= []time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, time.Hour)}[w.rng.IntN(2)]
+		w.skew -= []time.Duration{w.between(time.Second, 30*time.Second),
+			w.between(time.Minute, time.Hour)}[w.rng.IntN(2)]
 		w.lastJump = w.now
 	case PodDeleted, PodForceDeleted:
 		return w.api.deleteSome(f == PodForceDeleted)

@@ -80,10 +80,12 @@ func (w *world) settle() {
 		if why := w.check.daemonDown(w.kept); why == "" {
 			w.count(DaemonUp)
 			w.users.ask("deregister "+w.kept, config.DeregisterJob{Name: w.kept})
-		} else if since := w.now - max(w.quietSince, w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
+		} else if since := w.now - max(w.quietSince,
+			w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
 			w.users.disableJob(w.kept, true) // larger shards may not fit beside the former ones: then all have to be placed again
 		} else if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
-			w.fail("X8 a daemon's shards come up, with the settings of now", "%s after the faults stopped or the last end: %s", limit, why)
+			w.fail("X8 a daemon's shards come up, with the settings of now",
+				"%s after the faults stopped or the last end: %s", limit, why)
 		}
 		return
 	}
@@ -100,7 +102,8 @@ func (w *world) settle() {
 		w.fail("H1 the history has all that happened", "for %s it has lacked %s", since, lacks)
 	}
 	if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
-		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped or the last end: %s %s", limit, open, w.check.left())
+		w.fail("nothing is lost: all that can run ends", "%s after the faults stopped or the last end: %s %s", limit,
+			open, w.check.left())
 	}
 }
 

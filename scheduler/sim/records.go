@@ -82,7 +82,8 @@ func (r *record) daemon() bool { return r.Source == string(executions.DaemonSour
 func (r *record) failover() bool { return r.daemon() || r.Settings != nil && r.Settings.Job.Failover }
 
 func terminal(s executions.State) bool {
-	return s == executions.Finished || s == executions.Failed || s == executions.Killed || s == executions.Lost || s == executions.TimedOut
+	return s == executions.Finished || s == executions.Failed || s == executions.Killed || s == executions.Lost ||
+		s == executions.TimedOut
 }
 
 func live(s executions.State) bool { return s == executions.Launching || s == executions.Running }
@@ -100,7 +101,8 @@ type execRecord struct {
 }
 
 func newExecRecord(id string) *execRecord {
-	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{}, begun: map[int]*process{}}
+	return &execRecord{record: record{ID: id}, chunks: map[string][]shardRecord{}, done: map[int]bool{},
+		begun: map[int]*process{}}
 }
 
 // all are its shards, wherever they are kept.

@@ -15,7 +15,9 @@ func reservedOf(a *agent) []cluster.Reserved {
 		return nil
 	}
 	part := func(key string, cpus, memory int64) cluster.Reserved {
-		return cluster.Reserved{Key: key, Resources: resources.Amount{CPUMilli: a.total.CPUMilli * cpus / 100, MemMilli: a.total.MemMilli * memory / 100}}
+		return cluster.Reserved{Key: key,
+			Resources: resources.Amount{CPUMilli: a.total.CPUMilli * cpus / 100,
+				MemMilli: a.total.MemMilli * memory / 100}}
 	}
 	return []cluster.Reserved{part("a", 13, 0), part("b", 7, 11), part("c", 0, 23)}
 }
@@ -63,7 +65,8 @@ func (s *stock) take(total resources.Amount, parts []cluster.Reserved) bool {
 	there := true
 	one := func(key string, amount resources.Amount) {
 		s.left[key] = s.left[key].Minus(amount)
-		there = there && amount.CPUMilli >= 0 && amount.MemMilli >= 0 && s.left[key].CPUMilli >= 0 && s.left[key].MemMilli >= 0
+		there = there && amount.CPUMilli >= 0 && amount.MemMilli >= 0 && s.left[key].CPUMilli >= 0 &&
+			s.left[key].MemMilli >= 0
 	}
 	for _, p := range parts {
 		one(p.Key, p.Resources)
@@ -84,7 +87,8 @@ func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool
 	}
 	// As with sums, an executor that was believed to run has to be paid, with what its first start was given.
 	if !started && m.w.now-k.a.executorLost > time.Minute {
-		m.w.fail("L7 tasks name what their offers have", "task %s names %+v, and %+v for its executor, on %s", t.TaskID, t.Reserved, t.Executor.Reserved, k.a.id)
+		m.w.fail("L7 tasks name what their offers have", "task %s names %+v, and %+v for its executor, on %s",
+			t.TaskID, t.Reserved, t.Executor.Reserved, k.a.id)
 	}
 	return "Total resources required by task and its executor more than available"
 }
@@ -97,7 +101,9 @@ func (s *stock) check(w *world, a cluster.Launch) {
 			reserved = reserved.Plus(left)
 		}
 	}
-	if !s.disturbed && (s.taken.CPUMilli > 0 && reserved.CPUMilli > 0 || s.taken.MemMilli > 0 && reserved.MemMilli > 0) {
-		w.fail("L7 what is reserved is used first", "%+v of %s is unreserved, and %+v is left that is reserved", s.taken, a.AgentID, reserved)
+	if !s.disturbed && (s.taken.CPUMilli > 0 && reserved.CPUMilli > 0 ||
+		s.taken.MemMilli > 0 && reserved.MemMilli > 0) {
+		w.fail("L7 what is reserved is used first", "%+v of %s is unreserved, and %+v is left that is reserved",
+			s.taken, a.AgentID, reserved)
 	}
 }

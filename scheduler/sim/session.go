@@ -96,7 +96,8 @@ func (m *master) arrives(s *session, call step.Call, done func(error)) {
 	switch c := call.(type) {
 	case step.CallLaunch:
 		if last := s.arrived[c.Launch.AgentID]; c.Seq < last {
-			s.l.w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq, c.Launch.AgentID, last)
+			s.l.w.fail("L3 ACCEPTs for one agent keep their order", "%d on %s arrives after %d", c.Seq,
+				c.Launch.AgentID, last)
 		}
 		s.arrived[c.Launch.AgentID] = c.Seq
 		m.accept(c.Launch)

@@ -21,11 +21,13 @@ func (s shown) String() string {
 		for _, t := range v.Launch.Tasks {
 			tasks = append(tasks, t.TaskID+" on "+t.Executor.ID)
 		}
-		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", v.Seq, v.Launch.AgentID, v.Launch.OfferIDs, strings.Join(tasks, ", "))
+		return fmt.Sprintf("ACCEPT %d on %s, %v: %s", v.Seq, v.Launch.AgentID, v.Launch.OfferIDs,
+			strings.Join(tasks, ", "))
 	case step.CallAcknowledge:
 		return fmt.Sprintf("ACKNOWLEDGE %s of %s", v.Ack.UUID, v.Ack.TaskID)
 	case cluster.Update:
-		return fmt.Sprintf("UPDATE %s %s from %s %s %q uuid %s", v.TaskID, v.State, v.Source, v.Reason, v.Message, v.UUID)
+		return fmt.Sprintf("UPDATE %s %s from %s %s %q uuid %s", v.TaskID, v.State, v.Source, v.Reason, v.Message,
+			v.UUID)
 	case []core.Event:
 		var all []string
 		for _, e := range v {

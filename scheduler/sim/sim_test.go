@@ -45,7 +45,11 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 }
 
 // scarce are the faults that a hundred worlds may miss: they need several others at one place.
-var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true, ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true, AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true, HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true, EndedWhileFetching: true}
+var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true,
+	ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true,
+	AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true,
+	HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true,
+	EndedWhileFetching: true}
 
 // TestTheChecksFindWrongOrders: with a shell that does its steps in the wrong order worlds
 // fail, so what keeps them from failing is the order.
@@ -65,7 +69,8 @@ func TestTheChecksFindWrongOrders(t *testing.T) {
 			t.Parallel()
 			for n := range uint64(300) {
 				var found *Failure
-				if _, err := Run(Config{Seed: c.after + n + 1, Steps: 300, Bug: c.bug}); errors.As(err, &found) && (c.finds == "" || found.Invariant == c.finds) {
+				if _, err := Run(Config{Seed: c.after + n + 1, Steps: 300, Bug: c.bug}); errors.As(err, &found) &&
+					(c.finds == "" || found.Invariant == c.finds) {
 					t.Logf("%.300s", err)
 					return
 				}
@@ -141,11 +146,13 @@ func playWorlds(t *testing.T, pods bool, seeds uint64) {
 		})
 	}
 	workers.Wait()
-	t.Logf("%d leaders killed at some instruction; executions lost or shards doubled in %d of %d worlds", sum.Kills, failed, seeds)
+	t.Logf("%d leaders killed at some instruction; executions lost or shards doubled in %d of %d worlds", sum.Kills,
+		failed, seeds)
 	if seeds >= 2000 && *steps >= 500 && sum.Kills < 1000 {
 		t.Errorf("%d leaders killed, want 1,000 and more", sum.Kills)
 	}
-	t.Logf("%d worlds, %d failed, %d steps, %s of their time: %d tasks, %d processes, %d executions ended", seeds, failed, sum.Steps, sum.Time, sum.Launched, sum.Processes, sum.Ended)
+	t.Logf("%d worlds, %d failed, %d steps, %s of their time: %d tasks, %d processes, %d executions ended", seeds,
+		failed, sum.Steps, sum.Time, sum.Launched, sum.Processes, sum.Ended)
 	for f, n := range faults {
 		t.Logf("%7d  %s", n, Fault(f))
 		enough := seeds >= 500 || seeds >= 100 && !scarce[Fault(f)]

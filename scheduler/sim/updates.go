@@ -17,8 +17,10 @@ func (a *agent) executorReports(t *task, state cluster.State, message, phase str
 		x.onceOn = append(x.onceOn, func() { a.executorReports(t, state, message, phase) })
 		return
 	}
-	s := wire.Status{Run: t.cutOff(state), Totals: t.counts(), Dir: "tasks/1", Cause: message, Phase: phase, StartTime: t.start, ExitStatus: t.exit, Sandbox: "/work/slaves/" + a.id + "/frameworks/" + t.launch.Executor.Framework +
-		"/executors/" + t.executor + "/runs/c-" + t.executor}
+	s := wire.Status{Run: t.cutOff(state), Totals: t.counts(), Dir: "tasks/1", Cause: message, Phase: phase,
+		StartTime: t.start, ExitStatus: t.exit, Sandbox: "/work/slaves/" + a.id + "/frameworks/" +
+			t.launch.Executor.Framework +
+			"/executors/" + t.executor + "/runs/c-" + t.executor}
 	a.executorSends(t, cluster.Update{State: state, Source: cluster.FromExecutor, Message: message}, s)
 }
 

@@ -33,7 +33,8 @@ type users struct {
 }
 
 func newUsers(w *world) *users {
-	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{}, big: w.rng.IntN(8) == 0}
+	u := &users{w: w, every: w.between(500*time.Millisecond, 20*time.Second), keyed: map[string]string{},
+		big: w.rng.IntN(8) == 0}
 	u.longest = []time.Duration{4 * time.Second, time.Minute, 10 * time.Minute}[w.rng.IntN(3)]
 	u.failing = []float64{0, 0.1, 0.5}[w.rng.IntN(3)]
 	u.daemons = w.rng.IntN(2) == 0 && w.cfg.Seed%32 != 3 // a crowded world must have room for what waits
@@ -43,7 +44,8 @@ func newUsers(w *world) *users {
 	for i := range 1 + w.rng.IntN(10) {
 		u.jobs = append(u.jobs, fmt.Sprintf("job%d", i))
 	}
-	smallest := slices.MinFunc(w.agents, func(a, b *agent) int { return cmp.Compare(a.total.CPUMilli, b.total.CPUMilli) })
+	smallest := slices.MinFunc(w.agents,
+		func(a, b *agent) int { return cmp.Compare(a.total.CPUMilli, b.total.CPUMilli) })
 	u.room, u.n = smallest.total, len(w.agents)
 	return u
 }
@@ -148,11 +150,12 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	if !ok {
 		return
 	}
-	u.askAnd("update job "+name, config.UpdateJob{Config: change(old.Config), Version: old.Version}, func(err *problem.Error) {
-		if err != nil && err.Code == config.StaleVersion {
-			u.changeJob(name, change)
-		}
-	})
+	u.askAnd("update job "+name, config.UpdateJob{Config: change(old.Config), Version: old.Version},
+		func(err *problem.Error) {
+			if err != nil && err.Code == config.StaleVersion {
+				u.changeJob(name, change)
+			}
+		})
 }
 
 // view is an app or a job as the leader shows it, if there is one.
@@ -203,7 +206,8 @@ func (u *users) registerJob(name string) {
 	u.ask("register job "+name, config.RegisterJob{Config: u.job(name)})
 }
 
-var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?", "0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
+var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?",
+	"0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
 
 // job is a random document that can run on the cluster when it is empty, or never.
 func (u *users) job(name string) jobs.Config {
@@ -286,7 +290,8 @@ func (u *users) triggerSurely(job, key string, tries int) {
 			return
 		}
 		if old, ok := u.keyed[job+" "+key]; ok && old != r.ExecutionID {
-			u.w.fail("T3 a key makes a trigger idempotent", "job %s, key %s: first %s, then %s", job, key, old, r.ExecutionID)
+			u.w.fail("T3 a key makes a trigger idempotent", "job %s, key %s: first %s, then %s", job, key, old,
+				r.ExecutionID)
 		}
 		u.keyed[job+" "+key] = r.ExecutionID
 	})

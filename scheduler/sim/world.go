@@ -79,7 +79,8 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	text := fmt.Sprintf("seed %d, step %d, %s into the world: %s: %s\nreplay: go test ./scheduler/sim -run %s -sim.seed=%d -sim.steps=%d\n",
-		f.Config.Seed, f.Step, f.At, f.Invariant, f.Detail, map[bool]string{false: "TestWorlds", true: "TestPodWorlds"}[f.Config.Pods], f.Config.Seed, f.Config.Steps)
+		f.Config.Seed, f.Step, f.At, f.Invariant, f.Detail, map[bool]string{false: "TestWorlds",
+			true: "TestPodWorlds"}[f.Config.Pods], f.Config.Seed, f.Config.Steps)
 	for _, line := range f.Trace {
 		text += line + "\n"
 	}
@@ -159,8 +160,10 @@ type world struct {
 const smallCalls = 7
 
 func newWorld(cfg Config, t *tracer) *world {
-	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), print: fnv.New64a(), report: Report{Seed: cfg.Seed},
-		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{}, roles: map[string]string{}, lastJump: -time.Hour}
+	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), print: fnv.New64a(),
+		report:    Report{Seed: cfg.Seed},
+		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{},
+		roles: map[string]string{}, lastJump: -time.Hour}
 	t.now = func() time.Duration { return w.now }
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
@@ -260,7 +263,8 @@ func (w *world) fail(invariant, format string, args ...any) {
 	if w.failure != nil {
 		return
 	}
-	w.failure = &Failure{Config: w.cfg, Step: w.report.Steps, At: w.now, Invariant: invariant, Detail: fmt.Sprintf(format, args...)}
+	w.failure = &Failure{Config: w.cfg, Step: w.report.Steps, At: w.now, Invariant: invariant,
+		Detail: fmt.Sprintf(format, args...)}
 	w.trace.add("FAILED: %s: %s", invariant, w.failure.Detail)
 }
 

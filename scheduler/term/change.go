@@ -28,18 +28,21 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 	case err == nil:
 		m.step([]core.Event{core.ChangeCommitted{Token: ch.Token}}, func(_ *core.Decision, err error) {
 			if err != nil {
-				m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended", "the change was stored; the next leader acts on it: %v", err))
+				m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended",
+					"the change was stored; the next leader acts on it: %v", err))
 			}
 		})
 	case errors.As(err, &conflict):
 		m.changeConflicts(ch, conflict.Path)
 	case errors.Is(err, registry.ErrTooLarge):
-		m.refuse(ch.Token, problem.Errorf(problem.Invalid, "too_large", "a document of the change is too large to be stored; make it smaller"))
+		m.refuse(ch.Token, problem.Errorf(problem.Invalid, "too_large",
+			"a document of the change is too large to be stored; make it smaller"))
 	case isLost(err) && !unknown:
 		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "registry_lost", "the change was not made: %v", err))
 		m.fail(err)
 	case unknown || errors.Is(err, registry.ErrTermEnded):
-		m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended", "the change may have been done; look again when a leader is back: %v", err))
+		m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended",
+			"the change may have been done; look again when a leader is back: %v", err))
 		m.fail(err)
 	default: // such as a missing permission: nothing was written, and the term goes on
 		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "not_stored", "the change was not made: %v", err))
@@ -61,7 +64,8 @@ func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 			if err == nil {
 				m.logExternalEdits(edits)
 			}
-			m.refuse(ch.Token, problem.Errorf(problem.Conflict, "changed_meanwhile", "%s was changed by somebody else meanwhile; read it again and repeat the change", path))
+			m.refuse(ch.Token, problem.Errorf(problem.Conflict, "changed_meanwhile",
+				"%s was changed by somebody else meanwhile; read it again and repeat the change", path))
 		})
 	}
 }

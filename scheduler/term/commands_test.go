@@ -37,7 +37,8 @@ func commands() map[string]func(*scene, *scenario.Words) {
 		"begin": (*scene).begin,
 		"app": func(s *scene, w *scenario.Words) {
 			a := app.Default()
-			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar", "bin/start.sh", 0.5, 128
+			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar",
+				"bin/start.sh", 0.5, 128
 			s.request(func(token uint64) core.Request {
 				return core.ChangeRequested{Token: token, Change: config.RegisterApp{Config: a}}
 			})
@@ -61,13 +62,16 @@ func commands() map[string]func(*scene, *scenario.Words) {
 		"drain": func(s *scene, _ *scenario.Words) { s.machine.Drain() },
 		"offer": func(s *scene, w *scenario.Words) {
 			s.offers++
-			s.machine.ClusterEvent(s.session, cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.Next(), Hostname: "h",
-				AgentURL: "http://h:5051", Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000}}}})
+			s.machine.ClusterEvent(s.session,
+				cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offers), AgentID: w.Next(),
+					Hostname: "h",
+					AgentURL: "http://h:5051", Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_192_000}}}})
 		},
 		"update": func(s *scene, w *scenario.Words) {
 			s.offers++
-			s.machine.ClusterEvent(s.session, cluster.Update{TaskID: s.words.IDs[w.Next()], AgentID: "S1", State: cluster.State(w.Next()),
-				Source: cluster.FromExecutor, UUID: fmt.Append(nil, "u", s.offers), Timestamp: epoch.Add(s.now)})
+			s.machine.ClusterEvent(s.session,
+				cluster.Update{TaskID: s.words.IDs[w.Next()], AgentID: "S1", State: cluster.State(w.Next()),
+					Source: cluster.FromExecutor, UUID: fmt.Append(nil, "u", s.offers), Timestamp: epoch.Add(s.now)})
 		},
 		"session": func(s *scene, w *scenario.Words) {
 			w.Next()

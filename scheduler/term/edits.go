@@ -113,7 +113,8 @@ func (m *Machine) editsRead(read []Document) []core.Event {
 	if failure != nil {
 		pause := m.edits.retry(m.now.Elapsed, failed)
 		if !m.ends {
-			m.do(Log{Problem: true, Message: "external edit not readable yet", Attrs: []any{"paths", len(failed), "again", pause, "error", failure}})
+			m.do(Log{Problem: true, Message: "external edit not readable yet",
+				Attrs: []any{"paths", len(failed), "again", pause, "error", failure}})
 		}
 	}
 	return found
@@ -132,7 +133,8 @@ func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 func (m *Machine) logExternalEdits(edits []core.Event) {
 	for _, e := range edits {
 		if edit, ok := config.EditOf(e); ok {
-			m.do(Log{Message: "external edit applied", Attrs: []any{"path", edit.Path, "edit", edit.What, edit.Kind, edit.Name}})
+			m.do(Log{Message: "external edit applied",
+				Attrs: []any{"path", edit.Path, "edit", edit.What, edit.Kind, edit.Name}})
 		}
 	}
 }

@@ -85,7 +85,8 @@ func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
 
 // NotMade answers who came too late for the term.
 func NotMade() *problem.Error {
-	return problem.Errorf(problem.Unavailable, "term_ended", "the term has ended; the change was not made: try again shortly")
+	return problem.Errorf(problem.Unavailable, "term_ended",
+		"the term has ended; the change was not made: try again shortly")
 }
 
 // endedMeanwhile answers a request whose step could not be committed.
@@ -93,5 +94,6 @@ func endedMeanwhile(err error) *problem.Error {
 	if isLost(err) {
 		return problem.Errorf(problem.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}
-	return problem.Errorf(problem.OutcomeUnknown, "term_ended", "the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+	return problem.Errorf(problem.OutcomeUnknown, "term_ended",
+		"the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
 }

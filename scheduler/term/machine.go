@@ -52,7 +52,8 @@ type Machine struct {
 
 // New makes the machine of a term that has begun, around a core that has loaded what is stored. rnd gives the ids.
 func New(c *core.Core, rnd rand.Source, opt Options) *Machine {
-	return &Machine{core: c, rnd: rnd, opt: opt, edits: newExternalEdits(), calls: calls{underWay: map[int64]sentCall{}}}
+	return &Machine{core: c, rnd: rnd, opt: opt, edits: newExternalEdits(),
+		calls: calls{underWay: map[int64]sentCall{}}}
 }
 
 // linger is how long status updates wait for others to share their commit. Nobody waits for them as for a fire, and many tasks

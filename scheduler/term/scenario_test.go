@@ -257,7 +257,8 @@ func (s *scene) showCall(call step.Call) string {
 
 // failures are what a commit, a read, a call or SUBSCRIBE may be answered with.
 var failures = map[string]error{
-	"unknown":     fmt.Errorf("the session is gone: %w, its last commit %w", registry.ErrTermEnded, registry.ErrOutcomeUnknown),
+	"unknown": fmt.Errorf("the session is gone: %w, its last commit %w", registry.ErrTermEnded,
+		registry.ErrOutcomeUnknown),
 	"fenced":      fmt.Errorf("term 2 has begun: %w", registry.ErrTermEnded),
 	"unusable":    fmt.Errorf("%w: the disk is full", registry.ErrUnusable),
 	"too-large":   registry.ErrTooLarge,

@@ -138,7 +138,8 @@ func (m *Machine) countOutage(err error) {
 func (m *Machine) StandbyWaits() {
 	if m.unsubscribed.set {
 		lasts := m.unsubscribed.lasts(m.now.Elapsed)
-		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for a standby: %w", ErrUnsubscribed, lasts.Round(time.Second), m.unsubscribedBy))
+		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for a standby: %w", ErrUnsubscribed,
+			lasts.Round(time.Second), m.unsubscribedBy))
 	}
 }
 

@@ -18,7 +18,8 @@ func manyRows(b *testing.B, n int) *stage {
 		docs = append(docs, anApp(fmt.Sprintf("app%02d", i)))
 	}
 	for i := range n {
-		docs = append(docs, aJob(fmt.Sprintf("job_%06d", i), fmt.Sprintf("app%02d", i%100), cron(fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60)),
+		docs = append(docs, aJob(fmt.Sprintf("job_%06d", i), fmt.Sprintf("app%02d", i%100),
+			cron(fmt.Sprintf("%d %d 3 * * ?", i%60, i/60%60)),
 			described(fmt.Sprintf("Settles the accounts of branch %d, and reports what is left of them", i))))
 	}
 	s := newStage(b, docs...)
@@ -82,7 +83,8 @@ func BenchmarkNote(b *testing.B) {
 	s := manyRows(b, 1000)
 	var ch step.Changed
 	for i := range 10 {
-		ch.Jobs, ch.Executions = append(ch.Jobs, fmt.Sprintf("job_%06d", i)), append(ch.Executions, fmt.Sprintf("job_%06d@20260501T120000Z", i))
+		ch.Jobs, ch.Executions = append(ch.Jobs, fmt.Sprintf("job_%06d", i)),
+			append(ch.Executions, fmt.Sprintf("job_%06d@20260501T120000Z", i))
 	}
 	for b.Loop() {
 		s.Note(ch)

@@ -56,7 +56,8 @@ type Totals struct {
 
 // New makes the rows of a term, of which none is read yet.
 func New(read Reader) *Jobs {
-	j := &Jobs{read: read, news: make(chan struct{}, 1), takingUp: make(chan struct{}, 1), rows: map[string]*row{}, apps: map[string][]string{}, totals: Totals{ByState: map[string]int{}}, streams: map[*Stream]struct{}{}}
+	j := &Jobs{read: read, news: make(chan struct{}, 1), takingUp: make(chan struct{}, 1), rows: map[string]*row{},
+		apps: map[string][]string{}, totals: Totals{ByState: map[string]int{}}, streams: map[*Stream]struct{}{}}
 	j.news <- struct{}{}
 	return j
 }
@@ -173,7 +174,8 @@ func (j *Jobs) replace(names []string, found []*row) {
 		case now == nil && old == nil:
 		case now == nil:
 			delete(j.rows, name)
-			at, _ := slices.BinarySearchFunc(j.inOrder(), name, func(r *row, name string) int { return strings.Compare(r.name, name) })
+			at, _ := slices.BinarySearchFunc(j.inOrder(), name,
+				func(r *row, name string) int { return strings.Compare(r.name, name) })
 			j.order = slices.Delete(j.order, at, at+1)
 		case old == nil:
 			j.rows[name] = now

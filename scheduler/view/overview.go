@@ -94,7 +94,10 @@ func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, err
 		return f, nil
 	}
 	f := &facts{at: now}
-	if err := j.read(ctx, func(c *core.Core) { f.Facts, f.counts = c.Views().Facts(), c.Views().Counts() }); err != nil {
+	if err := j.read(ctx, func(c *core.Core) {
+		f.Facts, f.counts = c.Views().Facts(),
+			c.Views().Counts()
+	}); err != nil {
 		return nil, err
 	}
 	j.facts.Store(f)
@@ -116,7 +119,8 @@ func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, 
 	if err != nil {
 		return Summary{}, err
 	}
-	s := Summary{Jobs: t.ByState, RunningShards: t.Running, RunningExecutions: t.RunningExecutions, WaitingExecutions: t.WaitingExecutions}
+	s := Summary{Jobs: t.ByState, RunningShards: t.Running, RunningExecutions: t.RunningExecutions,
+		WaitingExecutions: t.WaitingExecutions}
 	for _, name := range f.Apps {
 		if scope.Covers(name) {
 			s.Apps++
@@ -126,18 +130,22 @@ func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, 
 		return s, nil
 	}
 	r := j.minutes.upTo(&f.counts)
-	s.Queues = []Queue{queueOf("READY", &f.Ready), queueOf("FAILOVER", &f.Failover), queueOf("RETRY", &f.Retry), queueOf("DAEMON", &f.Daemon)}
+	s.Queues = []Queue{queueOf("READY", &f.Ready), queueOf("FAILOVER", &f.Failover), queueOf("RETRY", &f.Retry),
+		queueOf("DAEMON", &f.Daemon)}
 	s.Subscribed = &f.Subscribed
 	s.Agents = &Agents{Total: f.Agents.Total, Unreachable: f.Agents.Unreachable, Closed: f.Agents.Closed}
 	d := f.Facts.Documents
-	s.Documents = &Documents{Bytes: d.Bytes, LimitBytes: d.Limit, LargestAppBytes: d.LargestApp, AppLimitBytes: d.PerAppLimit}
+	s.Documents = &Documents{Bytes: d.Bytes, LimitBytes: d.Limit, LargestAppBytes: d.LargestApp,
+		AppLimitBytes: d.PerAppLimit}
 	amounts := func(part func(resources.Amount) int64) *Amounts {
 		total, used := part(f.Agents.Capacity), part(f.Agents.Used)
-		return &Amounts{Total: float64(total) / 1000, Used: float64(used) / 1000, Free: float64(max(total-used, 0)) / 1000}
+		return &Amounts{Total: float64(total) / 1000, Used: float64(used) / 1000,
+			Free: float64(max(total-used, 0)) / 1000}
 	}
 	s.CPUs = amounts(func(a resources.Amount) int64 { return a.CPUMilli })
 	s.MemoryMB = amounts(func(a resources.Amount) int64 { return a.MemMilli })
-	s.LaunchesPerMinute, s.FinishedLastHour, s.FailedLastHour, s.FireDelayMillis = &r.perMinute, &r.finished, &r.failed, r.delay
+	s.LaunchesPerMinute, s.FinishedLastHour, s.FailedLastHour, s.FireDelayMillis = &r.perMinute, &r.finished,
+		&r.failed, r.delay
 	return s, nil
 }
 

@@ -137,7 +137,8 @@ func (j *Jobs) pick(scope explain.Scope, q *Query) (p Page, names []string) {
 	key := q.key(rows)
 	for i, r := range rows {
 		switch {
-		case q.App != "" && r.app() != q.App, q.Type != "" && r.kind() != q.Type, len(q.Last) > 0 && !last[r.lastState],
+		case q.App != "" && r.app() != q.App, q.Type != "" && r.kind() != q.Type, len(q.Last) > 0 &&
+			!last[r.lastState],
 			!r.covered(scope), !r.matches(words):
 			continue
 		}
@@ -252,7 +253,8 @@ func first(all []keyed, n int, compare func(a, b keyed) int) {
 }
 
 func (r *row) shown() Row {
-	v := Row{JobName: r.name, State: jobStates[r.state], Disabled: r.disabled, NextFire: moment(r.nextFire), Running: int(r.running), Waiting: int(r.waiting),
+	v := Row{JobName: r.name, State: jobStates[r.state], Disabled: r.disabled, NextFire: moment(r.nextFire),
+		Running: int(r.running), Waiting: int(r.waiting),
 		WaitingSince: moment(r.waitingSince), Failures: int(r.failures), Runs: []Run{}}
 	if c := r.config; c != nil {
 		v.AppName, v.JobExecutionType, v.Cron, v.TimeZone = c.AppName, c.JobExecutionType, c.Cron, c.TimeZone
@@ -267,14 +269,16 @@ func (v *Row) fill(d *views.JobDetail) {
 	why := d.WaitingFor
 	v.WaitingFor, v.WaitingForCode, v.WaitingForArgs = why.String(), string(why.Code()), why.Args()
 	if run := d.LastRun; run != nil {
-		v.LastRun = &LastRun{Run: Run{ExecutionID: run.ExecutionID, State: run.State, FireTime: run.FireTime}, StartTime: run.StartTime, CompleteTime: run.CompleteTime, Why: run.Why}
+		v.LastRun = &LastRun{Run: Run{ExecutionID: run.ExecutionID, State: run.State, FireTime: run.FireTime},
+			StartTime: run.StartTime, CompleteTime: run.CompleteTime, Why: run.Why}
 		if run.StartTime != nil && run.CompleteTime != nil {
 			v.LastRun.DurationMillis = between(*run.StartTime, *run.CompleteTime)
 		}
 	}
 	for i := range d.Runs {
 		r := &d.Runs[i]
-		v.Runs = append(v.Runs, Run{ExecutionID: r.ExecutionID, State: r.State, FireTime: r.Fire.UTC(), DurationMillis: between(r.Start, r.Complete)})
+		v.Runs = append(v.Runs, Run{ExecutionID: r.ExecutionID, State: r.State, FireTime: r.Fire.UTC(),
+			DurationMillis: between(r.Start, r.Complete)})
 	}
 }
 

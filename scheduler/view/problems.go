@@ -77,7 +77,8 @@ func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now 
 		if !scope.IsAll() && (t.App == "" || !scope.Covers(t.App)) {
 			continue
 		}
-		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count, Since: moment(millis(t.Since))}
+		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count,
+			Since: moment(millis(t.Since))}
 		p.say(t.Why)
 		if !scope.IsAll() {
 			p.Agent = ""
@@ -118,7 +119,9 @@ func sortProblems(all []Problem) []Problem {
 		return p.Since.UnixMilli()
 	}
 	slices.SortFunc(all, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(since(&a), since(&b)), cmp.Compare(a.Job, b.Job), cmp.Compare(a.App, b.App), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(cmp.Compare(rank[a.Kind], rank[b.Kind]), cmp.Compare(since(&a), since(&b)),
+			cmp.Compare(a.Job, b.Job), cmp.Compare(a.App, b.App), cmp.Compare(a.Agent, b.Agent),
+			cmp.Compare(a.Path, b.Path))
 	})
 	return all[:min(len(all), ProblemsMost)]
 }

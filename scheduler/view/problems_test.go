@@ -57,7 +57,8 @@ func TestProblems(t *testing.T) {
 	for kind, play := range map[string]func(t *testing.T, s *stage){
 		"NOT_SUBSCRIBED": func(t *testing.T, s *stage) {
 			s.step(core.SessionEnded{Session: 1, Reason: "connection refused"})
-			if p := s.problem("NOT_SUBSCRIBED"); p.Severity != "error" || !strings.Contains(p.Message, "connection refused") || p.MessageCode != "not_connected" {
+			if p := s.problem("NOT_SUBSCRIBED"); p.Severity != "error" ||
+				!strings.Contains(p.Message, "connection refused") || p.MessageCode != "not_connected" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -66,7 +67,8 @@ func TestProblems(t *testing.T) {
 			first := s.now
 			s.run("job", cluster.Failed)
 			p := s.problem("FAILING")
-			if p.Job != "job" || p.App != "a" || p.Count != 2 || p.Since == nil || !p.Since.Equal(first) || !strings.Contains(p.Message, "1 of 1 shards did not finish") {
+			if p.Job != "job" || p.App != "a" || p.Count != 2 || p.Since == nil || !p.Since.Equal(first) ||
+				!strings.Contains(p.Message, "1 of 1 shards did not finish") {
 				t.Errorf("%+v, the first failed at %s", p, first)
 			}
 			s.run("job", cluster.Finished)
@@ -78,7 +80,8 @@ func TestProblems(t *testing.T) {
 			s.none("WAITING")
 			s.now = s.now.Add(61 * time.Second)
 			s.step()
-			if p := s.problem("WAITING"); p.Job != "large" || p.Severity != "warning" || !strings.Contains(p.Message, "100 CPU") {
+			if p := s.problem("WAITING"); p.Job != "large" || p.Severity != "warning" ||
+				!strings.Contains(p.Message, "100 CPU") {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -95,8 +98,11 @@ func TestProblems(t *testing.T) {
 			s.offer("o2")
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
-				core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", State: cluster.Unreachable, Source: cluster.FromMaster, UnreachableSince: s.now}})
-			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 || !strings.Contains(p.Message, "h1") || p.MessageCode != "agent_away" {
+				core.ClusterEvent{Session: 1,
+					Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", State: cluster.Unreachable,
+						Source: cluster.FromMaster, UnreachableSince: s.now}})
+			if p := s.problem("AGENT_UNREACHABLE"); p.Agent != "S1" || p.Count != 1 ||
+				!strings.Contains(p.Message, "h1") || p.MessageCode != "agent_away" {
 				t.Errorf("%+v", p)
 			}
 			sum, err := s.Summary(t.Context(), explain.All(), s.now.Add(time.Second))
@@ -106,7 +112,8 @@ func TestProblems(t *testing.T) {
 		},
 		"FAULTY": func(t *testing.T, s *stage) {
 			s.step(config.DocumentFaulty{Path: "/config/job/job", Why: reason.FromText("no JSON\nat line 1")})
-			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" || p.Message != "no JSON at line 1" || p.MessageCode != "text" {
+			if p := s.problem("FAULTY"); p.Job != "job" || p.App != "a" || p.Path != "/config/job/job" ||
+				p.Message != "no JSON at line 1" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -115,16 +122,21 @@ func TestProblems(t *testing.T) {
 			s.offer("o2")
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
-				core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", ExecutorID: task.Executor.ID, State: cluster.Failed, Source: cluster.FromAgent,
-					Reason: cluster.ReasonExecutorTerminated, Message: "no such binary", UUID: []byte("u"), Timestamp: s.now}})
-			if p := s.problem("START_FAILURES"); p.App != "a" || p.Agent != "S1" || p.Count != 1 || p.Message == "" || p.MessageCode != "executor_ended" {
+				core.ClusterEvent{Session: 1,
+					Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", ExecutorID: task.Executor.ID,
+						State: cluster.Failed, Source: cluster.FromAgent,
+						Reason: cluster.ReasonExecutorTerminated, Message: "no such binary", UUID: []byte("u"),
+						Timestamp: s.now}})
+			if p := s.problem("START_FAILURES"); p.App != "a" || p.Agent != "S1" || p.Count != 1 || p.Message == "" ||
+				p.MessageCode != "executor_ended" {
 				t.Errorf("%+v", p)
 			}
 		},
 		"MISSED": func(t *testing.T, s *stage) {
 			s.now = s.now.Add(3 * time.Hour)
 			s.step()
-			if p := s.problem("MISSED"); p.Job != "fires" || p.Severity != "warning" || !strings.Contains(p.Message, "none of the fires") {
+			if p := s.problem("MISSED"); p.Job != "fires" || p.Severity != "warning" ||
+				!strings.Contains(p.Message, "none of the fires") {
 				t.Errorf("%+v", p)
 			}
 		},
@@ -133,18 +145,22 @@ func TestProblems(t *testing.T) {
 			if len(s.last.Notifications) != 1 {
 				t.Fatalf("%+v", s.last.Notifications)
 			}
-			s.step(notifications.NotificationSent{Job: "tells", Seq: s.last.Notifications[0].Seq, Problem: "the mail server is away"})
-			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 || p.Message != "the mail server is away" || p.MessageCode != "text" {
+			s.step(notifications.NotificationSent{Job: "tells", Seq: s.last.Notifications[0].Seq,
+				Problem: "the mail server is away"})
+			if p := s.problem("UNNOTIFIED"); p.Job != "tells" || p.Count != 1 ||
+				p.Message != "the mail server is away" || p.MessageCode != "text" {
 				t.Errorf("%+v", p)
 			}
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t, anApp("a"), anApp("b"), aJob("job", "a"), aJob("large", "b", func(j *jobs.Config) { j.CPUCount = 100 }),
+			s := newStage(t, anApp("a"), anApp("b"), aJob("job", "a"),
+				aJob("large", "b", func(j *jobs.Config) { j.CPUCount = 100 }),
 				aJob("fires", "b", func(j *jobs.Config) { j.Cron, j.CPUCount = "0 0/1 * * * ?", 100 }),
 				aJob("tells", "a", func(j *jobs.Config) {
-					j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook, document.Texts{"webhook.url": {Value: "http://127.0.0.1/x"}}
+					j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook,
+						document.Texts{"webhook.url": {Value: "http://127.0.0.1/x"}}
 				}))
 			s.subscribed()
 			s.none(kind)
@@ -160,12 +176,14 @@ func TestProblemsOfSomeApps(t *testing.T) {
 	s.subscribed()
 	s.run("mine", cluster.Failed)
 	s.run("theirs", cluster.Failed)
-	s.step(config.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")}, core.SessionEnded{Session: 1, Reason: "away"})
+	s.step(config.DocumentFaulty{Path: "/config/job/unknown", Why: reason.FromText("no JSON")},
+		core.SessionEnded{Session: 1, Reason: "away"})
 	o, err := s.Overview(t.Context(), of("a"), s.now)
 	if err != nil || len(o.Problems) != 1 || o.Problems[0].Job != "mine" {
 		t.Errorf("%+v, %v", o.Problems, err)
 	}
-	if sum := o.Summary; sum.Apps != 1 || fmt.Sprint(sum.Jobs) != "map[ON_TRIGGER:1]" || sum.Agents != nil || sum.CPUs != nil || sum.Queues != nil || sum.Subscribed != nil || sum.FailedLastHour != nil {
+	if sum := o.Summary; sum.Apps != 1 || fmt.Sprint(sum.Jobs) != "map[ON_TRIGGER:1]" || sum.Agents != nil ||
+		sum.CPUs != nil || sum.Queues != nil || sum.Subscribed != nil || sum.FailedLastHour != nil {
 		t.Errorf("%+v", sum)
 	}
 }
@@ -181,10 +199,12 @@ func TestWorstComeFirst(t *testing.T) {
 	if len(all) != 3 || all[0].Kind != "NOT_SUBSCRIBED" || all[1].Job != "other" || all[2].Job != "job" {
 		t.Errorf("%+v", all)
 	}
-	if n, why := len([]rune(all[0].Message)), all[0].MessageArgs["why"].(string); n != 200 || len([]rune(why)) != 200 || !strings.HasPrefix(why, "éé") {
+	if n, why := len([]rune(all[0].Message)), all[0].MessageArgs["why"].(string); n != 200 ||
+		len([]rune(why)) != 200 || !strings.HasPrefix(why, "éé") {
 		t.Errorf("a message of %d characters, because of %q", n, why)
 	}
-	if w := view.WarningOf("disk full\nmore"); w.Kind != "WARNING" || w.Severity != "warning" || w.Message != "disk full more" {
+	if w := view.WarningOf("disk full\nmore"); w.Kind != "WARNING" || w.Severity != "warning" ||
+		w.Message != "disk full more" {
 		t.Errorf("%+v", w)
 	}
 }

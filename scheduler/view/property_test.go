@@ -82,15 +82,20 @@ func (w *world) happens() {
 			w.step(core.SessionBegan{Session: session + 1, MasterID: "m"})
 		}
 	case 8:
-		w.step(config.DocumentFaulty{Path: "/config/job/" + name, Why: reason.FromText("it is no JSON"), Version: int64(w.now.Unix())})
+		w.step(config.DocumentFaulty{Path: "/config/job/" + name, Why: reason.FromText("it is no JSON"),
+			Version: int64(w.now.Unix())})
 	case 9:
-		w.step(core.ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("r", w.now.UnixNano(), w.rnd.Uint32()), AgentID: "S1",
-			Hostname: "h1", AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})
+		w.step(core.ClusterEvent{Session: session,
+			Event: cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("r", w.now.UnixNano(), w.rnd.Uint32()),
+				AgentID:  "S1",
+				Hostname: "h1", AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})
 	default:
 		for task, executor := range w.tasks {
-			state := []cluster.State{cluster.Running, cluster.Finished, cluster.Failed, cluster.Unreachable}[w.rnd.IntN(4)]
-			w.step(core.ClusterEvent{Session: session, Event: cluster.Update{TaskID: task, AgentID: "S1", ExecutorID: executor, State: state,
-				Source: cluster.FromExecutor, UUID: fmt.Append(nil, w.rnd.Uint64()), Timestamp: w.now}})
+			state := []cluster.State{cluster.Running, cluster.Finished, cluster.Failed,
+				cluster.Unreachable}[w.rnd.IntN(4)]
+			w.step(core.ClusterEvent{Session: session,
+				Event: cluster.Update{TaskID: task, AgentID: "S1", ExecutorID: executor, State: state,
+					Source: cluster.FromExecutor, UUID: fmt.Append(nil, w.rnd.Uint64()), Timestamp: w.now}})
 			if state == cluster.Finished || state == cluster.Failed {
 				delete(w.tasks, task)
 			}
@@ -110,10 +115,13 @@ func (w *world) check() {
 	for _, scope := range []explain.Scope{explain.All(), of("b")} {
 		kept, errKept := w.Overview(w.t.Context(), scope, w.now)
 		read, errRead := fresh.Overview(w.t.Context(), scope, w.now)
-		if errKept != nil || errRead != nil || text(kept.Summary.Jobs) != text(read.Summary.Jobs) || text(kept.Problems) != text(read.Problems) {
-			w.t.Fatalf("after %+v: kept %s %v, read again %s %v", w.last.Changed, text(kept), errKept, text(read), errRead)
+		if errKept != nil || errRead != nil || text(kept.Summary.Jobs) != text(read.Summary.Jobs) ||
+			text(kept.Problems) != text(read.Problems) {
+			w.t.Fatalf("after %+v: kept %s %v, read again %s %v", w.last.Changed, text(kept), errKept, text(read),
+				errRead)
 		}
-		if kept, again := w.pageFor(scope, view.Query{Sort: view.ByNextFire}), fresh.pageFor(scope, view.Query{Sort: view.ByNextFire}); namesOf(kept) != namesOf(again) {
+		if kept, again := w.pageFor(scope, view.Query{Sort: view.ByNextFire}),
+			fresh.pageFor(scope, view.Query{Sort: view.ByNextFire}); namesOf(kept) != namesOf(again) {
 			w.t.Fatalf("by the next fire: kept %s, read again %s", namesOf(kept), namesOf(again))
 		}
 		list := w.pageFor(scope, view.Query{})
@@ -125,10 +133,12 @@ func (w *world) check() {
 			running += list.Rows[i].Running
 			byState[list.Rows[i].State]++
 		}
-		if s := kept.Summary; s.RunningShards != running || text(s.Jobs) != text(byState) || text(list.ByState) != text(byState) || list.Total != len(list.Rows) {
+		if s := kept.Summary; s.RunningShards != running || text(s.Jobs) != text(byState) ||
+			text(list.ByState) != text(byState) || list.Total != len(list.Rows) {
 			w.t.Fatalf("the overview says %s, the list %s of %d", text(s), text(list.ByState), list.Total)
 		}
-		order := view.Query{Sort: []view.Sort{view.ByApp, view.ByState, view.ByLastRun, view.ByFailures}[w.rnd.IntN(4)], Descending: w.rnd.IntN(2) == 0}
+		order := view.Query{Sort: []view.Sort{view.ByApp, view.ByState, view.ByLastRun,
+			view.ByFailures}[w.rnd.IntN(4)], Descending: w.rnd.IntN(2) == 0}
 		all, paged := w.pageFor(scope, order), []view.Row{}
 		for order.Page, order.PerPage = 1, 3; order.Page <= 3; order.Page++ {
 			paged = append(paged, w.pageFor(scope, order).Rows...)

@@ -30,7 +30,8 @@ type row struct {
 
 var (
 	// jobStates are the states of an explanation, by name.
-	jobStates = []string{"", "APP_DISABLED", "DISABLED", "FAULTY", "NEVER", "ON_TRIGGER", "PAUSED", "READY", "RUNNING", "SHUTTING_DOWN", "WAITING"}
+	jobStates = []string{"", "APP_DISABLED", "DISABLED", "FAULTY", "NEVER", "ON_TRIGGER", "PAUSED", "READY", "RUNNING",
+		"SHUTTING_DOWN", "WAITING"}
 	// runStates are those of a run that ended.
 	runStates = []string{"", string(executions.Failed), string(executions.Finished), string(executions.Killed)}
 )
@@ -70,8 +71,10 @@ func compact(r *views.JobRow) *row {
 		nextFire: millis(r.NextFire), waitingSince: millis(r.WaitingSince),
 		lastFire: millis(r.LastFire), lastStart: millis(r.LastStart), lastComplete: millis(r.LastComplete),
 		failingSince: millis(r.FailingSince), lastMissed: millis(r.LastMissed),
-		running: int32(r.Running), waiting: int32(r.Waiting), runningExecutions: int32(r.RunningExecutions), waitingExecutions: int32(r.WaitingExecutions),
-		failures: int32(r.Failures), state: indexOf(jobStates, r.State), lastState: indexOf(runStates, string(r.LastState)),
+		running: int32(r.Running), waiting: int32(r.Waiting), runningExecutions: int32(r.RunningExecutions),
+		waitingExecutions: int32(r.WaitingExecutions),
+		failures:          int32(r.Failures), state: indexOf(jobStates, r.State),
+		lastState: indexOf(runStates, string(r.LastState)),
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 // matches reports whether each word, in small letters, is in the name, the app or the description.
 func (r *row) matches(words []string) bool {
 	for _, word := range words {
-		if !r.contains(r.name, word) && (r.config == nil || !r.contains(r.config.AppName, word) && !r.describes(r.config, word)) {
+		if !r.contains(r.name, word) && (r.config == nil || !r.contains(r.config.AppName, word) &&
+			!r.describes(r.config, word)) {
 			return false
 		}
 	}
@@ -19,7 +20,8 @@ func (r *row) matches(words []string) bool {
 
 // describes reports whether the description has a word, as it is shown: nobody finds out a secret of a URL in it by searching.
 func (r *row) describes(c *jobs.Config, word string) bool {
-	return r.contains(c.Description, word) && (!strings.Contains(c.Description, "://") || r.contains(secrets.HideURLs(c.Description), word))
+	return r.contains(c.Description, word) &&
+		(!strings.Contains(c.Description, "://") || r.contains(secrets.HideURLs(c.Description), word))
 }
 
 // contains reports whether a text of the row has a word, which is in small letters, in any case. Texts of ASCII alone, as most are, are

@@ -65,7 +65,8 @@ func (s *Stream) Take() (Event, bool) {
 	defer s.mu.Unlock()
 	n := s.names
 	s.names = names{}
-	e := Event{Jobs: sorted(n.jobs), Executions: sorted(n.executions), Apps: sorted(n.apps), Cluster: n.cluster, All: n.all}
+	e := Event{Jobs: sorted(n.jobs), Executions: sorted(n.executions), Apps: sorted(n.apps), Cluster: n.cluster,
+		All: n.all}
 	return e, !n.isEmpty()
 }
 

@@ -55,50 +55,54 @@ func settled(s *stage) {
 }
 
 func TestStreamsMerge(t *testing.T) {
-	running(t, []any{anApp("a"), anApp("b"), aJob("one", "a"), aJob("two", "b")}, func(t *testing.T, s *stage, _ func()) {
-		settled(s)
-		all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
-		for range 3 { // more than once: named once
+	running(t, []any{anApp("a"), anApp("b"), aJob("one", "a"), aJob("two", "b")},
+		func(t *testing.T, s *stage, _ func()) {
+			settled(s)
+			all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
+			for range 3 { // more than once: named once
+				s.step(operator.TriggerRequested{Token: 1, Job: "one"})
+				s.step(operator.TriggerRequested{Token: 1, Job: "two"})
+			}
+			cfg := anApp("b")
+			s.step(config.AppChanged{Name: "b", Config: &cfg})
+			settled(s)
+			<-all.Changed()
+			e, ok := all.Take()
+			if !ok || !slices.Equal(e.Jobs, []string{"one", "two"}) || len(e.Executions) != 2 ||
+				!slices.Equal(e.Apps, []string{"b"}) || !e.Cluster || e.All {
+				t.Errorf("all: %+v %v", e, ok)
+			}
+			<-some.Changed()
+			e, ok = some.Take()
+			if !ok || !slices.Equal(e.Jobs, []string{"two"}) || len(e.Executions) != 1 ||
+				!slices.Equal(e.Apps, []string{"b"}) || e.Cluster || e.All {
+				t.Errorf("who sees one app gets %+v %v", e, ok)
+			}
+			if e, ok := some.Take(); ok {
+				t.Errorf("twice: %+v", e)
+			}
 			s.step(operator.TriggerRequested{Token: 1, Job: "one"})
-			s.step(operator.TriggerRequested{Token: 1, Job: "two"})
-		}
-		cfg := anApp("b")
-		s.step(config.AppChanged{Name: "b", Config: &cfg})
-		settled(s)
-		<-all.Changed()
-		e, ok := all.Take()
-		if !ok || !slices.Equal(e.Jobs, []string{"one", "two"}) || len(e.Executions) != 2 || !slices.Equal(e.Apps, []string{"b"}) || !e.Cluster || e.All {
-			t.Errorf("all: %+v %v", e, ok)
-		}
-		<-some.Changed()
-		e, ok = some.Take()
-		if !ok || !slices.Equal(e.Jobs, []string{"two"}) || len(e.Executions) != 1 || !slices.Equal(e.Apps, []string{"b"}) || e.Cluster || e.All {
-			t.Errorf("who sees one app gets %+v %v", e, ok)
-		}
-		if e, ok := some.Take(); ok {
-			t.Errorf("twice: %+v", e)
-		}
-		s.step(operator.TriggerRequested{Token: 1, Job: "one"})
-		settled(s)
-		if e, ok := some.Take(); ok {
-			t.Errorf("of another app: %+v", e)
-		}
-	})
+			settled(s)
+			if e, ok := some.Take(); ok {
+				t.Errorf("of another app: %+v", e)
+			}
+		})
 }
 
 // TestMovedAndGoneJobsAreNamed: who saw a job is told that it has gone, or is another app's.
 func TestMovedAndGoneJobsAreNamed(t *testing.T) {
-	running(t, []any{anApp("a"), anApp("b"), aJob("moves", "a"), aJob("goes", "a")}, func(t *testing.T, s *stage, _ func()) {
-		settled(s)
-		some := follow(t, s, of("a"))
-		moved := aJob("moves", "b")
-		s.step(config.JobChanged{Name: "moves", Config: &moved})
-		s.step(config.JobChanged{Name: "goes"})
-		settled(s)
-		if e, _ := some.Take(); !slices.Equal(e.Jobs, []string{"goes", "moves"}) {
-			t.Errorf("%+v", e)
-		}
-	})
+	running(t, []any{anApp("a"), anApp("b"), aJob("moves", "a"), aJob("goes", "a")},
+		func(t *testing.T, s *stage, _ func()) {
+			settled(s)
+			some := follow(t, s, of("a"))
+			moved := aJob("moves", "b")
+			s.step(config.JobChanged{Name: "moves", Config: &moved})
+			s.step(config.JobChanged{Name: "goes"})
+			settled(s)
+			if e, _ := some.Take(); !slices.Equal(e.Jobs, []string{"goes", "moves"}) {
+				t.Errorf("%+v", e)
+			}
+		})
 }
 
 // TestMovedJobsAreNamedAfterAReadThatFailed: rows that were read before it failed are other apps' by then.

@@ -132,7 +132,8 @@ func anApp(name string) app.Config {
 
 func aJob(name, of string, set ...func(*jobs.Config)) jobs.Config {
 	j := jobs.Default()
-	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, of, jobs.Transient, 1, 1, 64
+	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, of, jobs.Transient,
+		1, 1, 64
 	for _, fn := range set {
 		fn(&j)
 	}
@@ -150,7 +151,9 @@ func (s *stage) subscribed() {
 }
 
 func (s *stage) offer(id string) {
-	s.step(core.ClusterEvent{Session: 1, Event: cluster.Offers{Offers: []cluster.Offer{{ID: id, AgentID: "S1", Hostname: "h1", AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})
+	s.step(core.ClusterEvent{Session: 1,
+		Event: cluster.Offers{Offers: []cluster.Offer{{ID: id, AgentID: "S1", Hostname: "h1",
+			AgentURL: "http://h1:5051", Resources: resources.New(4, 4096)}}}})
 }
 
 // run triggers a job and ends its only task.
@@ -168,8 +171,9 @@ func (s *stage) run(job string, state cluster.State) {
 	s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true})
 	s.now = s.now.Add(time.Second)
 	task := l.Launch.Tasks[0]
-	s.step(core.ClusterEvent{Session: 1, Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", ExecutorID: task.Executor.ID, State: state,
-		Source: cluster.FromExecutor, UUID: []byte(fmt.Sprint(s.rnd)), Timestamp: s.now}})
+	s.step(core.ClusterEvent{Session: 1,
+		Event: cluster.Update{TaskID: task.TaskID, AgentID: "S1", ExecutorID: task.Executor.ID, State: state,
+			Source: cluster.FromExecutor, UUID: []byte(fmt.Sprint(s.rnd)), Timestamp: s.now}})
 }
 
 func launches(d core.Decision) *step.CallLaunch {
@@ -185,7 +189,8 @@ func TestPageFilters(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("billing"), anApp("reports"),
 		aJob("nightly", "billing", cron("0 0 3 * * ?"), described("Totals of the DAY, für Ärzte")),
-		aJob("hourly", "billing", cron("0 0 * * * ?")), aJob("by-hand", "reports", described("<script>")), aJob("Zebra", "reports", cron("0 0 0 1 1 ? 2020")))
+		aJob("hourly", "billing", cron("0 0 * * * ?")), aJob("by-hand", "reports", described("<script>")),
+		aJob("Zebra", "reports", cron("0 0 0 1 1 ? 2020")))
 	for _, c := range []struct {
 		name string
 		q    view.Query
@@ -217,7 +222,8 @@ func TestPageFilters(t *testing.T) {
 		t.Errorf("of the apps that somebody sees: %q", got)
 	}
 	p := s.page(view.Query{States: []string{"READY"}})
-	if want := map[string]int{"READY": 2, "ON_TRIGGER": 1, "NEVER": 1}; fmt.Sprint(p.ByState) != fmt.Sprint(want) || p.Total != 2 {
+	if want := map[string]int{"READY": 2, "ON_TRIGGER": 1, "NEVER": 1}; fmt.Sprint(p.ByState) != fmt.Sprint(want) ||
+		p.Total != 2 {
 		t.Errorf("%d of %v, want 2 of %v, whatever state is asked for", p.Total, p.ByState, want)
 	}
 }
@@ -232,7 +238,8 @@ func TestRowsFollow(t *testing.T) {
 	}
 	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
 	r := row()
-	if r.State != "WAITING" || r.Waiting != 1 || r.WaitingSince == nil || !strings.Contains(r.WaitingFor, "connecting to the cluster") || len(r.Runs) != 1 {
+	if r.State != "WAITING" || r.Waiting != 1 || r.WaitingSince == nil ||
+		!strings.Contains(r.WaitingFor, "connecting to the cluster") || len(r.Runs) != 1 {
 		t.Errorf("triggered: %+v", r)
 	}
 	s.subscribed()
@@ -240,7 +247,8 @@ func TestRowsFollow(t *testing.T) {
 		t.Errorf("launched: %+v", r)
 	}
 	totals, err := s.Totals(t.Context(), explain.All())
-	if err != nil || totals.Running != 1 || totals.RunningExecutions != 1 || totals.ByState["RUNNING"] != 1 || totals.ByState["ON_TRIGGER"] != 1 {
+	if err != nil || totals.Running != 1 || totals.RunningExecutions != 1 || totals.ByState["RUNNING"] != 1 ||
+		totals.ByState["ON_TRIGGER"] != 1 {
 		t.Errorf("totals %+v, %v", totals, err)
 	}
 	s.step(config.JobChanged{Name: "job"})
@@ -264,7 +272,8 @@ func TestFailuresInARow(t *testing.T) {
 		}
 	}
 	p := s.page(view.Query{Last: []string{"FAILED"}})
-	if len(p.Rows) != 1 || len(p.Rows[0].Runs) != 4 || p.Rows[0].Runs[2].State != executions.Finished || p.Rows[0].LastRun.ExecutionID != p.Rows[0].Runs[3].ExecutionID {
+	if len(p.Rows) != 1 || len(p.Rows[0].Runs) != 4 || p.Rows[0].Runs[2].State != executions.Finished ||
+		p.Rows[0].LastRun.ExecutionID != p.Rows[0].Runs[3].ExecutionID {
 		t.Errorf("%+v", p.Rows)
 	}
 	if p := s.page(view.Query{Last: []string{"FINISHED"}}); p.Total != 0 {
@@ -279,7 +288,8 @@ func TestUnreadRowsAreReadAgain(t *testing.T) {
 	s.page(view.Query{})
 	s.silent = errors.New("the registry is silent")
 	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
-	if _, err := s.Page(t.Context(), explain.All(), view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
+	if _, err := s.Page(t.Context(), explain.All(),
+		view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
 		t.Fatalf("%v", err)
 	}
 	s.silent = nil
@@ -303,7 +313,8 @@ func TestOneReadForAPage(t *testing.T) {
 	}
 	var all []string
 	for page := 1; page <= 10; page++ {
-		all = append(all, strings.Fields(namesOf(s.page(view.Query{Sort: view.ByFailures, Page: page, PerPage: 10})))...)
+		all = append(all, strings.Fields(namesOf(s.page(view.Query{Sort: view.ByFailures, Page: page,
+			PerPage: 10})))...)
 	}
 	if len(all) != 100 || !slices.IsSorted(all) {
 		t.Errorf("pages overlap, or leave something out: %v", all)
@@ -315,10 +326,12 @@ func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	sum, err := s.Summary(t.Context(), explain.All(), s.now)
-	if d := sum.Documents; err != nil || d == nil || d.Bytes < 100 || d.LargestAppBytes != d.Bytes || d.LimitBytes != 256<<20 || d.AppLimitBytes != 64<<20 {
+	if d := sum.Documents; err != nil || d == nil || d.Bytes < 100 || d.LargestAppBytes != d.Bytes ||
+		d.LimitBytes != 256<<20 || d.AppLimitBytes != 64<<20 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if sum, err := s.Summary(t.Context(), explain.Apps(func(string) bool { return true }, nil), s.now); err != nil || sum.Documents != nil {
+	if sum, err := s.Summary(t.Context(), explain.Apps(func(string) bool { return true }, nil), s.now); err != nil ||
+		sum.Documents != nil {
 		t.Errorf("%+v, %v", sum.Documents, err)
 	}
 }
@@ -360,8 +373,10 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 // TestSecretsOfDescriptionsAreNeitherListedNorFound: a search would else say whether one has guessed right.
 func TestSecretsOfDescriptionsAreNeitherListedNorFound(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, anApp("a"), aJob("job", "a", func(j *jobs.Config) { j.Description = "see https://me:hunter2@host/page" }))
-	if rows := s.page(view.Query{Search: "host/page"}).Rows; len(rows) != 1 || rows[0].Description != "see https://me:******@host/page" {
+	s := newStage(t, anApp("a"), aJob("job", "a",
+		func(j *jobs.Config) { j.Description = "see https://me:hunter2@host/page" }))
+	if rows := s.page(view.Query{Search: "host/page"}).Rows; len(rows) != 1 ||
+		rows[0].Description != "see https://me:******@host/page" {
 		t.Errorf("%+v", rows)
 	}
 	for _, guess := range []string{"hunter2", "hunt"} {

@@ -46,7 +46,8 @@ func fires(ctx context.Context, r *results) error {
 		}
 	}
 	fmt.Printf("  a fire's step: %.2f µs with 1,000 jobs, %.2f µs with 100,000\n", median(ofFew), median(ofMany))
-	r.atMost("a fire's step with 100,000 jobs, as a multiple of that with 1,000", "", 1.1, median(ofMany)/median(ofFew))
+	r.atMost("a fire's step with 100,000 jobs, as a multiple of that with 1,000", "", 1.1,
+		median(ofMany)/median(ofFew))
 	return nil
 }
 
@@ -70,7 +71,8 @@ func newFiring(n int) (*firing, error) {
 		return nil, err
 	}
 	f.core.Step(clock.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, nil)
-	f.core.Step(clock.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd, []core.Event{core.SessionBegan{Session: 1, MasterID: "m"}})
+	f.core.Step(clock.Now{Wall: f.now, Elapsed: f.now.Sub(benchBegan)}, f.rnd,
+		[]core.Event{core.SessionBegan{Session: 1, MasterID: "m"}})
 	return f, nil
 }
 
@@ -104,8 +106,10 @@ func matches(ctx context.Context, r *results) error {
 	} {
 		demands := make([]offers.Demand, 1000)
 		for i := range demands {
-			demands[i] = offers.Demand{ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200), Together: true,
-				Shard: kind.shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64), Items: make([]int, kind.shards)}
+			demands[i] = offers.Demand{ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i),
+				App: fmt.Sprintf("app_%d", i%200), Together: true,
+				Shard: kind.shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64),
+				Items: make([]int, kind.shards)}
 			for item := range kind.shards {
 				demands[i].Items[item] = item
 			}

@@ -18,7 +18,8 @@ const rounds = 3
 func latency(ctx context.Context, bin string, d time.Duration, r *results) error {
 	return withServer(ctx, bin, func(s *server) error {
 		moments := filepath.Join(s.dir, "moments")
-		script := "#!/bin/bash\necho $EPOCHREALTIME $ELASTICJOB_FIRE_TIME $ELASTICJOB_EXECUTION_ID >> " + moments + "\n"
+		script := "#!/bin/bash\necho $EPOCHREALTIME $ELASTICJOB_FIRE_TIME $ELASTICJOB_EXECUTION_ID >> " + moments +
+			"\n"
 		if err := s.app("quick", script); err != nil {
 			return err
 		}
@@ -45,7 +46,8 @@ func latency(ctx context.Context, bin string, d time.Duration, r *results) error
 }
 
 // together measures n jobs that are due at the same moments.
-func (s *server) together(ctx context.Context, moments string, n, round int, d time.Duration) (late []float64, err error) {
+func (s *server) together(ctx context.Context, moments string, n, round int, d time.Duration) (late []float64,
+	err error) {
 	name := func(i int) string { return fmt.Sprintf("every_%d_%d_%d", round, n, i) }
 	for i := range n {
 		if err := s.job(name(i), "quick", "* * * * * ?", 1); err != nil {
@@ -74,7 +76,8 @@ func (s *server) together(ctx context.Context, moments string, n, round int, d t
 		name   string
 		values []float64
 	}{{"process started", started}, {"first line of the script", late}} {
-		fmt.Printf("    %-25s p50 %5.1f  p90 %5.1f  p99 %5.1f\n", row.name, quantile(row.values, 0.5), quantile(row.values, 0.9), quantile(row.values, 0.99))
+		fmt.Printf("    %-25s p50 %5.1f  p90 %5.1f  p99 %5.1f\n", row.name, quantile(row.values, 0.5),
+			quantile(row.values, 0.9), quantile(row.values, 0.99))
 	}
 	return late, os.Remove(moments)
 }

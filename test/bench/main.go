@@ -41,7 +41,8 @@ type measurement struct {
 func run(ctx context.Context, bin, only string, d time.Duration) error {
 	describeMachine()
 	var r results
-	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many}, {"console", console}, {"scheduler", measureScheduler}, {"core", coreSteps}} {
+	for _, m := range []measurement{{"latency", latency}, {"throughput", throughput}, {"many", many},
+		{"console", console}, {"scheduler", measureScheduler}, {"core", coreSteps}} {
 		if only != "" && !strings.Contains(","+only+",", ","+m.name+",") {
 			continue
 		}
@@ -68,7 +69,8 @@ func describeMachine() {
 		}
 	}
 	load := strings.Join(fileLines("/proc/loadavg"), "")
-	fmt.Printf("%s, %d cores, %s, %s/%s %s, load before %s\n", model, runtime.NumCPU(), memory, runtime.GOOS, runtime.GOARCH, runtime.Version(), load)
+	fmt.Printf("%s, %d cores, %s, %s/%s %s, load before %s\n", model, runtime.NumCPU(), memory, runtime.GOOS,
+		runtime.GOARCH, runtime.Version(), load)
 }
 
 func fileLines(path string) []string {

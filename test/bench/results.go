@@ -31,7 +31,8 @@ func (r *results) add(what, unit, bound string, limit float64, runs []float64, h
 	if len(runs) > 1 {
 		measured += fmt.Sprintf(" (%d runs: %.4g to %.4g)", len(runs), slices.Min(runs), slices.Max(runs))
 	}
-	r.rows = append(r.rows, result{what, measured, fmt.Sprintf("%s %.4g%s", bound, limit, unit), len(runs) > 0 && held})
+	r.rows = append(r.rows, result{what, measured, fmt.Sprintf("%s %.4g%s", bound, limit, unit),
+		len(runs) > 0 && held})
 }
 
 func (r *results) print(w io.Writer) error {

@@ -38,7 +38,8 @@ func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results
 		return err
 	}
 	pretend := &pretended{agents: 10_000}
-	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: step.DefaultOptions(), Advertise: "bench"})
+	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: step.DefaultOptions(),
+		Advertise: "bench"})
 	working, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	begin := time.Now()
@@ -77,7 +78,8 @@ func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *r
 	}
 	after, took := s.Stats(), time.Since(begin)
 	rate := float64(after.TasksLaunched-before.TasksLaunched) / took.Seconds()
-	fmt.Printf("  10,000 agents: %.0f launches a second over %s, %d commits\n", rate, took.Round(time.Second), after.CommitTime.Count()-before.CommitTime.Count())
+	fmt.Printf("  10,000 agents: %.0f launches a second over %s, %d commits\n", rate, took.Round(time.Second),
+		after.CommitTime.Count()-before.CommitTime.Count())
 	r.atLeast("launches a second of the scheduler alone, 100,000 jobs, 10,000 agents", "/s", 5000, rate)
 	return nil
 }
@@ -116,7 +118,8 @@ func (p *pretended) offer(agent string) cluster.Offer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.offers++
-	return cluster.Offer{ID: fmt.Sprintf("O%d", p.offers), AgentID: agent, Hostname: agent, AgentURL: "http://127.0.0.1:1",
+	return cluster.Offer{ID: fmt.Sprintf("O%d", p.offers), AgentID: agent, Hostname: agent,
+		AgentURL:  "http://127.0.0.1:1",
 		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
 }
 
@@ -130,8 +133,9 @@ func (s *pretendedSession) tell(e cluster.Event) {
 func (s *pretendedSession) Launch(_ context.Context, a cluster.Launch) error {
 	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
 		for _, t := range a.Tasks {
-			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state, Source: cluster.FromExecutor,
-				UUID: []byte(t.TaskID + string(state)), Timestamp: time.Now()})
+			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
+				Source: cluster.FromExecutor,
+				UUID:   []byte(t.TaskID + string(state)), Timestamp: time.Now()})
 		}
 	}
 	o := s.c.offer(a.AgentID)

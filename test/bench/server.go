@@ -32,7 +32,8 @@ type server struct {
 func startServer(ctx context.Context, bin, dir string) (*server, error) {
 	s := &server{dir: dir, done: make(chan error, 1)}
 	s.cmd = exec.CommandContext(ctx, filepath.Join(bin, "scheduler"), "--local", "--listen", "127.0.0.1:0",
-		"--data-dir", filepath.Join(dir, "data"), "--local-cpus", "1000", "--local-memory", "1000000", "--log-level", "error")
+		"--data-dir", filepath.Join(dir, "data"), "--local-cpus", "1000", "--local-memory", "1000000", "--log-level",
+		"error")
 	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
 	s.cmd.Stderr = os.Stderr
 	if os.Geteuid() == 0 {
@@ -119,11 +120,13 @@ func (s *server) app(name, script string) error {
 	if err := writeTar(file, "run", script); err != nil {
 		return err
 	}
-	return s.post("/api/app", map[string]any{"appName": name, "appURL": "file://" + file, "bootstrapScript": "run", "cpuCount": 0.1, "memoryMB": 64})
+	return s.post("/api/app", map[string]any{"appName": name, "appURL": "file://" + file, "bootstrapScript": "run",
+		"cpuCount": 0.1, "memoryMB": 64})
 }
 
 func (s *server) job(name, app, cron string, shards int) error {
-	return s.post("/api/job/register", map[string]any{"jobName": name, "appName": app, "jobExecutionType": "TRANSIENT", "cron": cron,
+	return s.post("/api/job/register", map[string]any{"jobName": name, "appName": app, "jobExecutionType": "TRANSIENT",
+		"cron":               cron,
 		"shardingTotalCount": shards, "cpuCount": 0.01, "memoryMB": 1})
 }
 
@@ -178,7 +181,8 @@ func usageOf(pid int) (usage, error) {
 		return n
 	}
 	ticks := func(n int64) time.Duration { return time.Duration(n) * clockTick }
-	return usage{cpu: ticks(number(11) + number(12)), reaped: ticks(number(13) + number(14)), rss: number(21) * int64(os.Getpagesize())}, nil
+	return usage{cpu: ticks(number(11) + number(12)), reaped: ticks(number(13) + number(14)),
+		rss: number(21) * int64(os.Getpagesize())}, nil
 }
 
 // executors finds the executors that run in the server's sandboxes, by their supervisors, and these.

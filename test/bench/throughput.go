@@ -29,7 +29,8 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 			}
 		}
 		var seconds []work
-		for at := begin.Add(1900 * time.Millisecond); !at.After(begin.Add(d + 900*time.Millisecond)); at = at.Add(time.Second) {
+		for at := begin.Add(1900 * time.Millisecond); !at.After(begin.Add(d +
+			900*time.Millisecond)); at = at.Add(time.Second) {
 			if err := wait(ctx, time.Until(at)); err != nil {
 				return err
 			}
@@ -42,7 +43,8 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 		// What processes cost is compared from the second fire on, when the executor is there.
 		first, last := seconds[0], seconds[len(seconds)-1]
 		rate := (last.finished - warming) / d.Seconds()
-		fmt.Printf("  asked for %d shards a second: %.1f a second finished over %s, %.0f fires dropped\n", jobs*shards, rate, d, last.dropped)
+		fmt.Printf("  asked for %d shards a second: %.1f a second finished over %s, %.0f fires dropped\n", jobs*shards,
+			rate, d, last.dropped)
 		fmt.Print("  finished by the end of the first seconds:")
 		for _, w := range seconds[:min(len(seconds), 8)] {
 			fmt.Printf(" %.0f", w.finished)
@@ -52,7 +54,8 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 			return (cpu(last) - cpu(first)).Seconds() * 1000 / (last.finished - first.finished)
 		}
 		server, executors, scripts := per(func(w work) time.Duration { return w.server }),
-			per(func(w work) time.Duration { return w.executors }), per(func(w work) time.Duration { return w.scripts })
+			per(func(w work) time.Duration { return w.executors }),
+			per(func(w work) time.Duration { return w.scripts })
 		fmt.Printf("  CPU per shard, ms: server %.2f, executor and supervisor %.2f, fork to end of script %.2f, all %.2f\n",
 			server, executors, scripts, server+executors+scripts)
 		r.atLeast("shards a second of a /bin/sh script, asked for 500", "/s", 0.998*jobs*shards, rate)

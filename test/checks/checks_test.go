@@ -73,7 +73,8 @@ func TestAFailureIsRepeatedAlone(t *testing.T) {
 
 func TestAFailedSubtestIsReportedAlone(t *testing.T) {
 	t.Parallel()
-	inner, other, whole := failure{Package: "a", Test: "T/x/y"}, failure{Package: "b", Test: "T"}, failure{Package: "b"}
+	inner, other, whole := failure{Package: "a", Test: "T/x/y"}, failure{Package: "b", Test: "T"},
+		failure{Package: "b"}
 	got := innermost([]failure{inner, {Package: "a", Test: "T/x"}, {Package: "a", Test: "T"}, other, whole})
 	if want := []failure{inner, other, whole}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -64,7 +64,8 @@ const forking = "executor/supervisor"
 // raced are the packages that CI tests with the race detector, and only so: those that start goroutines, with those below
 // them where it ends with "...". In the others it finds nothing.
 var raced = []string{
-	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/pack", "executor/pipe", forking, "history/outbox",
+	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/pack", "executor/pipe", forking,
+	"history/outbox",
 	"history", "notify", "registry/...", "scheduler", "scheduler/view", "sdk", "zookeeper",
 }
 
@@ -134,7 +135,8 @@ func staticcheck() phase {
 
 func consoleLint() phase {
 	return phase{
-		name: "console-lint", about: "the console's types, and that its libraries are those of web/package.json", waits: true,
+		name: "console-lint", about: "the console's types, and that its libraries are those of web/package.json",
+		waits: true,
 		steps: []step{shell(`if [ ! -e web/node_modules ]; then
   echo "web/node_modules is missing: run tools/prepare test" >&2
   exit 1
@@ -304,7 +306,8 @@ func (s settings) nightly() ([]phase, error) {
 		packages: []string{"./scheduler/sim"}, run: "Worlds$", race: true, minutes: 60,
 		args: []string{"-sim.seeds", "8"},
 	}))
-	mesos := atNight("mesos", "on a real Mesos and on cluster/local", raceAtNight("./test/mesosserver", "./test/mesos"))
+	mesos := atNight("mesos", "on a real Mesos and on cluster/local",
+		raceAtNight("./test/mesosserver", "./test/mesos"))
 	root := atNight("root", "what only root can show",
 		goTest{packages: asRoot, run: "^TestAsRoot", race: true, tags: "nightly", atOnce: 2, noSkip: true})
 	mesosRoot := atNight("mesos-root", "on a real Mesos, what only root can show",

@@ -198,7 +198,8 @@ func innermost(failures []failure) []failure {
 
 // step runs one command. It returns which of its tests failed, how many passed, and its CPU time. A command that is
 // not go test counts as one test.
-func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, used time.Duration, err error) {
+func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, used time.Duration,
+	err error) {
 	args := s.command()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = r.root

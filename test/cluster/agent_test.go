@@ -170,7 +170,8 @@ func TestAgentGone(t *testing.T) {
 	})
 	for _, a := range agents.GetAgents.Agents {
 		if !a.Active {
-			c.Operate(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":"` + a.AgentInfo.ID.Value + `"}}}`)
+			c.Operate(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":"` + a.AgentInfo.ID.Value +
+				`"}}}`)
 		}
 	}
 	for _, s := range c.Await(h.once, "FAILED").Shards {

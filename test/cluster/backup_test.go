@@ -33,9 +33,11 @@ func TestBackupAndRestore(t *testing.T) {
 		if line == nil {
 			t.Fatalf("docs/upgrade.md has no block that begins with %s", words)
 		}
-		cmd := exec.Command("sh", "-c", strings.NewReplacer("h1:2181,h2:2181", c.ZK, " --zk-digest-file FILE", "").Replace(line[1])+behind)
+		cmd := exec.Command("sh", "-c", strings.NewReplacer("h1:2181,h2:2181", c.ZK, " --zk-digest-file FILE",
+			"").Replace(line[1])+behind)
 		cmd.Dir = c.Dir
-		cmd.Env = []string{"HOME=" + filepath.Join(c.Dir, "home"), "PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH")}
+		cmd.Env = []string{"HOME=" + filepath.Join(c.Dir, "home"),
+			"PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH")}
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -43,7 +45,8 @@ func TestBackupAndRestore(t *testing.T) {
 	if err := os.WriteFile(file, []byte("an older one"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := typed("scheduler backup", " --zk-namespace nothing"); err == nil || !strings.Contains(said, "no server has led there") {
+	if said, err := typed("scheduler backup", " --zk-namespace nothing"); err == nil ||
+		!strings.Contains(said, "no server has led there") {
 		t.Errorf("a namespace that is not there: %v\n%s", err, said)
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != "an older one" {
@@ -60,7 +63,8 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, err := typed("scheduler restore", ""); err == nil || !strings.Contains(said, "there is something already") {
+	if said, err := typed("scheduler restore", ""); err == nil ||
+		!strings.Contains(said, "there is something already") {
 		t.Errorf("restored over what is there: %v\n%s", err, said)
 	}
 	c.StopServer(1)

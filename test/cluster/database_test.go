@@ -88,7 +88,8 @@ func TestMoveFromZooKeeper(t *testing.T) {
 		c.Helper()
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir, cmd.Args = c.Dir, append(cmd.Args, append([]string{"sh"}, registry...)...)
-		cmd.Env = []string{"HOME=" + c.Dir, "PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH"), variables}
+		cmd.Env = []string{"HOME=" + c.Dir, "PATH=" + filepath.Dir(bin.Scheduler()) + ":" + os.Getenv("PATH"),
+			variables}
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, said)
 		}

@@ -173,7 +173,8 @@ func TestFollowers(t *testing.T) {
 	c.KillServer(third)
 	c.KillServer(leader)
 	a := c.Call("GET", "/api/job/jobs", "")
-	if a.Status == http.StatusOK && !strings.Contains(a.Body, "through") || a.Status != http.StatusOK && a.Status != http.StatusServiceUnavailable {
+	if a.Status == http.StatusOK && !strings.Contains(a.Body, "through") ||
+		a.Status != http.StatusOK && a.Status != http.StatusServiceUnavailable {
 		t.Errorf("with no leader: %d %s", a.Status, a.Body)
 	}
 	c.AwaitLeader()

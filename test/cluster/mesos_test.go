@@ -56,7 +56,8 @@ func TestCutFromMaster(t *testing.T) {
 	storm := system.NewStorm(c.Machine)
 	for i, cut := range []func(){
 		proxy.Cut, proxy.HalfClose, proxy.HalfCloseToTarget, proxy.Blackhole,
-		func() { proxy.DropAfter(4000) }, func() { proxy.DropAfter(0) }, func() { proxy.Delay(300 * time.Millisecond) },
+		func() { proxy.DropAfter(4000) }, func() { proxy.DropAfter(0) },
+		func() { proxy.Delay(300 * time.Millisecond) },
 	} {
 		storm.Ask(fmt.Sprint("before-", i))
 		cut()

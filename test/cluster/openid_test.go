@@ -17,7 +17,8 @@ func TestOpenID(t *testing.T) {
 	there := openid.Start(t)
 	c := system.NewCluster(t, bin, 1, nil)
 	const back = "http://localhost:1/api/oidc/callback"
-	c.StartServers(2, "--oidc-issuer", there.URL, "--oidc-client-id", openid.Client, "--oidc-client-secret-file", c.Secret("oidc", openid.Secret),
+	c.StartServers(2, "--oidc-issuer", there.URL, "--oidc-client-id", openid.Client, "--oidc-client-secret-file",
+		c.Secret("oidc", openid.Secret),
 		"--oidc-redirect-url", back, "--oidc-role", "admins=admin", "--oidc-role", "ops=operator")
 	leader := c.AwaitLeader()
 	follower := 3 - leader
@@ -25,7 +26,10 @@ func TestOpenID(t *testing.T) {
 		c.Via(n)
 		c.Refused(http.StatusUnauthorized, "token_missing", "GET", "/api/job/jobs", "")
 	}
-	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	browser := &http.Client{CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	login := func(groups ...string) (*http.Response, []*http.Cookie) {
 		there.Says(map[string]any{"groups": groups})
 		var answer *http.Response
@@ -76,13 +80,15 @@ func TestOpenID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := c.OK("GET", "/api/session", "", session); !strings.Contains(text, `"name":"alice","kind":"oidc","role":"operator"`) {
+		if text := c.OK("GET", "/api/session", "", session); !strings.Contains(text,
+			`"name":"alice","kind":"oidc","role":"operator"`) {
 			t.Error(text)
 		}
 		c.OK("GET", "/api/job/jobs", "", session)
 		c.Refused(http.StatusForbidden, "not_allowed", "POST", "/api/app", "{}", session, "Origin: "+own.String())
 		c.Refused(http.StatusForbidden, "bad_forwarding", "GET", "/api/job/jobs", "", session,
-			"X-Elasticjob-Forwarded-By: 127.0.0.1:1", "X-Elasticjob-Forwarded-For: 10.0.0.1", "X-Elasticjob-Forwarded-Proof: AAAA")
+			"X-Elasticjob-Forwarded-By: 127.0.0.1:1", "X-Elasticjob-Forwarded-For: 10.0.0.1",
+			"X-Elasticjob-Forwarded-Proof: AAAA")
 	}
 	if answer, cookies = login("guests"); answer.StatusCode != http.StatusForbidden {
 		t.Errorf("%s, %v", answer.Status, cookies)

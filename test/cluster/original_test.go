@@ -35,7 +35,8 @@ func TestOriginalNamespace(t *testing.T) {
 	c := system.NewCluster(t, bin, 1, nil)
 	c.Packages.Serve("/old.tar", system.Tar(t, "", system.Files{
 		"bin/start.sh": "#!/bin/sh\nexit 9\n",
-		"bin/old.sh":   "#!/bin/sh\nexport LEDGER=" + c.LedgerPath + "\n" + strings.TrimPrefix(system.Ledger, "#!/bin/sh\n"),
+		"bin/old.sh": "#!/bin/sh\nexport LEDGER=" + c.LedgerPath + "\n" + strings.TrimPrefix(system.Ledger,
+			"#!/bin/sh\n"),
 		"bin/java.sh": "#!/bin/sh\necho 'Exception in thread \"main\" java.lang.UnsatisfiedLinkError: no mesos in java.library.path' >&2\n" +
 			"echo '\tat org.apache.mesos.MesosNativeLibrary.load(MesosNativeLibrary.java:159)' >&2\necho '\tat org.apache.shardingsphere.elasticjob.cloud.executor.JobBootstrap.execute' >&2\nexit 1\n",
 	}))
@@ -71,14 +72,16 @@ func TestOriginalNamespace(t *testing.T) {
 	if len(e.Shards) != 2 {
 		t.Errorf("old_script: %+v", e)
 	}
-	if e := c.Run("old_java", "FAILED"); !strings.Contains(e.Shards[0].FailureCause, "JobBootstrap") || !strings.Contains(e.Shards[0].FailureCause, "script.command.line") {
+	if e := c.Run("old_java", "FAILED"); !strings.Contains(e.Shards[0].FailureCause, "JobBootstrap") ||
+		!strings.Contains(e.Shards[0].FailureCause, "script.command.line") {
 		t.Errorf("a package that calls JobBootstrap: %+v", e)
 	}
 	c.Run("old_json", "FINISHED")
 	if x := c.Explain("old_disabled"); x.State != "DISABLED" {
 		t.Errorf("old_disabled: %+v", x)
 	}
-	if x := c.Explain("old_broken"); x.State != "FAULTY" || !strings.Contains(fmt.Sprint(x.Notes), "/config/job/old_broken") {
+	if x := c.Explain("old_broken"); x.State != "FAULTY" ||
+		!strings.Contains(fmt.Sprint(x.Notes), "/config/job/old_broken") {
 		t.Errorf("old_broken: %+v", x)
 	}
 	log := c.ServerLog(c.AwaitLeader())
@@ -89,7 +92,9 @@ func TestOriginalNamespace(t *testing.T) {
 	}
 	// The way back: what is changed here is written as the original writes it.
 	c.Update("old_script", system.Doc{"cron": "0 30 4 * * ?"})
-	if now := c.Node("/config/job/old_script"); !strings.Contains(now, "cron: 0 30 4 * * ?\n") || !strings.Contains(now, "shardingItemParameters: 0=Beijing,1=Shanghai\n") || !strings.Contains(now, "  script.command.line: bin/old.sh\n") {
+	if now := c.Node("/config/job/old_script"); !strings.Contains(now, "cron: 0 30 4 * * ?\n") ||
+		!strings.Contains(now, "shardingItemParameters: 0=Beijing,1=Shanghai\n") ||
+		!strings.Contains(now, "  script.command.line: bin/old.sh\n") {
 		t.Errorf("old_script is now stored as\n%s", now)
 	}
 	c.OK("POST", "/api/job/old_json/disable", "")

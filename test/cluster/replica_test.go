@@ -77,7 +77,8 @@ func refusesToLead(c *system.Cluster) {
 		c.Until(fmt.Sprintf("server %d says that the database went back", n), func() string {
 			a := c.Call("GET", "/readyz", "")
 			for _, words := range []string{"went back", "scheduler accept-registry"} {
-				if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, words) || !strings.Contains(c.ServerLog(n), words) {
+				if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, words) ||
+					!strings.Contains(c.ServerLog(n), words) {
 					return fmt.Sprintf("%d %s", a.Status, a.Body)
 				}
 			}

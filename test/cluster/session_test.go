@@ -58,7 +58,8 @@ func TestSessionExpiry(t *testing.T) {
 			}
 			if foreign := int64(after.version-before.version) - (after.Commit - before.Commit); foreign != 0 {
 				written++
-				t.Errorf("promise 3: %d writes of somebody else than the leader: %+v, then %+v", foreign, before, after)
+				t.Errorf("promise 3: %d writes of somebody else than the leader: %+v, then %+v", foreign, before,
+					after)
 			}
 			return ""
 		})

@@ -138,7 +138,9 @@ func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 	var asked atomic.Int64
 	for n := 1; n <= 2; n++ {
 		for _, fresh := range []bool{false, true} {
-			client := &http.Client{Timeout: system.Patience, Transport: &http.Transport{DisableKeepAlives: fresh, ForceAttemptHTTP2: !fresh, TLSClientConfig: &tls.Config{RootCAs: c.ca.Pool()}}}
+			client := &http.Client{Timeout: system.Patience,
+				Transport: &http.Transport{DisableKeepAlives: fresh, ForceAttemptHTTP2: !fresh,
+					TLSClientConfig: &tls.Config{RootCAs: c.ca.Pool()}}}
 			url := c.ServerURL(n)
 			traffic.Go(func() {
 				defer client.CloseIdleConnections()
@@ -190,7 +192,8 @@ func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 		return ""
 	})
 	c.awaitShown(2, last)
-	if !strings.Contains(c.ServerLog(2), "TLS certificate not reloaded") || strings.Contains(c.ServerLog(2), "PRIVATE KEY") {
+	if !strings.Contains(c.ServerLog(2), "TLS certificate not reloaded") ||
+		strings.Contains(c.ServerLog(2), "PRIVATE KEY") {
 		t.Errorf("the log says %s", c.ServerLog(2))
 	}
 	if c.Metric("elasticjob_tls_certificate_expiry_timestamp_seconds") == "" {

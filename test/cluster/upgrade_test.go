@@ -95,7 +95,8 @@ func TestNewerStateIsRefused(t *testing.T) {
 	c.Via(follower)
 	c.Until("the follower says why it does not lead", func() string {
 		a, err := c.Try("GET", "/readyz", "")
-		for _, part := range []string{"version 99", release, "this release, dev", fmt.Sprint("up to ", core.StateVersion)} {
+		for _, part := range []string{"version 99", release, "this release, dev",
+			fmt.Sprint("up to ", core.StateVersion)} {
 			if err != nil || a.Status != 503 || !strings.Contains(a.Body, part) {
 				return fmt.Sprint(err, a.Status, a.Body, ": there is no ", part)
 			}

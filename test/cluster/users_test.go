@@ -40,7 +40,8 @@ func TestUsersAreInForceOnAllServers(t *testing.T) {
 	onBoth("closed", http.StatusUnauthorized, "X: y")
 	var said struct{ AccessToken string }
 	c.Via(1)
-	if err := json.Unmarshal([]byte(c.OK("POST", "/api/login", `{"username":"ann","password":"a password of words"}`)), &said); err != nil {
+	if err := json.Unmarshal([]byte(c.OK("POST", "/api/login", `{"username":"ann","password":"a password of words"}`)),
+		&said); err != nil {
 		t.Fatal(err)
 	}
 	onBoth("the login of one is known to the other", http.StatusOK, "accessToken: "+said.AccessToken)

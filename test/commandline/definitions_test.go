@@ -30,7 +30,8 @@ memoryMB: 1
 func (u *user) write(name, text string) {
 	u.Helper()
 	path := filepath.Join(u.home, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+		os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		u.Fatal(err)
 	}
 }
@@ -73,7 +74,8 @@ func TestFilesAreAppliedOnceAndThenNothingDiffers(t *testing.T) {
 	u.expect(0, "diff -f ~/defs --exit-code -o json", "[]")
 
 	u.write("defs/jobs/daily.yml", fmt.Sprintf(jobFile, "daily")+"cron: 0 0 3 * * ?\nenv:\n  LEVEL: debug\n")
-	u.expect(0, "apply -f ~/defs", `cron: "" -> "0 0 3 * * ?"`, `env.LEVEL: (none) -> "debug"`, "changed job daily: cron, env")
+	u.expect(0, "apply -f ~/defs", `cron: "" -> "0 0 3 * * ?"`, `env.LEVEL: (none) -> "debug"`,
+		"changed job daily: cron, env")
 	u.write("defs/jobs/daily.yml", fmt.Sprintf(jobFile, "daily"))
 	u.expect(0, "apply -f ~/defs", "changed job daily: cron, env")
 	u.expect(0, "diff -f ~/defs --exit-code", "Nothing differs")
@@ -83,7 +85,8 @@ func TestMistakesAreReportedWithFileAndLineAndNothingChanges(t *testing.T) {
 	u := start(t)
 	u.defines("daily", "jobs") // the second is a route of the API
 	u.write("defs/broken.yaml", fmt.Sprintf(jobFile, "broken")+"cron: 0 0 99 * * ?\nretries: 3\n")
-	u.expect(2, "apply -f ~/defs", "~/defs/broken.yaml:8: job broken: cron", "~/defs/broken.yaml:9: job broken: retries: unknown field", "nothing was changed; 2 things are wrong")
+	u.expect(2, "apply -f ~/defs", "~/defs/broken.yaml:8: job broken: cron",
+		"~/defs/broken.yaml:9: job broken: retries: unknown field", "nothing was changed; 2 things are wrong")
 	if err := os.Remove(filepath.Join(u.home, "defs/broken.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +146,8 @@ func TestExportOfEveryFieldAppliesToNothing(t *testing.T) {
 	if strings.Contains(exported.out, "hunter2") || exported.err != "" {
 		t.Errorf("exported\n%s%s", exported.out, exported.err)
 	}
-	if s := u.runs(exported.out, "diff", "-f", "-", "--prune", "--exit-code"); s.status != 0 || !strings.Contains(s.out, "Nothing differs: 3 unchanged.") {
+	if s := u.runs(exported.out, "diff", "-f", "-", "--prune", "--exit-code"); s.status != 0 ||
+		!strings.Contains(s.out, "Nothing differs: 3 unchanged.") {
 		t.Errorf("of what was exported differs\n%s%s\nin\n%s", s.out, s.err, exported.out)
 	}
 	if s := u.runs(exported.out, "apply", "-f", "-", "--send-secrets"); s.status != 0 {
@@ -175,10 +179,12 @@ func TestPruneAsksAndKillsOnlyIfTold(t *testing.T) {
 	}
 	u.expect(0, "apply -f ~/defs", "Nothing differs: 1 unchanged.")
 	u.expect(2, "apply -f ~/defs --prune", "- job daily", "- job long", "2 would be removed; give --yes")
-	u.expect(1, "apply -f ~/defs --prune --yes", "removed job daily", "failed to remove job long: 1 of its shards run or wait", "1 of 2 failed")
+	u.expect(1, "apply -f ~/defs --prune --yes", "removed job daily",
+		"failed to remove job long: 1 of its shards run or wait", "1 of 2 failed")
 	u.Await(run, "RUNNING")
 	u.expect(0, "apply -f ~/defs --prune --yes --kill", "removed job long")
-	if jobs := u.OK("GET", "/api/job/jobs", ""); !strings.Contains(jobs, `"theirs"`) || strings.Contains(jobs, `"long"`) {
+	if jobs := u.OK("GET", "/api/job/jobs", ""); !strings.Contains(jobs, `"theirs"`) ||
+		strings.Contains(jobs, `"long"`) {
 		t.Errorf("left are %s", jobs)
 	}
 	u.expect(0, "apply -f ~/defs --prune-app others --yes", "removed job theirs", "removed app others")
@@ -208,8 +214,10 @@ func TestADisabledJobRunsToItsEnd(t *testing.T) {
 func TestAnImportedCrontabRuns(t *testing.T) {
 	u := start(t)
 	u.defines()
-	u.write("crontab", "GREETING=good morning\n30 2 * * 1-5 echo \"$GREETING\" > "+filepath.Join(u.home, "said")+"; cat >> "+filepath.Join(u.home, "said")+"%it's%late\n")
-	imported := u.expect(0, "import crontab ~/crontab --app billing --cpu 0.01 --memory 1 --app-url "+u.serve("exit 0"), "jobName: echo", "cron: 0 30 2 ? * MON-FRI", "2 definitions")
+	u.write("crontab", "GREETING=good morning\n30 2 * * 1-5 echo \"$GREETING\" > "+filepath.Join(u.home,
+		"said")+"; cat >> "+filepath.Join(u.home, "said")+"%it's%late\n")
+	imported := u.expect(0, "import crontab ~/crontab --app billing --cpu 0.01 --memory 1 --app-url "+
+		u.serve("exit 0"), "jobName: echo", "cron: 0 30 2 ? * MON-FRI", "2 definitions")
 	s := u.runs(imported.out, "apply", "-f", "-")
 	if s.status != 0 {
 		t.Fatalf("%s%s\nof\n%s", s.out, s.err, imported.out)
@@ -253,7 +261,8 @@ func TestPruneAsksOnATerminal(t *testing.T) {
 func TestImportSaysWhatItCannotRead(t *testing.T) {
 	u := start(t)
 	u.write("notes", "nothing that is due\n")
-	u.expect(2, "import crontab ~/notes", "~/notes:1: TO DO: this is no entry of a crontab", "nothing was found to import")
+	u.expect(2, "import crontab ~/notes", "~/notes:1: TO DO: this is no entry of a crontab",
+		"nothing was found to import")
 	u.expect(2, "import xxl-job ~/notes", "INSERT INTO xxl_job_info")
 	u.expect(2, "import elasticjob-lite ~/nowhere", "nowhere")
 	u.expect(2, "import cron ~/notes", "did you mean crontab?")

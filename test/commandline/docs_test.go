@@ -25,7 +25,8 @@ func TestTheDocumentsCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := u.serve("echo hello")
-	files := map[string]string{"billing.yaml": u.file("billing.yaml", "appName: billing\nappURL: "+url+"\nbootstrapScript: bin/start.sh\n")}
+	files := map[string]string{"billing.yaml": u.file("billing.yaml",
+		"appName: billing\nappURL: "+url+"\nbootstrapScript: bin/start.sh\n")}
 	document := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindStringSubmatch(string(text))
 	files["nightly.yaml"] = u.file("nightly.yaml", document[1])
 	run := ""

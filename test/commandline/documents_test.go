@@ -11,18 +11,21 @@ func TestApps(t *testing.T) {
 	u := start(t)
 	u.has(u.does("app", "list"), "there are no apps")
 	url := u.serve("echo hello")
-	if got := u.does("app", "publish", "billing", "--url", url, "--script", "bin/start.sh", "--memory", "32", "--check"); got != "app billing published\n" {
+	if got := u.does("app", "publish", "billing", "--url", url, "--script", "bin/start.sh", "--memory", "32",
+		"--check"); got != "app billing published\n" {
 		t.Errorf("publish says %q", got)
 	}
 	u.fails(6, []string{"billing"}, "app", "publish", "billing", "--url", url, "--script", "bin/start.sh")
-	u.fails(1, []string{"bootstrapScript", "bin/strat.sh is not in the package; did you mean", "nothing was changed"}, "app", "update", "billing", "--script", "bin/strat.sh", "--check")
+	u.fails(1, []string{"bootstrapScript", "bin/strat.sh is not in the package; did you mean", "nothing was changed"},
+		"app", "update", "billing", "--script", "bin/strat.sh", "--check")
 	u.does("app", "update", "billing", "--cache=false")
 	var app map[string]any
 	decode(u, u.does("app", "show", "billing", "-o", "json"), &app)
 	if app["appCacheEnable"] != false || app["memoryMB"] != 32.0 || app["cpuCount"] != 1.0 {
 		t.Errorf("%v: want the given field changed, and no other", app)
 	}
-	if got := u.runs("appName: second\nappURL: "+url+"\nbootstrapScript: bin/start.sh\ncpuCount: 0.1\n", "app", "publish", "-f", "-"); got.status != 0 {
+	if got := u.runs("appName: second\nappURL: "+url+"\nbootstrapScript: bin/start.sh\ncpuCount: 0.1\n", "app",
+		"publish", "-f", "-"); got.status != 0 {
 		t.Errorf("publish of a document: %+v", got)
 	}
 	u.has(u.does("app", "list"), "NAME", "billing", "second", "bin/start.sh", "32 MB")
@@ -38,9 +41,11 @@ func TestApps(t *testing.T) {
 func TestJobs(t *testing.T) {
 	u := start(t)
 	u.has(u.does("job", "list"), "no job matches")
-	u.publishes("echo hello", "--env", "LEVEL=info", "--env", "DB_PASSWORD=very secret", "--description", "every night")
+	u.publishes("echo hello", "--env", "LEVEL=info", "--env", "DB_PASSWORD=very secret", "--description",
+		"every night")
 	file := u.file("weekly.json", `{"jobName":"weekly","appName":"billing","jobExecutionType":"TRANSIENT","cron":"0 0 3 ? * SUN","shardingTotalCount":1,"cpuCount":0.1,"memoryMB":32}`)
-	u.fails(1, []string{`cron "nonsense"`, "memoryMB = -1"}, "job", "register", "-f", file, "--cron", "nonsense", "--memory", "-1")
+	u.fails(1, []string{`cron "nonsense"`, "memoryMB = -1"}, "job", "register", "-f", file, "--cron", "nonsense",
+		"--memory", "-1")
 	u.has(u.does("job", "register", "-f", file, "--check"), "nothing is wrong", "at 03:00, on Sunday")
 	u.fails(4, nil, "job", "show", "weekly")
 	u.does("job", "register", "-f", file)
@@ -60,12 +65,14 @@ func TestJobs(t *testing.T) {
 	}
 	u.has(u.does("job", "show", "nightly"), "jobName", "every night", "env.DB_PASSWORD", "******", "ON_TRIGGER")
 	u.has(u.does("job", "list"), "NAME", "nightly", "weekly", "READY", "ON_TRIGGER")
-	if got := u.does("job", "list", "--search", "week", "-o", "yaml"); !strings.HasPrefix(got, "- jobName: weekly\n") || strings.Contains(got, "nightly") {
+	if got := u.does("job", "list", "--search", "week", "-o", "yaml"); !strings.HasPrefix(got,
+		"- jobName: weekly\n") || strings.Contains(got, "nightly") {
 		t.Errorf("a search for week finds %s", got)
 	}
 	u.has(u.does("job", "explain", "weekly"), "weekly  READY: it fires on its cron", "next fires:", "UTC (in ")
 
-	for _, step := range []struct{ action, state string }{{"pause", "PAUSED"}, {"resume", "READY"}, {"shutdown", "DISABLED"}, {"enable", "READY"}, {"disable", "DISABLED"}} {
+	for _, step := range []struct{ action, state string }{{"pause", "PAUSED"}, {"resume", "READY"},
+		{"shutdown", "DISABLED"}, {"enable", "READY"}, {"disable", "DISABLED"}} {
 		u.does("job", step.action, "weekly")
 		u.Until("weekly is "+step.state, func() string {
 			var x struct{ State string }
@@ -92,7 +99,8 @@ func TestCompletion(t *testing.T) {
 	} {
 		// A server that is busy is not waited for: the shell gets nothing, and its user tries again.
 		u.Until(test.typed+" is completed", func() string {
-			if got := u.does(append([]string{"__complete"}, strings.Split(test.typed, " ")...)...); !strings.HasPrefix(got, test.want) {
+			if got := u.does(append([]string{"__complete"},
+				strings.Split(test.typed, " ")...)...); !strings.HasPrefix(got, test.want) {
 				return fmt.Sprintf("with %q, want %q", got, test.want)
 			}
 			return ""

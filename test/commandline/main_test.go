@@ -128,6 +128,8 @@ func (u *user) serve(commands string) (url string) {
 // publishes publishes the app billing, whose script is some commands, and registers the job nightly with two shards.
 func (u *user) publishes(commands string, flags ...string) {
 	u.Helper()
-	u.does("app", "publish", "billing", "--url", u.serve(commands), "--script", "bin/start.sh", "--cpu", "0.01", "--memory", "32")
-	u.does(append([]string{"job", "register", "nightly", "--app", "billing", "--shards", "2", "--cpu", "0.01", "--memory", "1"}, flags...)...)
+	u.does("app", "publish", "billing", "--url", u.serve(commands), "--script", "bin/start.sh", "--cpu", "0.01",
+		"--memory", "32")
+	u.does(append([]string{"job", "register", "nightly", "--app", "billing", "--shards", "2", "--cpu", "0.01",
+		"--memory", "1"}, flags...)...)
 }

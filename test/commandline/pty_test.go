@@ -69,7 +69,8 @@ func (u *user) openTerminal(columns, lines uint16) (keys, terminal *os.File) {
 	fd := int(keys.Fd())
 	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err == nil {
-		err = errors.Join(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: lines, Col: columns}))
+		err = errors.Join(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0),
+			unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: lines, Col: columns}))
 	}
 	if err != nil {
 		u.Fatal(err)
@@ -124,7 +125,8 @@ func TestTopIsLive(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	shown := s.out.text()
-	if took, gave := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); took < 0 || gave < took {
+	if took, gave := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); took < 0 ||
+		gave < took {
 		t.Errorf("the terminal's screen was not given back: %q", shown)
 	}
 }
@@ -166,7 +168,8 @@ func TestTopOfAServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	u := &user{Machine: system.New(t, bin), home: t.TempDir(), env: []string{"ELASTICJOB_SERVER=http://127.0.0.1:1"}}
 	s := u.types("top")
-	if status := s.ends(); status != 7 || !strings.Contains(s.out.text(), "no answer from") || strings.Contains(s.out.text(), "\x1b[?1049h") {
+	if status := s.ends(); status != 7 || !strings.Contains(s.out.text(), "no answer from") ||
+		strings.Contains(s.out.text(), "\x1b[?1049h") {
 		t.Errorf("status %d: %q", status, s.out.text())
 	}
 }
@@ -183,7 +186,8 @@ func TestColoursAreForTerminals(t *testing.T) {
 			u.env = append(u.env, name)
 		}
 		s := u.types("run", "show", id)
-		if status := s.ends(); status != 0 || strings.Contains(s.out.text(), failed) != want || !strings.Contains(s.out.text(), "FAILED") {
+		if status := s.ends(); status != 0 || strings.Contains(s.out.text(), failed) != want ||
+			!strings.Contains(s.out.text(), "FAILED") {
 			t.Errorf("with %q, status %d: %q", name, status, s.out.text())
 		}
 	}

@@ -49,7 +49,8 @@ func (g gate) open(u *user) {
 func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
 	u := start(t)
 	u.publishes(greets)
-	u.has(u.does("job", "trigger", "nightly", "--wait"), "nightly@", "shard 0 FINISHED", "shard 1 FINISHED", "run FINISHED")
+	u.has(u.does("job", "trigger", "nightly", "--wait"), "nightly@", "shard 0 FINISHED", "shard 1 FINISHED",
+		"run FINISHED")
 	s := u.runs("", "job", "trigger", "nightly", "--parameter", "fail", "--wait", "-o", "json")
 	var run struct {
 		ExecutionID, State string
@@ -59,10 +60,12 @@ func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
 		t.Errorf("%+v: want status 3 and the run as it ended", s)
 	}
 	u.has(s.err, "shard 1 FAILED", "exit status 3", "is FAILED")
-	u.has(u.does("run", "show", run.ExecutionID), "run ", run.ExecutionID, "FAILED", "with parameter  fail", "shard 0: exit status 3", "a warning")
+	u.has(u.does("run", "show", run.ExecutionID), "run ", run.ExecutionID, "FAILED", "with parameter  fail",
+		"shard 0: exit status 3", "a warning")
 	u.fails(3, []string{"is FAILED"}, "run", "wait", run.ExecutionID)
 	u.has(u.does("run", "list", "nightly"), "RUN", "FINISHED", "trigger", "2 FAILED")
-	if got := u.does("run", "list", "--state", "FAILED", "-o", "yaml"); strings.Count(got, "executionId:") != 1 || !strings.Contains(got, run.ExecutionID) {
+	if got := u.does("run", "list", "--state", "FAILED", "-o", "yaml"); strings.Count(got, "executionId:") != 1 ||
+		!strings.Contains(got, run.ExecutionID) {
 		t.Errorf("the runs that failed are %s", got)
 	}
 

@@ -54,7 +54,8 @@ func TestDocuments(t *testing.T) {
 			})
 		}
 	}
-	t.Logf("%d blocks of commands are typed here, %d by other tests, and %d are not run:\n%s", typed, others, len(notRun), strings.Join(notRun, "\n"))
+	t.Logf("%d blocks of commands are typed here, %d by other tests, and %d are not run:\n%s", typed, others,
+		len(notRun), strings.Join(notRun, "\n"))
 }
 
 // follows types one block.
@@ -68,7 +69,8 @@ func (s *sandbox) follows(path string, b block) {
 		if step.stays != "" {
 			s.opens(step.commands, step.stays)
 		} else if said, status := s.types(at, step.commands, ""); status != 0 {
-			s.Fatalf("%s:%d: exit status %d of what comes before: %s\nof\n%s", path, b.line, status, said, step.commands)
+			s.Fatalf("%s:%d: exit status %d of what comes before: %s\nof\n%s", path, b.line, status, said,
+				step.commands)
 		}
 	}
 	switch {
@@ -95,7 +97,8 @@ func (s *sandbox) calls(path string, b block) {
 		if refused := strings.HasPrefix(c.answer, `{"error"`); refused != (status != 0) {
 			s.Errorf("%s:%d: exit status %d: %s\nof\n%s", path, b.line, status, said, c.line)
 		} else if field := unanswered(c.answer, said); field != "" {
-			s.Errorf("%s:%d: the document shows an answer with %q, and it is\n%s\nof\n%s", path, b.line, field, said, c.line)
+			s.Errorf("%s:%d: the document shows an answer with %q, and it is\n%s\nof\n%s", path, b.line, field, said,
+				c.line)
 		}
 	}
 }

@@ -110,7 +110,8 @@ func (b *block) direct(said string) (ours bool, err error) {
 		b.before = append(b.before, step{commands: found[2], stays: found[1]})
 		return true, nil
 	}
-	for prefix, to := range map[string]*string{"not run: ": &b.notRun, "is given ": &b.given, "run by ": &b.runBy, "stays until ": &b.stays} {
+	for prefix, to := range map[string]*string{"not run: ": &b.notRun, "is given ": &b.given, "run by ": &b.runBy,
+		"stays until ": &b.stays} {
 		if rest, found := strings.CutPrefix(said, prefix); found {
 			*to = rest
 			return true, nil
@@ -126,7 +127,8 @@ func (b *block) direct(said string) (ours bool, err error) {
 	case strings.HasPrefix(said, "exits with "):
 		b.exits, err = strconv.Atoi(strings.TrimPrefix(said, "exits with "))
 		return true, err
-	case strings.HasPrefix(said, "not run"), strings.HasPrefix(said, "stays"), strings.HasPrefix(said, "before"), strings.HasPrefix(said, "exits"), strings.HasPrefix(said, "ends what"):
+	case strings.HasPrefix(said, "not run"), strings.HasPrefix(said, "stays"), strings.HasPrefix(said, "before"),
+		strings.HasPrefix(said, "exits"), strings.HasPrefix(said, "ends what"):
 		return true, fmt.Errorf("<!-- %s --> is none of the comments that go doc ./test/commands lists", said)
 	}
 	return false, nil

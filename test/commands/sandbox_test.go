@@ -32,7 +32,8 @@ type sandbox struct {
 }
 
 // addresses are those that documents speak of.
-var addresses = []string{"127.0.0.1:8899", "127.0.0.1:8900", "127.0.0.1:8080", "127.0.0.1:8090", "127.0.0.1:5050", "127.0.0.1:2181"}
+var addresses = []string{"127.0.0.1:8899", "127.0.0.1:8900", "127.0.0.1:8080", "127.0.0.1:8090", "127.0.0.1:5050",
+	"127.0.0.1:2181"}
 
 // newSandbox clones what is in master, whose bin it shares.
 func newSandbox(t testing.TB, master string) *sandbox {
@@ -72,7 +73,8 @@ func newSandbox(t testing.TB, master string) *sandbox {
 	// What curl is not told to say with an exit status it says with this.
 	s.write(filepath.Join(home, ".curlrc"), "fail-with-body\nsilent\nshow-error\n")
 	s.write(s.state(), "cd "+s.clone+"\n")
-	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+filepath.Join(s.dir, "tmp"), "ZOO_LOG_DIR="+s.dir,
+	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home,
+		"TMPDIR="+filepath.Join(s.dir, "tmp"), "ZOO_LOG_DIR="+s.dir,
 		"ELASTICJOB_LISTEN="+listen, "ELASTICJOB_SERVER=http://"+listen, "ELASTICJOB_KILL_GRACE=1s")
 	if os.Geteuid() == 0 {
 		// Without a data folder at home root's would be the machine's own, /var/lib/elasticjob.

@@ -19,7 +19,8 @@ func TestSetupOfCompose(t *testing.T) {
 	var first map[string]string
 	for range 2 {
 		setup := exec.Command("sh", "../../deploy/compose/setup.sh")
-		setup.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SECRETS=" + dir, "SCHEDULER=" + bin.Scheduler(), "ZK=" + c.ZK}
+		setup.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SECRETS=" + dir,
+			"SCHEDULER=" + bin.Scheduler(), "ZK=" + c.ZK}
 		if out, err := setup.CombinedOutput(); err != nil {
 			t.Fatalf("setup.sh: %v\n%s", err, out)
 		}
@@ -27,13 +28,15 @@ func TestSetupOfCompose(t *testing.T) {
 		if first == nil {
 			first = made
 		}
-		for _, name := range []string{"api-token", "zk-digest", "mysql-password", "mysql-root-password", "db-dsn", "grafana-password", "prometheus-token"} {
+		for _, name := range []string{"api-token", "zk-digest", "mysql-password", "mysql-root-password", "db-dsn",
+			"grafana-password", "prometheus-token"} {
 			if len(made[name]) < 30 || made[name] != first[name] {
 				t.Errorf("%s has %d bytes, and is as before: %t", name, len(made[name]), made[name] == first[name])
 			}
 		}
 	}
-	c.StartServer(1, "--zk-digest-file", filepath.Join(dir, "zk-digest"), "--api-token-file", filepath.Join(dir, "api-token"))
+	c.StartServer(1, "--zk-digest-file", filepath.Join(dir, "zk-digest"), "--api-token-file",
+		filepath.Join(dir, "api-token"))
 	c.AwaitLeader()
 	for _, r := range []struct {
 		token, path string

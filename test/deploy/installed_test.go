@@ -69,7 +69,8 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	if err == nil {
 		files, err = filepath.Rel(dir, files)
 	}
-	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), fmt.Appendf(nil, overlay, ports[0], api, database.Database(t), files), 0o600))
+	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "kustomization.yaml"),
+		fmt.Appendf(nil, overlay, ports[0], api, database.Database(t), files), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,8 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	if text := ok("GET", "/api/task/"+task+"/logs", ""); text != "I am\n" {
 		t.Errorf("the output of %s is %q", task, text)
 	}
-	if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "-l", "elasticjob/job=my_job", "-o", "name"); strings.Count(names, "pod/") != 2 {
+	if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "-l", "elasticjob/job=my_job", "-o",
+		"name"); strings.Count(names, "pod/") != 2 {
 		t.Errorf("the pods of the job are %q", names)
 	}
 	eventually.Works(t, "say in events on its pods what was decided", func() error {
@@ -157,12 +159,14 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		}
 		return nil
 	})
-	if logs := kubectl.Run(t, c, "logs", "-n", "elasticjob", "deployment/elasticjob"); strings.Contains(logs, "forbidden") || strings.Contains(logs, "setting noted") || strings.Contains(logs, `"level":"ERROR"`) {
+	if logs := kubectl.Run(t, c, "logs", "-n", "elasticjob", "deployment/elasticjob"); strings.Contains(logs,
+		"forbidden") || strings.Contains(logs, "setting noted") || strings.Contains(logs, `"level":"ERROR"`) {
 		t.Errorf("the server's log: %s", logs)
 	}
 
 	kubectl.Input = "correct horse battery\n"
-	kubectl.Run(t, c, "exec", "-i", "-n", "elasticjob", "deployment/elasticjob", "--", "/opt/elasticjob/scheduler", "user", "add", "ann", "--role", "admin")
+	kubectl.Run(t, c, "exec", "-i", "-n", "elasticjob", "deployment/elasticjob", "--", "/opt/elasticjob/scheduler",
+		"user", "add", "ann", "--role", "admin")
 	eventually.Works(t, "close the API", func() error {
 		if text, err := asked("GET", "/api/app/list", ""); err == nil || !strings.Contains(err.Error(), "401") {
 			return fmt.Errorf("it answers %s, %v", text, err)

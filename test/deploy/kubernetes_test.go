@@ -60,15 +60,18 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 	t.Run("two servers", func(t *testing.T) {
 		// The namespace takes no pod that does not fit the restricted standard.
 		eventually.Works(t, "make two pods", func() error {
-			if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob", "-l", "app.kubernetes.io/name=elasticjob", "-o", "name"); strings.Count(names, "pod/") != 2 {
+			if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob", "-l", "app.kubernetes.io/name=elasticjob",
+				"-o", "name"); strings.Count(names, "pod/") != 2 {
 				return fmt.Errorf("there are %q: %s", names, kubectl.Run(t, c, "get", "events", "-n", "elasticjob"))
 			}
 			return nil
 		})
 	})
 	t.Run("the others", func(t *testing.T) {
-		for _, args := range [][]string{{"-k", manifests + "/trial"}, {"-f", manifests + "/network-policy/policies.yaml"}, {"-f", manifests + "/autoscaler/role.yaml"}} {
-			if out := kubectl.Run(t, c, append([]string{"apply", "--dry-run=server"}, args...)...); strings.Contains(out, "Warning") {
+		for _, args := range [][]string{{"-k", manifests + "/trial"},
+			{"-f", manifests + "/network-policy/policies.yaml"}, {"-f", manifests + "/autoscaler/role.yaml"}} {
+			if out := kubectl.Run(t, c, append([]string{"apply", "--dry-run=server"},
+				args...)...); strings.Contains(out, "Warning") {
 				t.Errorf("%q: the API warns:\n%s", args, out)
 			}
 		}
@@ -77,13 +80,16 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		dir := filepath.Join(t.TempDir(), "kubernetes")
 		err := os.CopyFS(dir, os.DirFS(manifests))
 		commented := regexp.MustCompile(`(?m)^( *)# ((?: *- |components:|patches:|  +\S+: |  +\S+:$).*)$`)
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "pod-template.yaml"), []byte("spec: {nodeSelector: {pool: batch}}"), 0o600),
-			os.WriteFile(filepath.Join(dir, "kustomization.yaml"), commented.ReplaceAll([]byte(read(t, manifests+"/kustomization.yaml")), []byte("$1$2")), 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "pod-template.yaml"),
+			[]byte("spec: {nodeSelector: {pool: batch}}"), 0o600),
+			os.WriteFile(filepath.Join(dir, "kustomization.yaml"),
+				commented.ReplaceAll([]byte(read(t, manifests+"/kustomization.yaml")), []byte("$1$2")), 0o600))
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := kubectl.Run(t, c, "apply", "--dry-run=server", "-o", "yaml", "-k", dir)
-		for _, want := range []string{"kind: NetworkPolicy", "pool: batch", "ELASTICJOB_KUBERNETES_POD_TEMPLATE: /etc/elasticjob/pod-template.yaml", "mountPath: /etc/elasticjob\n"} {
+		for _, want := range []string{"kind: NetworkPolicy", "pool: batch",
+			"ELASTICJOB_KUBERNETES_POD_TEMPLATE: /etc/elasticjob/pod-template.yaml", "mountPath: /etc/elasticjob\n"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("there is no %q in:\n%s", want, out)
 			}
@@ -91,12 +97,14 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 	})
 	t.Run("what another password leaves", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "kubernetes")
-		err := errors.Join(os.CopyFS(dir, os.DirFS(manifests)), os.WriteFile(filepath.Join(dir, "database.env"), []byte("ELASTICJOB_REGISTRY=another"), 0o600))
+		err := errors.Join(os.CopyFS(dir, os.DirFS(manifests)),
+			os.WriteFile(filepath.Join(dir, "database.env"), []byte("ELASTICJOB_REGISTRY=another"), 0o600))
 		if err != nil {
 			t.Fatal(err)
 		}
 		generated := func() []string {
-			return strings.Fields(kubectl.Run(t, c, "get", "secrets,configmaps", "-n", "elasticjob", "-o", "name", "-l", "app.kubernetes.io/part-of=elasticjob"))
+			return strings.Fields(kubectl.Run(t, c, "get", "secrets,configmaps", "-n", "elasticjob", "-o", "name",
+				"-l", "app.kubernetes.io/part-of=elasticjob"))
 		}
 		before := generated()
 		kubectl.Run(t, c, "apply", "-k", dir)
@@ -104,12 +112,15 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 			t.Fatalf("before there are %q, and then %q", before, both)
 		}
 		generation := func() string {
-			return kubectl.Run(t, c, "get", "deployment", "elasticjob", "-n", "elasticjob", "-o", "jsonpath={.metadata.generation}")
+			return kubectl.Run(t, c, "get", "deployment", "elasticjob", "-n", "elasticjob", "-o",
+				"jsonpath={.metadata.generation}")
 		}
 		applied := generation()
-		pruned := kubectl.Run(t, c, "apply", "-k", dir, "--prune", "-l", "app.kubernetes.io/part-of=elasticjob", "--prune-allowlist", "core/v1/ConfigMap", "--prune-allowlist", "core/v1/Secret")
+		pruned := kubectl.Run(t, c, "apply", "-k", dir, "--prune", "-l", "app.kubernetes.io/part-of=elasticjob",
+			"--prune-allowlist", "core/v1/ConfigMap", "--prune-allowlist", "core/v1/Secret")
 		if left := generated(); len(left) != 2 || strings.Count(pruned, "pruned") != 1 || generation() != applied {
-			t.Errorf("%q are left, and the deployment is of generation %s, not %s:\n%s", left, generation(), applied, pruned)
+			t.Errorf("%q are left, and the deployment is of generation %s, not %s:\n%s", left, generation(), applied,
+				pruned)
 		}
 		kubectl.Run(t, c, "apply", "-k", manifests)
 	})
@@ -123,8 +134,10 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 	})
 	t.Run("nothing of the servers where jobs are", func(t *testing.T) {
 		// Whoever may publish an app can name all of these in its podTemplate.
-		for resource, want := range map[string]string{"secrets": "", "serviceaccounts": "serviceaccount/default", "persistentvolumeclaims": ""} {
-			if names := strings.TrimSpace(kubectl.Run(t, c, "get", resource, "-n", "elasticjob-jobs", "-o", "name")); names != want && names != "" {
+		for resource, want := range map[string]string{"secrets": "", "serviceaccounts": "serviceaccount/default",
+			"persistentvolumeclaims": ""} {
+			if names := strings.TrimSpace(kubectl.Run(t, c, "get", resource, "-n", "elasticjob-jobs", "-o",
+				"name")); names != want && names != "" {
 				t.Errorf("%s of the jobs' namespace are %q", resource, names)
 			}
 		}
@@ -183,7 +196,8 @@ func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 		}
 	}
 	// Whatever that table forgets: there is no rule with everything in it.
-	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", `{"spec":{"namespace":"elasticjob-jobs"}}`)
+	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+		`{"spec":{"namespace":"elasticjob-jobs"}}`)
 	var said struct {
 		Status struct {
 			ResourceRules []struct{ Verbs, Resources []string }

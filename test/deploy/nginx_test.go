@@ -31,7 +31,8 @@ func TestStreamsThroughNginx(t *testing.T) {
 	run := m.Trigger("job")
 	task := m.AwaitShards(run, "RUNNING").Shards[0].TaskID
 	client, url := nginx(t, m)
-	if status, text := ask(t, client, "GET", url+"/api/app/list", ""); status != http.StatusForbidden || !strings.Contains(text, "no_users") {
+	if status, text := ask(t, client, "GET", url+"/api/app/list", ""); status != http.StatusForbidden ||
+		!strings.Contains(text, "no_users") {
 		t.Fatalf("without users: %d %s", status, text)
 	}
 	refusesOtherNames(t, client, url)
@@ -76,7 +77,8 @@ func TestStreamsThroughNginx(t *testing.T) {
 // refusesOtherNames: nothing is answered to who names the server otherwise than nginx.conf does, in TLS or as Host.
 func refusesOtherNames(t *testing.T, client *http.Client, url string) {
 	t.Helper()
-	for _, c := range []struct{ url, host string }{{strings.Replace(url, "localhost", "127.0.0.1", 1), ""}, {url, "127.0.0.1"}, {url, "evil.example"}} {
+	for _, c := range []struct{ url, host string }{{strings.Replace(url, "localhost", "127.0.0.1", 1), ""},
+		{url, "127.0.0.1"}, {url, "evil.example"}} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.url+"/readyz", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +94,8 @@ func refusesOtherNames(t *testing.T, client *http.Client, url string) {
 // login logs ann in as the console does, and gives the header of her requests.
 func login(t *testing.T, client *http.Client, url string) (header string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/session", strings.NewReader(fmt.Sprintf(`{"username":"ann","password":%q}`, password)))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/session",
+		strings.NewReader(fmt.Sprintf(`{"username":"ann","password":%q}`, password)))
 	if err != nil {
 		t.Fatal(err)
 	}

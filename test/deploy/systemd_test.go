@@ -25,12 +25,14 @@ func TestUnits(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			// The program is not installed here.
-			text := replace(t, read(t, filepath.Join("../../deploy/systemd", unit)), "/opt/elasticjob/scheduler", bin.Scheduler())
+			text := replace(t, read(t, filepath.Join("../../deploy/systemd", unit)), "/opt/elasticjob/scheduler",
+				bin.Scheduler())
 			path := filepath.Join(dir, unit)
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command(analyze, "verify", "--man=no", path).CombinedOutput(); err != nil || strings.Contains(string(out), unit) {
+			if out, err := exec.Command(analyze, "verify", "--man=no", path).CombinedOutput(); err != nil ||
+				strings.Contains(string(out), unit) {
 				t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 			}
 			out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", path).CombinedOutput()

@@ -45,14 +45,17 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	built := makeDist(t, first, "TZ=UTC", "LC_ALL=C")
-	for name, content := range makeDist(t, second, "TZ=Asia/Shanghai", "LC_ALL=C.UTF-8", "GOFLAGS=-buildvcs=true", "GOAMD64=v2", "GOENV="+settings) {
+	for name, content := range makeDist(t, second, "TZ=Asia/Shanghai", "LC_ALL=C.UTF-8", "GOFLAGS=-buildvcs=true",
+		"GOAMD64=v2", "GOENV="+settings) {
 		if !bytes.Equal(built[name], content) {
-			t.Errorf("%s is not the same in both builds: SHA-256 %x and %x", name, sha256.Sum256(built[name]), sha256.Sum256(content))
+			t.Errorf("%s is not the same in both builds: SHA-256 %x and %x", name, sha256.Sum256(built[name]),
+				sha256.Sum256(content))
 		}
 	}
 	name := "elasticjob-" + version + "-linux-" + runtime.GOARCH
 	for _, file := range []string{name + ".tar.gz", name + ".cdx.json"} {
-		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(built[file]), file); !strings.Contains(string(built["SHA256SUMS"]), want) {
+		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(built[file]),
+			file); !strings.Contains(string(built["SHA256SUMS"]), want) {
 			t.Errorf("SHA256SUMS does not have %q:\n%s", want, built["SHA256SUMS"])
 		}
 	}
@@ -68,7 +71,8 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	for _, folder := range programs {
 		program := folder.Name()
 		said := output(t, exec.Command(filepath.Join(dir, program), "--version"))
-		want := fmt.Sprintf("%s %s\ncommit %s\n%s\nlinux/%s\n", program, version, commit, runtime.Version(), runtime.GOARCH)
+		want := fmt.Sprintf("%s %s\ncommit %s\n%s\nlinux/%s\n", program, version, commit, runtime.Version(),
+			runtime.GOARCH)
 		if said != want {
 			t.Errorf("%s --version says %q, want %q", program, said, want)
 		}
@@ -80,7 +84,8 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 			t.Errorf("there is no licence of %s", of)
 		}
 	}
-	for _, file := range []string{"LICENSE", "CHANGELOG.md", "README.md", "README.zh-CN.md", "docs/security.md", "deploy/prometheus/alerts.yml", "sbom.cdx.json"} {
+	for _, file := range []string{"LICENSE", "CHANGELOG.md", "README.md", "README.zh-CN.md", "docs/security.md",
+		"deploy/prometheus/alerts.yml", "sbom.cdx.json"} {
 		read(t, filepath.Join(dir, file))
 	}
 }
@@ -115,8 +120,10 @@ func clone(t *testing.T) (dir, commit string) {
 		t.Fatal(err)
 	}
 	git := func(args ...string) string {
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com",
+			"-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
+			"GIT_COMMITTER_DATE=2026-01-02T03:04:05Z", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 		return strings.TrimSpace(output(t, cmd))
 	}
 	git("init", "-q")
@@ -160,12 +167,15 @@ func unpack(t *testing.T, archive []byte, folder string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(header.Name, folder+"/") || header.Uid != 0 || header.Uname != "" || header.ModTime.UTC().Format("2006-01-02T15:04:05") != "2026-01-02T03:04:05" {
-			t.Errorf("the archive's %s is user %d's (%q), of %s: want it in %s/, nobody's, and of the commit's time", header.Name, header.Uid, header.Uname, header.ModTime, folder)
+		if !strings.HasPrefix(header.Name, folder+"/") || header.Uid != 0 || header.Uname != "" ||
+			header.ModTime.UTC().Format("2006-01-02T15:04:05") != "2026-01-02T03:04:05" {
+			t.Errorf("the archive's %s is user %d's (%q), of %s: want it in %s/, nobody's, and of the commit's time",
+				header.Name, header.Uid, header.Uname, header.ModTime, folder)
 		}
 		path := filepath.Join(dir, filepath.FromSlash(header.Name))
 		content, err := io.ReadAll(files)
-		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, header.FileInfo().Mode())); err != nil {
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, content, header.FileInfo().Mode())); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -75,7 +75,8 @@ func anchorOf(heading string) string {
 func TestAnchorOf(t *testing.T) {
 	t.Parallel()
 	for heading, want := range map[string]string{
-		"What a job's process gets": "what-a-jobs-process-gets", "By `make docs`, always": "by-make-docs-always", "[README](x.md): 用户 指南": "readme-用户-指南",
+		"What a job's process gets": "what-a-jobs-process-gets", "By `make docs`, always": "by-make-docs-always",
+		"[README](x.md): 用户 指南": "readme-用户-指南",
 	} {
 		if got := anchorOf(heading); got != want {
 			t.Errorf("%q has the anchor %q, want %q", heading, got, want)

@@ -106,7 +106,8 @@ func TestPythonResidentDaemon(t *testing.T) {
 	r := follow(t)
 	r.example("python-resident")
 	r.second("python-resident")
-	found := r.untilWrote("worker_daemon", regexp.MustCompile(`run 1 of process (\d+): shard 0 of 2\nrun 2 of process (\d+): shard 0 of 2\n`))
+	found := r.untilWrote("worker_daemon",
+		regexp.MustCompile(`run 1 of process (\d+): shard 0 of 2\nrun 2 of process (\d+): shard 0 of 2\n`))
 	if found[1] != found[2] {
 		t.Errorf("run 1 was of process %s, run 2 of %s", found[1], found[2])
 	}

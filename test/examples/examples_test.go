@@ -39,7 +39,8 @@ func TestGoDataflow(t *testing.T) {
 	r := follow(t)
 	_, e := r.example("go-dataflow")
 	texts, spool := names(t, filepath.Join(r.clone, "examples/wordcount/texts")), filepath.Join(r.tmp, "spool")
-	if done := names(t, filepath.Join(spool, "done")); !slices.Equal(done, texts) || len(names(t, filepath.Join(spool, "in"))) != 0 {
+	if done := names(t, filepath.Join(spool, "done")); !slices.Equal(done, texts) ||
+		len(names(t, filepath.Join(spool, "in"))) != 0 {
 		t.Errorf("done: %q, want %q", done, texts)
 	}
 	if n := strings.Count(r.wrote(e), " counted "); n != len(texts) {
@@ -76,7 +77,8 @@ func TestWriteAJob(t *testing.T) {
 	said := r.types("", blocks[0])
 	const rows = "row 0\nrow 3\nrow 6\nrow 1\nrow 4\nrow 7\nrow 2\nrow 5\nrow 8\n"
 	// Lines of its progress, on standard error, come between the rows if it takes a while.
-	if wrote := regexp.MustCompile(`(?m)^shard .*\n`).ReplaceAllString(said, ""); !strings.Contains(wrote, rows) || !strings.Contains(said, "shard 2 of 3: finished after") {
+	if wrote := regexp.MustCompile(`(?m)^shard .*\n`).ReplaceAllString(said, ""); !strings.Contains(wrote, rows) ||
+		!strings.Contains(said, "shard 2 of 3: finished after") {
 		t.Errorf("alone it says %s, want %q and that shard 2 of 3 finished", said, rows)
 	}
 	if got := r.wrote(r.triggered(r.types("", blocks[1]))); got != rows {

@@ -49,10 +49,12 @@ func follow(t *testing.T) *reader {
 		t.Fatal(err)
 	}
 	r.replacer = strings.NewReplacer("http://127.0.0.1:8899", m.URL(), "http://127.0.0.1:8080", files.URL,
-		"127.0.0.1:8090", fmt.Sprint("127.0.0.1:", port[0]), "target.py &", fmt.Sprint("target.py ", port[0], " >said 2>&1 &"), "/tmp/", r.tmp+"/")
+		"127.0.0.1:8090", fmt.Sprint("127.0.0.1:", port[0]), "target.py &",
+		fmt.Sprint("target.py ", port[0], " >said 2>&1 &"), "/tmp/", r.tmp+"/")
 	// What curl is not told to say with an exit status it says with this.
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\nsilent\nshow-error\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\nsilent\nshow-error\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	said, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS").Output()

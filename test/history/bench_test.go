@@ -33,7 +33,8 @@ func BenchmarkScheduleLatency(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := history.Open(history.Options{Dir: filepath.Join(b.TempDir(), "outbox"), OutboxBytes: 1 << 30, Database: db, Days: 30, Rows: 1e9, Logger: slog.New(slog.DiscardHandler)})
+	r, err := history.Open(history.Options{Dir: filepath.Join(b.TempDir(), "outbox"), OutboxBytes: 1 << 30,
+		Database: db, Days: 30, Rows: 1e9, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -83,7 +84,8 @@ func lead(b *testing.B, h scheduler.History) *leader {
 		b.Fatal(err)
 	}
 	p := &pretended{launched: make(chan time.Time, 1), want: shards}
-	l := &leader{cluster: p, Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: p, Core: step.DefaultOptions(), Advertise: "bench", History: h})}
+	l := &leader{cluster: p, Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: p,
+		Core: step.DefaultOptions(), Advertise: "bench", History: h})}
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Lead(ctx) }()
@@ -156,7 +158,8 @@ func (s *pretendedSession) offer(agent string, executors ...string) cluster.Offe
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.p.offers++
-	return cluster.Offer{ID: fmt.Sprintf("O%d", s.p.offers), AgentID: agent, Hostname: agent, AgentURL: "http://127.0.0.1:1",
+	return cluster.Offer{ID: fmt.Sprintf("O%d", s.p.offers), AgentID: agent, Hostname: agent,
+		AgentURL:    "http://127.0.0.1:1",
 		ExecutorIDs: executors, Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
 }
 
@@ -180,8 +183,9 @@ func (s *pretendedSession) Launch(_ context.Context, a cluster.Launch) error {
 	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
 		for _, t := range a.Tasks {
 			executors = append(executors, t.Executor.ID)
-			s.events <- cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state, Source: cluster.FromExecutor,
-				UUID: []byte(strings.Join([]string{t.TaskID, string(state)}, "")), Timestamp: time.Now()}
+			s.events <- cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
+				Source: cluster.FromExecutor,
+				UUID:   []byte(strings.Join([]string{t.TaskID, string(state)}, "")), Timestamp: time.Now()}
 		}
 	}
 	s.events <- cluster.Offers{Offers: []cluster.Offer{s.offer(a.AgentID, slices.Compact(executors)...)}}

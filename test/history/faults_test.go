@@ -27,7 +27,8 @@ func TestDatabaseKilledUnderLoad(t *testing.T) {
 		awaitRuns(m, 30)
 		if w := m.OK("GET", "/readyz", ""); !strings.Contains(w, "warning") {
 			m.Until("the server warns of its database", func() string {
-				if w := m.OK("GET", "/readyz", ""); !strings.Contains(w, "the history's database can't be written to") {
+				if w := m.OK("GET", "/readyz", ""); !strings.Contains(w,
+					"the history's database can't be written to") {
 					return w
 				}
 				return ""
@@ -138,7 +139,8 @@ func TestAsRootOutboxDiskFull(t *testing.T) {
 	lost := `elasticjob_history_rows_lost_total{cause="outbox_failed"}`
 	m.Until("the disk is full", func() string {
 		if m.Metric(lost) == "0" {
-			return fmt.Sprintf("%s rows wait in %s bytes", m.Metric("elasticjob_history_backlog_rows"), m.Metric("elasticjob_history_backlog_bytes"))
+			return fmt.Sprintf("%s rows wait in %s bytes", m.Metric("elasticjob_history_backlog_rows"),
+				m.Metric("elasticjob_history_backlog_bytes"))
 		}
 		return ""
 	})
@@ -161,7 +163,8 @@ func TestAsRootOutboxDiskFull(t *testing.T) {
 	id := m.Trigger("job_0")
 	m.Await(id, "FINISHED")
 	m.Until("a run after it is in the database", func() string {
-		if got, err := h.query("SELECT state FROM $JOB_EXECUTION WHERE id = '" + id + "'"); err != nil || len(got) != 1 || got[0] != "FINISHED" {
+		if got, err := h.query("SELECT state FROM $JOB_EXECUTION WHERE id = '" + id + "'"); err != nil ||
+			len(got) != 1 || got[0] != "FINISHED" {
 			return fmt.Sprint(got, err)
 		}
 		return ""

@@ -35,7 +35,8 @@ func TestImagesAndCompose(t *testing.T) {
 		m.awaitServers()
 		commit := strings.TrimSpace(m.do(ownNetwork, "git", "rev-parse", "HEAD"))
 		for _, image := range []string{"elasticjob", "elasticjob-setup"} {
-			said := m.do(ownNetwork, m.podman("run", "--rm", "--network", "none", "--entrypoint", "/opt/elasticjob/scheduler", "localhost/"+image+":dev", "--version")...)
+			said := m.do(ownNetwork, m.podman("run", "--rm", "--network", "none", "--entrypoint",
+				"/opt/elasticjob/scheduler", "localhost/"+image+":dev", "--version")...)
 			if !strings.Contains(said, commit) {
 				t.Errorf("%s says %q, and is made of commit %s", image, said, commit)
 			}
@@ -96,7 +97,8 @@ func TestImagesAndCompose(t *testing.T) {
 	})
 	m.step("remove everything", func() {
 		m.do(ownNetwork, "docker", "compose", "down", "--volumes")
-		for _, what := range []string{"ps --all", "volume ls", "network ls --filter label=com.docker.compose.project"} {
+		for _, what := range []string{"ps --all", "volume ls",
+			"network ls --filter label=com.docker.compose.project"} {
 			args := append(strings.Fields(what), "--quiet")
 			if left := m.do(ownNetwork, m.podman(args...)...); left != "" {
 				t.Errorf("docker compose down --volumes left what podman %s lists: %s", what, left)

@@ -140,7 +140,8 @@ func (m *machine) command(ctx context.Context, on network, args ...string) *exec
 	} else {
 		spaces = append(spaces, "--net")
 	}
-	cmd := exec.CommandContext(ctx, "nsenter", slices.Concat(spaces, []string{"--", "env", "--chdir", root()}, args)...)
+	cmd := exec.CommandContext(ctx, "nsenter",
+		slices.Concat(spaces, []string{"--", "env", "--chdir", root()}, args)...)
 	cmd.Env = append(environment,
 		"PATH="+filepath.Join(m.dir, "bin")+":"+os.Getenv("PATH")+":/usr/sbin:/sbin", "LC_ALL=C.UTF-8",
 		"HOME="+filepath.Join(m.dir, "home"), "TMPDIR="+filepath.Join(m.dir, "tmp"),

@@ -112,7 +112,9 @@ func begins(n ast.Node) string {
 	case *ast.GoStmt:
 		return "starts a goroutine"
 	case *ast.SelectorExpr:
-		if from, ok := n.X.(*ast.Ident); ok && from.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker", "Sleep"}, n.Sel.Name) {
+		if from, ok := n.X.(*ast.Ident); ok && from.Name == "time" &&
+			slices.Contains([]string{"Now", "Since", "Until", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
+				"Sleep"}, n.Sel.Name) {
 			return "asks a clock: time." + n.Sel.Name
 		}
 	}
@@ -170,7 +172,8 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 			if tc.reaches != "" {
 				deps = append(deps, tc.reaches)
 			}
-			got := strings.Join(check(append([]pkg{{ImportPath: module + "/" + tc.from, Imports: []string{tc.imports}, Deps: deps}}, world...)), "\n")
+			got := strings.Join(check(append([]pkg{{ImportPath: module + "/" + tc.from, Imports: []string{tc.imports},
+				Deps: deps}}, world...)), "\n")
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("check says %q, want %q", got, tc.want)
 			}

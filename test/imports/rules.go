@@ -108,8 +108,11 @@ var home = map[string][]string{
 var never = map[string][]string{
 	"scheduler": {
 		"github.com/mesos/mesos-go", "github.com/gogo/protobuf", "github.com/go-zookeeper/zk",
-		"github.com/gin-gonic/gin", "github.com/jmoiron/sqlx", "go.etcd.io/bbolt", "k8s.io/api", "k8s.io/apimachinery", "k8s.io/client-go",
-		module + "/cluster/kubernetes", module + "/cluster/mesos", module + "/cluster/local", module + "/registry/embedded", module + "/registry/zookeeper", module + "/registry/database", module + "/zookeeper",
+		"github.com/gin-gonic/gin", "github.com/jmoiron/sqlx", "go.etcd.io/bbolt", "k8s.io/api", "k8s.io/apimachinery",
+		"k8s.io/client-go",
+		module + "/cluster/kubernetes", module + "/cluster/mesos", module + "/cluster/local",
+		module + "/registry/embedded", module + "/registry/zookeeper", module + "/registry/database",
+		module + "/zookeeper",
 	},
 	"executor": {module + "/scheduler"},
 	"client":   {"github.com/gin-gonic/gin"},
@@ -118,7 +121,8 @@ var never = map[string][]string{
 // pure are packages that decide and do nothing else, with their parts: no I/O, no clock of their own, no goroutine, no log. They
 // import none of what those would need.
 var pure = []string{
-	"reason", "scheduler/core", "scheduler/explain", "scheduler/term", "history/event", "history/search", "executor/daemon",
+	"reason", "scheduler/core", "scheduler/explain", "scheduler/term", "history/event", "history/search",
+	"executor/daemon",
 	"definitions/convert",
 }
 
@@ -135,7 +139,8 @@ var parts = []string{
 	"clock", "stats", "store", "problem",
 }
 
-var impure = []string{"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync", "sync/atomic", "syscall"}
+var impure = []string{"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync",
+	"sync/atomic", "syscall"}
 
 // pkg is what go list says of one package, its tests left out.
 type pkg struct {
@@ -158,7 +163,8 @@ func check(packages []pkg) []string {
 		}
 		for _, path := range p.Imports {
 			if why := refuse(from, path); why != "" {
-				broken = append(broken, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module+"/"), why))
+				broken = append(broken, fmt.Sprintf("%s imports %s: %s", from, strings.TrimPrefix(path, module+"/"),
+					why))
 			}
 		}
 		if packageOf(from) == "" && !isOutside(from) {
@@ -167,8 +173,9 @@ func check(packages []pkg) []string {
 		for _, forbidden := range never[packageOf(from)] {
 			for _, path := range p.Deps {
 				if in(path, forbidden) {
-					broken = append(broken, fmt.Sprintf("%s reaches %s (%s): %s must not, not even through other packages",
-						from, path, strings.Join(chain(byPath, p.ImportPath, path), " → "), packageOf(from)))
+					broken = append(broken,
+						fmt.Sprintf("%s reaches %s (%s): %s must not, not even through other packages",
+							from, path, strings.Join(chain(byPath, p.ImportPath, path), " → "), packageOf(from)))
 					break
 				}
 			}
@@ -192,7 +199,10 @@ func refuse(from, path string) string {
 		return "examples stand for users: they talk to the server over HTTP and import no package but sdk"
 	case isOutside(to):
 		return "what is under test/, examples/ and tools/ is for no package"
-	case slices.ContainsFunc(closed, func(whole string) bool { return strings.HasPrefix(to, whole+"/") && !in(from, whole) }):
+	case slices.ContainsFunc(closed, func(whole string) bool {
+		return strings.HasPrefix(to, whole+"/") &&
+			!in(from, whole)
+	}):
 		return "its parts are its own: import the package that they belong to"
 	case source == target:
 		if strings.HasSuffix(to, "test") {
@@ -239,8 +249,10 @@ func refuseLibrary(from, path string) string {
 		return from + " is pure: time, randomness and what happens come in as arguments, effects go out as decisions"
 	}
 	for library, homes := range home {
-		if in(path, library) && !slices.ContainsFunc(homes, func(h string) bool { return in(from, h) }) && !isOutside(from) {
-			return fmt.Sprintf("%s is used in %s only, so that its types stay there", library, strings.Join(homes, ", "))
+		if in(path, library) && !slices.ContainsFunc(homes, func(h string) bool { return in(from, h) }) &&
+			!isOutside(from) {
+			return fmt.Sprintf("%s is used in %s only, so that its types stay there", library,
+				strings.Join(homes, ", "))
 		}
 	}
 	return ""

@@ -19,10 +19,11 @@ func (w *world) asAccount() (user, flag string) {
 		w.Fatal(err)
 	}
 	w.k.OK(w.TB, "POST", "/api/v1/namespaces/"+w.namespace+"/serviceaccounts", `{"metadata":{"name":"server"}}`, nil)
-	w.k.OK(w.TB, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", w.json(system.Doc{"metadata": system.Doc{"name": "server-" + w.namespace},
-		"roleRef":  system.Doc{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-		"subjects": []any{system.Doc{"kind": "ServiceAccount", "namespace": w.namespace, "name": "server"}},
-	}), nil)
+	w.k.OK(w.TB, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+		w.json(system.Doc{"metadata": system.Doc{"name": "server-" + w.namespace},
+			"roleRef":  system.Doc{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+			"subjects": []any{system.Doc{"kind": "ServiceAccount", "namespace": w.namespace, "name": "server"}},
+		}), nil)
 	token := w.k.Token(w.TB, w.namespace, "server")
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config
@@ -43,16 +44,19 @@ func (w *world) throttled(user string) {
 	w.Helper()
 	const group = "/apis/flowcontrol.apiserver.k8s.io/v1/"
 	name := "few-" + w.namespace
-	w.k.OK(w.TB, "POST", group+"prioritylevelconfigurations", w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{"type": "Limited",
-		"limited": system.Doc{"nominalConcurrencyShares": 1, "lendablePercent": 0, "borrowingLimitPercent": 0, "limitResponse": system.Doc{"type": "Reject"}}}}), nil)
-	w.k.OK(w.TB, "POST", group+"flowschemas", w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{
-		"matchingPrecedence": 2, "priorityLevelConfiguration": system.Doc{"name": name},
-		"rules": []any{system.Doc{
-			"subjects": []any{system.Doc{"kind": "User", "user": system.Doc{"name": user}}},
-			"resourceRules": []any{system.Doc{"apiGroups": []string{"*"}, "resources": []string{"*"}, "verbs": []string{"*"},
-				"namespaces": []string{"*"}, "clusterScope": true}},
-		}},
-	}}), nil)
+	w.k.OK(w.TB, "POST", group+"prioritylevelconfigurations",
+		w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{"type": "Limited",
+			"limited": system.Doc{"nominalConcurrencyShares": 1, "lendablePercent": 0, "borrowingLimitPercent": 0,
+				"limitResponse": system.Doc{"type": "Reject"}}}}), nil)
+	w.k.OK(w.TB, "POST", group+"flowschemas",
+		w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{
+			"matchingPrecedence": 2, "priorityLevelConfiguration": system.Doc{"name": name},
+			"rules": []any{system.Doc{
+				"subjects": []any{system.Doc{"kind": "User", "user": system.Doc{"name": user}}},
+				"resourceRules": []any{system.Doc{"apiGroups": []string{"*"}, "resources": []string{"*"}, "verbs": []string{"*"},
+					"namespaces": []string{"*"}, "clusterScope": true}},
+			}},
+		}}), nil)
 }
 
 // TestOnKubernetesThrottled: an API server that puts requests off delays what runs, loses nothing and is counted.

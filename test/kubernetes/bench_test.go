@@ -120,7 +120,8 @@ func BenchmarkBarePods(b *testing.B) {
 		namespace := fmt.Sprint("bare-", round)
 		c.Namespace(b, namespace, nil)
 		for i := range pods {
-			c.OK(b, "POST", "/api/v1/namespaces/"+namespace+"/pods", fmt.Sprintf(`{"metadata":{"name":"pod-%d"},"spec":{"nodeName":"node1","hostNetwork":true,
+			c.OK(b, "POST", "/api/v1/namespaces/"+namespace+"/pods",
+				fmt.Sprintf(`{"metadata":{"name":"pod-%d"},"spec":{"nodeName":"node1","hostNetwork":true,
 				"restartPolicy":"Never","terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":%q,"command":["true"]}]}}`, i, kubernetesserver.Box.Name), nil)
 		}
 		eventually.Works(b, "run all pods", func() error {

@@ -66,9 +66,11 @@ func TestOnKubernetesDisrupted(t *testing.T) {
 		ids, release := w.held(map[string]system.Doc{"lost": {"failover": false}, "moved": {"failover": true}})
 		for job := range ids {
 			p := w.pods(job)[0].Metadata.Name
-			w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods/"+p+"/eviction", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"`+p+`"}}`, nil)
+			w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods/"+p+"/eviction",
+				`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"`+p+`"}}`, nil)
 		}
-		if e := w.Await(ids["lost"], "FAILED"); !strings.Contains(e.Shards[0].FailureCause, "the cluster ended its pod: EvictionByEvictionAPI") {
+		if e := w.Await(ids["lost"], "FAILED"); !strings.Contains(e.Shards[0].FailureCause,
+			"the cluster ended its pod: EvictionByEvictionAPI") {
 			t.Errorf("it was lost: %+v", e)
 		}
 		w.secondAttempt(ids["moved"])
@@ -78,7 +80,8 @@ func TestOnKubernetesDisrupted(t *testing.T) {
 	t.Run("too-long", func(t *testing.T) {
 		w := onShared(t)
 		w.serve()
-		w.App("a", only("exec sleep 1000"), system.Doc{"podTemplate": system.Doc{"spec": system.Doc{"activeDeadlineSeconds": 3}}})
+		w.App("a", only("exec sleep 1000"),
+			system.Doc{"podTemplate": system.Doc{"spec": system.Doc{"activeDeadlineSeconds": 3}}})
 		w.job("j", "a", system.Doc{"failover": true})
 		e := w.Run("j", "FAILED")
 		if s := e.Shards[0]; !strings.Contains(s.FailureCause, "activeDeadlineSeconds") {
@@ -119,7 +122,8 @@ func preempted(t *testing.T, w *world) {
 	w.explained("j", "CPU")
 	// Its life has it, whatever becomes of the attempts after that one.
 	w.Until("it is said that it was preempted", func() string {
-		if text := w.OK("GET", "/api/execution/"+ids["j"], ""); !strings.Contains(text, "the cluster ended its pod: PreemptionByScheduler") {
+		if text := w.OK("GET", "/api/execution/"+ids["j"], ""); !strings.Contains(text,
+			"the cluster ended its pod: PreemptionByScheduler") {
 			return text
 		}
 		return ""
@@ -158,7 +162,8 @@ func watchExpired(t *testing.T, w *world) {
 		t.Log("the server was frozen for longer than its session lived")
 		expired = nil
 	}
-	if cause := e.Shards[0].FailureCause; !strings.Contains(cause, "was removed from the API before it had ended") && !(ended && strings.Contains(cause, "there is no pod "+removed)) {
+	if cause := e.Shards[0].FailureCause; !strings.Contains(cause, "was removed from the API before it had ended") &&
+		!(ended && strings.Contains(cause, "there is no pod "+removed)) {
 		t.Errorf("the cause is %q", cause)
 	}
 	for _, resource := range expired { // one of the watches may break before it is told so
@@ -209,7 +214,8 @@ func TestOnKubernetesNamespaceDeleted(t *testing.T) {
 	ids, _ := w.held(map[string]system.Doc{"j": {}})
 	namespace := "/api/v1/namespaces/" + w.namespace
 	w.k.OK(t, "DELETE", namespace, "", nil)
-	if e := w.Await(ids["j"], "FAILED"); e.Shards[0].State != "LOST" || !strings.Contains(e.Shards[0].FailureCause, "its pod was deleted") {
+	if e := w.Await(ids["j"], "FAILED"); e.Shards[0].State != "LOST" ||
+		!strings.Contains(e.Shards[0].FailureCause, "its pod was deleted") {
 		t.Errorf("it was lost: %+v", e)
 	}
 	w.job("next", "a", nil)

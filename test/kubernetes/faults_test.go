@@ -64,7 +64,8 @@ func nodeAway(t *testing.T, w *world) {
 
 // deletedUnseen: a pod that was bound and deleted while its kubelet was away never begins when that is back (E5).
 func deletedUnseen(t *testing.T, w *world) {
-	node, pods, begun := w.k.Nodes[0], "/api/v1/namespaces/"+w.namespace+"/pods", filepath.Join(filepath.Dir(w.LedgerPath), "begun-")
+	node, pods, begun := w.k.Nodes[0], "/api/v1/namespaces/"+w.namespace+"/pods",
+		filepath.Join(filepath.Dir(w.LedgerPath), "begun-")
 	node.Kubelet.Kill()
 	for _, name := range []string{"deleted", "kept"} {
 		w.k.OK(t, "POST", pods, w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{

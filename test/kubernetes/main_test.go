@@ -98,7 +98,8 @@ func own(t *testing.T, nodes int) *kubernetesserver.Cluster {
 func alone(t testing.TB, _ []string) *system.Machine { return system.New(t, bin) }
 
 // newWorld makes a namespace, and the machine of servers that get some flags.
-func newWorld(t testing.TB, k *kubernetesserver.Cluster, machine func(t testing.TB, flags []string) *system.Machine) *world {
+func newWorld(t testing.TB, k *kubernetesserver.Cluster,
+	machine func(t testing.TB, flags []string) *system.Machine) *world {
 	t.Helper()
 	w := &world{k: k, namespace: fmt.Sprint("jobs-", made.Add(1))}
 	k.Namespace(t, w.namespace, nil)
@@ -139,7 +140,9 @@ func (w *world) serve(args ...string) {
 }
 
 func (w *world) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(bin.Scheduler(), slices.Concat(w.flags, []string{"--data-dir", w.Dir, "--listen", "127.0.0.1:0", "--time-zone", "UTC"}, args)...)
+	cmd := exec.Command(bin.Scheduler(),
+		slices.Concat(w.flags, []string{"--data-dir", w.Dir, "--listen", "127.0.0.1:0", "--time-zone", "UTC"},
+			args)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.Dir, "SECRET_OF_THE_SERVER=" + w.Canary}
 	return cmd
 }
@@ -206,7 +209,8 @@ func (w *world) told(pod, reason, words string) {
 		var list struct {
 			Items []struct{ Reason, Message string }
 		}
-		w.k.OK(w.TB, "GET", "/api/v1/namespaces/"+w.namespace+"/events?fieldSelector=involvedObject.name="+pod, "", &list)
+		w.k.OK(w.TB, "GET", "/api/v1/namespaces/"+w.namespace+"/events?fieldSelector=involvedObject.name="+pod, "",
+			&list)
 		for _, e := range list.Items {
 			if e.Reason == reason && strings.Contains(e.Message, words) {
 				return ""

@@ -47,12 +47,14 @@ func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
 	if err := os.WriteFile(noProgram, []byte("of another kind of machine"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	image := kubernetesserver.Image{Name: "docker.io/local/foreign:1", User: "65532:65532", Folders: []string{"/elasticjob"}, Files: map[string]string{"/opt/elasticjob/executor": noProgram}}
+	image := kubernetesserver.Image{Name: "docker.io/local/foreign:1", User: "65532:65532",
+		Folders: []string{"/elasticjob"}, Files: map[string]string{"/opt/elasticjob/executor": noProgram}}
 	w.k.Nodes[0].Load(t, image)
 	w.flags = append(w.flags, "--kubernetes-image", image.Name)
 	w.serve()
 	w.App("foreign", only("exit 0"), nil)
-	w.App("init", only("exit 0"), system.Doc{"image": kubernetesserver.Box.Name, "podTemplate": system.Doc{"spec": system.Doc{"securityContext": system.Doc{"runAsUser": 1000}}}})
+	w.App("init", only("exit 0"), system.Doc{"image": kubernetesserver.Box.Name,
+		"podTemplate": system.Doc{"spec": system.Doc{"securityContext": system.Doc{"runAsUser": 1000}}}})
 	for _, app := range []string{"foreign", "init"} {
 		w.job(app, app, nil)
 		cause := w.Run(app, "FAILED").Shards[0].FailureCause
@@ -100,9 +102,12 @@ func TestOnKubernetesRefused(t *testing.T) {
 		},
 		"validations": []any{system.Doc{"expression": "false", "message": "no pods on Mondays"}},
 	}}), nil)
-	w.k.OK(t, "POST", policies+"ybindings", w.json(system.Doc{"metadata": system.Doc{"name": name}, "spec": system.Doc{"policyName": name, "validationActions": []string{"Deny"}}}), nil)
+	w.k.OK(t, "POST", policies+"ybindings",
+		w.json(system.Doc{"metadata": system.Doc{"name": name},
+			"spec": system.Doc{"policyName": name, "validationActions": []string{"Deny"}}}), nil)
 	w.Until("the policy is in force", func() string {
-		a := w.k.Call(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods?dryRun=All", `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"x","image":"x"}]}}`, kubernetesserver.JSON)
+		a := w.k.Call(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods?dryRun=All",
+			`{"metadata":{"name":"x"},"spec":{"containers":[{"name":"x","image":"x"}]}}`, kubernetesserver.JSON)
 		if !strings.Contains(a.Body, "no pods on Mondays") {
 			return a.Body
 		}
@@ -132,8 +137,10 @@ func TestOnKubernetesWaits(t *testing.T) {
 		w.App("a", only("exit 0"), nil)
 		w.job("j", "a", nil)
 		quota := "/api/v1/namespaces/" + w.namespace + "/resourcequotas"
-		for _, q := range []struct{ resource, most, words string }{{"pods", "0", "exceeded quota"}, {"limits.cpu", "8", "must specify limits.cpu"}} {
-			w.k.OK(t, "POST", quota, fmt.Sprintf(`{"metadata":{"name":"some"},"spec":{"hard":{%q:%q}}}`, q.resource, q.most), nil)
+		for _, q := range []struct{ resource, most, words string }{{"pods", "0", "exceeded quota"},
+			{"limits.cpu", "8", "must specify limits.cpu"}} {
+			w.k.OK(t, "POST", quota, fmt.Sprintf(`{"metadata":{"name":"some"},"spec":{"hard":{%q:%q}}}`, q.resource,
+				q.most), nil)
 			w.Until("the quota is in force", func() string {
 				var now struct {
 					Status struct{ Hard map[string]string }
@@ -158,7 +165,8 @@ func cordoned(t *testing.T, w *world) {
 	w.job("j", "a", nil)
 	cordon := func(so string) {
 		t.Helper()
-		if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+so+`}}`, "application/merge-patch+json"); a.Status != 200 {
+		if a := w.k.Call(t, "PATCH", "/api/v1/nodes/node1", `{"spec":{"unschedulable":`+so+`}}`,
+			"application/merge-patch+json"); a.Status != 200 {
 			t.Fatalf("cordon: %d %s", a.Status, a.Body)
 		}
 	}

@@ -17,10 +17,13 @@ func TestOnKubernetesQuickStart(t *testing.T) {
 	w := onShared(t)
 	w.serve()
 	const asJSON = "Content-type: application/json"
-	w.Packages.Serve("/my-job.tar.gz", system.Tar(t, "my-job", only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`)))
-	w.OK("POST", "/api/app", `{"appName":"my_app","appURL":"`+w.Packages.URL("/my-job.tar.gz")+`","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`, asJSON)
+	w.Packages.Serve("/my-job.tar.gz", system.Tar(t, "my-job",
+		only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`)))
+	w.OK("POST", "/api/app", `{"appName":"my_app","appURL":"`+w.Packages.URL("/my-job.tar.gz")+
+		`","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`, asJSON)
 	w.OK("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`, asJSON)
-	_, id, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(w.OK("POST", "/api/job/trigger", "my_job", asJSON)), `"}`), `":"`)
+	_, id, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(w.OK("POST", "/api/job/trigger", "my_job", asJSON)),
+		`"}`), `":"`)
 	e := w.Await(id, "FINISHED")
 	if len(e.Shards) != 3 || e.Source != "TRIGGER" {
 		t.Errorf("the triggered run is %+v", e)
@@ -36,7 +39,8 @@ func TestOnKubernetesQuickStart(t *testing.T) {
 	found := map[string]bool{}
 	for _, p := range w.pods("my_job") {
 		l := p.Metadata.Labels
-		if l["elasticjob/job"] != "my_job" || l["elasticjob/framework"] == "" || l["elasticjob/attempt"] == "" || !strings.HasPrefix(p.Metadata.Name, "my-job-"+l["elasticjob/item"]+"-") {
+		if l["elasticjob/job"] != "my_job" || l["elasticjob/framework"] == "" || l["elasticjob/attempt"] == "" ||
+			!strings.HasPrefix(p.Metadata.Name, "my-job-"+l["elasticjob/item"]+"-") {
 			t.Errorf("pod %s has the labels %v", p.Metadata.Name, l)
 		}
 		found[p.Metadata.Annotations["elasticjob/task-id"]] = true
@@ -60,7 +64,8 @@ func TestOnKubernetesImage(t *testing.T) {
 	w := onShared(t)
 	w.serve()
 	asUser := system.Doc{"spec": system.Doc{"securityContext": system.Doc{"runAsUser": 1000}}}
-	w.OK("POST", "/api/app", w.json(system.Doc{"appName": "image", "image": kubernetesserver.Box.Name, "podTemplate": asUser, "bootstrapScript": "/bin/echo I am", "cpuCount": 0.1, "memoryMB": 64}))
+	w.OK("POST", "/api/app", w.json(system.Doc{"appName": "image", "image": kubernetesserver.Box.Name,
+		"podTemplate": asUser, "bootstrapScript": "/bin/echo I am", "cpuCount": 0.1, "memoryMB": 64}))
 	w.App("both", only("id -u; pwd"), system.Doc{"image": kubernetesserver.Box.Name, "podTemplate": asUser})
 	for app, words := range map[string]string{"image": "I am\n", "both": "1000\n"} {
 		w.job(app, app, nil)
@@ -173,7 +178,8 @@ func TestOnKubernetesNames(t *testing.T) {
 	w := onShared(t)
 	w.serve()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-	names := []string{"0", "A_Job.of-Many...", strings.Repeat("x", 100), strings.Repeat("y", 62) + "-", "a" + strings.Repeat("_", 62)}
+	names := []string{"0", "A_Job.of-Many...", strings.Repeat("x", 100), strings.Repeat("y", 62) + "-",
+		"a" + strings.Repeat("_", 62)}
 	for _, name := range names {
 		w.job(name, "a", system.Doc{"shardingTotalCount": 2})
 	}

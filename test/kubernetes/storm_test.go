@@ -76,7 +76,8 @@ func TestOnKubernetesStorm(t *testing.T) {
 		}})
 	}
 	containerd := w.k.Nodes[0].Containerd
-	for _, part := range []*kubernetesserver.Part{w.k.API, w.k.Etcd, w.k.Controllers, w.k.Nodes[0].Kubelet, containerd, containerd, containerd} {
+	for _, part := range []*kubernetesserver.Part{w.k.API, w.k.Etcd, w.k.Controllers, w.k.Nodes[0].Kubelet, containerd,
+		containerd, containerd} {
 		frozen := 6 * time.Second
 		if part == w.k.API || part == w.k.Etcd {
 			frozen = 20 * time.Second // more than a session with the cluster lasts without a word
@@ -94,6 +95,7 @@ func TestOnKubernetesStorm(t *testing.T) {
 		ask(fmt.Sprint("behind fault ", i))
 		t.Logf("%s: a trigger was accepted %.1f s later", f.name, time.Since(began).Seconds())
 	}
-	t.Log(storm.SettleTold(3*system.ShardsAtOnce, "does not know any more how its container ended", "it is not known whether its container was started", "its container was started a second time"))
+	t.Log(storm.SettleTold(3*system.ShardsAtOnce, "does not know any more how its container ended",
+		"it is not known whether its container was started", "its container was started a second time"))
 	storm.AskAgain()
 }

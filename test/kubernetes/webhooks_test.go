@@ -32,17 +32,21 @@ type webhook struct {
 func (w *world) webhook(kind string, quiet chan struct{}, judge func(name string) verdict) *webhook {
 	w.Helper()
 	h := &webhook{w: w, quiet: quiet}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { h.answer(out, r, judge) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(out http.ResponseWriter,
+		r *http.Request) {
+		h.answer(out, r, judge)
+	}))
 	w.Cleanup(server.Close)
 	name := "hook-" + w.namespace
 	h.path = "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations/" + name
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	w.k.OK(w.TB, "POST", strings.TrimSuffix(h.path, "/"+name), w.json(system.Doc{"metadata": system.Doc{"name": name}, "webhooks": []any{system.Doc{
-		"name": "pods.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1, "admissionReviewVersions": []string{"v1"},
-		"clientConfig":      system.Doc{"url": server.URL, "caBundle": base64.StdEncoding.EncodeToString(authority)},
-		"namespaceSelector": system.Doc{"matchLabels": system.Doc{"kubernetes.io/metadata.name": w.namespace}},
-		"rules":             []any{system.Doc{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE"}, "resources": []string{"pods"}}},
-	}}}), nil)
+	w.k.OK(w.TB, "POST", strings.TrimSuffix(h.path, "/"+name),
+		w.json(system.Doc{"metadata": system.Doc{"name": name}, "webhooks": []any{system.Doc{
+			"name": "pods.example.com", "failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 1, "admissionReviewVersions": []string{"v1"},
+			"clientConfig":      system.Doc{"url": server.URL, "caBundle": base64.StdEncoding.EncodeToString(authority)},
+			"namespaceSelector": system.Doc{"matchLabels": system.Doc{"kubernetes.io/metadata.name": w.namespace}},
+			"rules":             []any{system.Doc{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE"}, "resources": []string{"pods"}}},
+		}}}), nil)
 	w.Until("the API server asks the webhook", func() string {
 		if h.probe(); h.asked.Load() == 0 {
 			return "it does not"
@@ -92,7 +96,8 @@ func (h *webhook) answer(out http.ResponseWriter, r *http.Request, judge func(na
 		answer["patchType"], answer["patch"] = "JSONPatch", patch
 	}
 	out.Header().Set("Content-Type", kubernetesserver.JSON)
-	_ = json.NewEncoder(out).Encode(system.Doc{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}) // who asked may be gone
+	_ = json.NewEncoder(out).Encode(system.Doc{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+		"response": answer}) // who asked may be gone
 }
 
 // remove deletes the configuration, and waits until the API server asks no more.
@@ -160,9 +165,10 @@ func TestOnKubernetesWebhookChanges(t *testing.T) {
 	w.k.Nodes[0].Load(t, mirror)
 	add := func(path string, value any) any { return system.Doc{"op": "add", "path": path, "value": value} }
 	sidecar := func(user int) []any {
-		return []any{add("/metadata/labels/team", "blue"), add("/spec/containers/0/image", mirror.Name), add("/spec/containers/-", system.Doc{
-			"name": "sidecar", "image": kubernetesserver.Box.Name, "securityContext": system.Doc{"runAsUser": user},
-			"command": []string{"/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"}})}
+		return []any{add("/metadata/labels/team", "blue"), add("/spec/containers/0/image", mirror.Name),
+			add("/spec/containers/-", system.Doc{
+				"name": "sidecar", "image": kubernetesserver.Box.Name, "securityContext": system.Doc{"runAsUser": user},
+				"command": []string{"/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.1; done"}})}
 	}
 	patches := map[string][]any{
 		"runs": sidecar(1000), "broken": sidecar(0), // restricted pods run nothing as root
@@ -177,7 +183,8 @@ func TestOnKubernetesWebhookChanges(t *testing.T) {
 	for job := range patches {
 		w.job(job, "a", system.Doc{"env": map[string]string{"HOLD": path}})
 	}
-	if e := w.Run("unbindable", "FAILED"); !strings.Contains(e.Shards[0].FailureCause, "changed spec.schedulerName of its pod") {
+	if e := w.Run("unbindable", "FAILED"); !strings.Contains(e.Shards[0].FailureCause,
+		"changed spec.schedulerName of its pod") {
 		t.Errorf("the cause is %q", e.Shards[0].FailureCause)
 	}
 	ids := []string{w.Trigger("runs"), w.Trigger("broken")}
@@ -192,7 +199,8 @@ func TestOnKubernetesWebhookChanges(t *testing.T) {
 	})
 	for _, job := range []string{"runs", "broken"} {
 		p := w.pods(job)[0]
-		if p.Metadata.Labels["team"] != "blue" || len(p.Spec.Containers) != 2 || p.Spec.Containers[0].Image != mirror.Name || p.Metadata.DeletionTimestamp != nil {
+		if p.Metadata.Labels["team"] != "blue" || len(p.Spec.Containers) != 2 ||
+			p.Spec.Containers[0].Image != mirror.Name || p.Metadata.DeletionTimestamp != nil {
 			t.Errorf("the pod of %s is %+v", job, p)
 		}
 	}

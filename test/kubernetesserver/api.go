@@ -58,7 +58,8 @@ func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string)
 	}
 	c.OK(t, http.MethodPost, "/api/v1/namespaces", string(text), nil)
 	t.Cleanup(func() {
-		if _, err := c.request(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil, ""); err != nil {
+		if _, err := c.request(context.Background(), http.MethodDelete, "/api/v1/namespaces/"+name, nil,
+			""); err != nil {
 			t.Logf("kubernetesserver: delete the namespace %s: %v", name, err)
 		}
 	})
@@ -77,7 +78,8 @@ func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string)
 func (c *Cluster) Token(t testing.TB, namespace, account string) string {
 	t.Helper()
 	var made struct{ Status struct{ Token string } }
-	c.OK(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token", `{"spec":{"expirationSeconds":3600}}`, &made)
+	c.OK(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/serviceaccounts/"+account+"/token",
+		`{"spec":{"expirationSeconds":3600}}`, &made)
 	return made.Status.Token
 }
 

@@ -71,11 +71,14 @@ func (c *Cluster) etcd() *Part {
 	client, peer := "https://"+local(c.ports.etcd), "https://"+local(c.ports.peer)
 	return c.part("etcd", func() []string {
 		return []string{
-			binary("etcd"), "--data-dir", filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap", "--log-level=warn",
+			binary("etcd"), "--data-dir", filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync", "--logger=zap",
+			"--log-level=warn",
 			"--listen-client-urls", client, "--advertise-client-urls", client,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer,
-			"--client-cert-auth", "--cert-file", c.pair.cert, "--key-file", c.pair.key, "--trusted-ca-file", c.pair.cert,
-			"--peer-client-cert-auth", "--peer-cert-file", c.pair.cert, "--peer-key-file", c.pair.key, "--peer-trusted-ca-file", c.pair.cert,
+			"--client-cert-auth", "--cert-file", c.pair.cert, "--key-file", c.pair.key, "--trusted-ca-file",
+			c.pair.cert,
+			"--peer-client-cert-auth", "--peer-cert-file", c.pair.cert, "--peer-key-file", c.pair.key,
+			"--peer-trusted-ca-file", c.pair.cert,
 		}
 	}, c.healthy(c.ports.etcd, "/health"))
 }
@@ -83,12 +86,18 @@ func (c *Cluster) etcd() *Part {
 func (c *Cluster) apiServer() *Part {
 	return c.part("api", func() []string {
 		return append([]string{
-			binary("kube-apiserver"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.api),
-			"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/24", "--allow-privileged=true", "--authorization-mode=RBAC",
-			"--etcd-servers=https://" + local(c.ports.etcd), "--etcd-cafile=" + c.pair.cert, "--etcd-certfile=" + c.pair.cert, "--etcd-keyfile=" + c.pair.key,
-			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key, "--client-ca-file=" + c.pair.cert, "--cert-dir=" + c.dir,
-			"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.pair.key, "--service-account-signing-key-file=" + c.pair.key,
-			"--kubelet-certificate-authority=" + c.pair.cert, "--kubelet-client-certificate=" + c.pair.cert, "--kubelet-client-key=" + c.pair.key,
+			binary("kube-apiserver"), "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+			fmt.Sprint("--secure-port=", c.ports.api),
+			"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/24", "--allow-privileged=true",
+			"--authorization-mode=RBAC",
+			"--etcd-servers=https://" + local(c.ports.etcd), "--etcd-cafile=" + c.pair.cert,
+			"--etcd-certfile=" + c.pair.cert, "--etcd-keyfile=" + c.pair.key,
+			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
+			"--client-ca-file=" + c.pair.cert, "--cert-dir=" + c.dir,
+			"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + c.pair.key,
+			"--service-account-signing-key-file=" + c.pair.key,
+			"--kubelet-certificate-authority=" + c.pair.cert, "--kubelet-client-certificate=" + c.pair.cert,
+			"--kubelet-client-key=" + c.pair.key,
 			"--kubelet-preferred-address-types=Hostname",
 		}, c.o.APIArgs...)
 	}, c.healthy(c.ports.api, "/readyz"))
@@ -96,9 +105,12 @@ func (c *Cluster) apiServer() *Part {
 
 // run are the controllers that matter to pods; the others would only take time.
 var run = []string{
-	"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller", "namespace-controller",
-	"node-lifecycle-controller", "taint-eviction-controller", "pod-garbage-collector-controller", "resourcequota-controller",
-	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller", "job-controller",
+	"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller",
+	"namespace-controller",
+	"node-lifecycle-controller", "taint-eviction-controller", "pod-garbage-collector-controller",
+	"resourcequota-controller",
+	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller",
+	"job-controller",
 	"service-ca-certificate-publisher-controller", // this build puts its certificate beside each token
 }
 
@@ -106,8 +118,10 @@ var run = []string{
 func (c *Cluster) controllers() *Part {
 	return c.part("controllers", func() []string {
 		return append([]string{
-			binary("kube-controller-manager"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false", "--controllers=" + strings.Join(run, ","),
-			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.controllers), "--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
+			binary("kube-controller-manager"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false",
+			"--controllers=" + strings.Join(run, ","),
+			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.controllers),
+			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
 			"--service-account-private-key-file=" + c.pair.key, "--root-ca-file=" + c.pair.cert,
 			"--node-monitor-period=500ms", "--node-monitor-grace-period=5s",
 		}, c.o.ControllerArgs...)
@@ -118,7 +132,8 @@ func (c *Cluster) kubeScheduler() *Part {
 	return c.part("scheduler", func() []string {
 		return []string{
 			binary("kube-scheduler"), "--kubeconfig=" + c.Kubeconfig(), "--leader-elect=false",
-			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.scheduler), "--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
+			"--bind-address=127.0.0.1", fmt.Sprint("--secure-port=", c.ports.scheduler),
+			"--tls-cert-file=" + c.pair.cert, "--tls-private-key-file=" + c.pair.key,
 		}
 	}, c.healthy(c.ports.scheduler, "/healthz"))
 }

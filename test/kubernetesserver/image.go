@@ -40,7 +40,8 @@ var Box = Image{Name: "docker.io/local/box:1"}
 
 // Task is the project's own image for tasks, with the executor of a folder of programs.
 func Task(programs string) Image {
-	return Image{Name: "docker.io/local/task:1", User: "65532:65532", Folders: []string{"/elasticjob"}, Files: map[string]string{"/opt/elasticjob/executor": filepath.Join(programs, "executor")}}
+	return Image{Name: "docker.io/local/task:1", User: "65532:65532", Folders: []string{"/elasticjob"},
+		Files: map[string]string{"/opt/elasticjob/executor": filepath.Join(programs, "executor")}}
 }
 
 // Server is the project's own image for the server, with the programs of a folder.
@@ -49,7 +50,8 @@ func Server(programs string) Image {
 	for _, name := range []string{"scheduler", "executor", "elasticjob"} {
 		files["/opt/elasticjob/"+name] = filepath.Join(programs, name)
 	}
-	return Image{Name: "docker.io/local/server:1", User: "65532:65532", Files: files, Entrypoint: []string{"/opt/elasticjob/scheduler"}}
+	return Image{Name: "docker.io/local/server:1", User: "65532:65532", Files: files,
+		Entrypoint: []string{"/opt/elasticjob/scheduler"}}
 }
 
 // pause is what holds a pod's namespaces.
@@ -120,7 +122,8 @@ func (i Image) write(to string) error {
 		return err
 	}
 	name := strings.TrimPrefix(digest(config), "sha256:") + ".json"
-	manifest, err := json.Marshal([]any{map[string]any{"Config": name, "RepoTags": []string{i.Name}, "Layers": []string{"layer/layer.tar"}}})
+	manifest, err := json.Marshal([]any{map[string]any{"Config": name, "RepoTags": []string{i.Name},
+		"Layers": []string{"layer/layer.tar"}}})
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,8 @@ func (i Image) write(to string) error {
 		return err
 	}
 	w := tar.NewWriter(out)
-	return errors.Join(file(w, name, config, 0o644), file(w, "layer/layer.tar", layer, 0o644), file(w, "manifest.json", manifest, 0o644), w.Close(), out.Close())
+	return errors.Join(file(w, name, config, 0o644), file(w, "layer/layer.tar", layer, 0o644),
+		file(w, "manifest.json", manifest, 0o644), w.Close(), out.Close())
 }
 
 func (i Image) command() []string {
@@ -148,10 +152,12 @@ func (i Image) layer() ([]byte, error) {
 	files, err := i.linked()
 	failed := []error{err, copied(w, "bin/busybox", busybox)}
 	for _, name := range commands {
-		failed = append(failed, w.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink, Linkname: "busybox"}))
+		failed = append(failed, w.WriteHeader(&tar.Header{Name: "bin/" + name, Typeflag: tar.TypeSymlink,
+			Linkname: "busybox"}))
 	}
 	for _, folder := range append([]string{"/tmp"}, i.Folders...) {
-		failed = append(failed, w.WriteHeader(&tar.Header{Name: folder[1:] + "/", Typeflag: tar.TypeDir, Mode: 0o1777}))
+		failed = append(failed, w.WriteHeader(&tar.Header{Name: folder[1:] + "/", Typeflag: tar.TypeDir,
+			Mode: 0o1777}))
 	}
 	failed = append(failed,
 		file(w, "etc/passwd", []byte("root:x:0:0::/:/bin/sh\nelasticjob:x:65532:65532::/tmp:/bin/sh\n"), 0o644),

@@ -144,7 +144,8 @@ func TestOnKubernetes(t *testing.T) {
 	}
 
 	create(t, c, "scheduled", "", "exit 0", map[string]any{"hostNetwork": true})
-	until(t, "the scheduler's pod has succeeded", func() bool { return get(t, c, "scheduled").Status.Phase == "Succeeded" })
+	until(t, "the scheduler's pod has succeeded",
+		func() bool { return get(t, c, "scheduled").Status.Phase == "Succeeded" })
 
 	// A pod outlives its kubelet and containerd.
 	create(t, c, "lives", "node2", "while [ ! -e /tmp/end ]; do sleep 0.1; done", nil)
@@ -168,7 +169,8 @@ func TestOnKubernetes(t *testing.T) {
 		part.Restart(t)
 		part.Pause(t)
 		part.Resume(t)
-		until(t, part.String()+" is of use again", func() bool { return strings.Contains(c.Call(t, "GET", "/readyz", "", "").Body, "ok") })
+		until(t, part.String()+" is of use again",
+			func() bool { return strings.Contains(c.Call(t, "GET", "/readyz", "", "").Body, "ok") })
 	}
 	if is := get(t, c, "lives").Status.Phase; is != "Running" {
 		t.Errorf("the pod is %s after all that, want it to run", is)

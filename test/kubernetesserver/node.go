@@ -46,7 +46,8 @@ func (c *Cluster) newNode(name string) (*Node, error) {
 	n.Kubelet = c.part(name+"-kubelet", func() []string {
 		return []string{
 			binary("kubelet"), "--config=" + filepath.Join(n.dir, "kubelet.yaml"), "--kubeconfig=" + c.Kubeconfig(),
-			"--root-dir=" + filepath.Join(n.dir, "kubelet"), "--cert-dir=" + filepath.Join(n.dir, "pki"), "--hostname-override=" + n.Name,
+			"--root-dir=" + filepath.Join(n.dir, "kubelet"), "--cert-dir=" + filepath.Join(n.dir, "pki"),
+			"--hostname-override=" + n.Name,
 		}
 	}, func(ctx context.Context) error { return c.healthyPlain(ctx, n.healthz) })
 	return n, nil
@@ -117,9 +118,11 @@ func (n *Node) configure() error {
 	return errors.Join(
 		os.MkdirAll(conf, 0o755), os.MkdirAll(bin, 0o755), os.Symlink(loopback, filepath.Join(bin, "loopback")),
 		write(filepath.Join(bin, "none"), networkPlugin, 0o755),
-		write(filepath.Join(conf, "10-none.conflist"), `{"cniVersion":"0.4.0","name":"none","plugins":[{"type":"none"}]}`, 0o644),
+		write(filepath.Join(conf, "10-none.conflist"),
+			`{"cniVersion":"0.4.0","name":"none","plugins":[{"type":"none"}]}`, 0o644),
 		write(filepath.Join(n.dir, "containerd.toml"), fmt.Sprintf(containerdConfig, n.dir, pause.Name), 0o644),
-		write(filepath.Join(n.dir, "kubelet.yaml"), fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubelet, n.healthz), 0o644),
+		write(filepath.Join(n.dir, "kubelet.yaml"),
+			fmt.Sprintf(kubeletConfig, n.dir, n.c.pair.cert, n.c.pair.key, n.kubelet, n.healthz), 0o644),
 	)
 }
 
@@ -143,7 +146,8 @@ func (n *Node) load(i Image) error {
 	if err := i.write(archive); err != nil {
 		return fmt.Errorf("make the image %s: %w", i.Name, err)
 	}
-	return errors.Join(n.c.spaces.run("ctr", "--address", n.socket(), "--namespace", "k8s.io", "images", "import", archive), os.Remove(archive))
+	return errors.Join(n.c.spaces.run("ctr", "--address", n.socket(), "--namespace", "k8s.io", "images", "import",
+		archive), os.Remove(archive))
 }
 
 // Load brings an image to the node.

@@ -32,8 +32,9 @@ func newPair(dir string) (pair, error) {
 	now := time.Now()
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}},
-		NotBefore: now.Add(-24 * time.Hour), NotAfter: now.Add(10 * 24 * time.Hour), // tests may run with another clock
-		IsCA: true, BasicConstraintsValid: true,
+		NotBefore: now.Add(-24 * time.Hour),
+		NotAfter:  now.Add(10 * 24 * time.Hour), // tests may run with another clock
+		IsCA:      true, BasicConstraintsValid: true,
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 96, 0, 1)},
@@ -51,7 +52,8 @@ func newPair(dir string) (pair, error) {
 	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})
 	p := pair{cert: filepath.Join(dir, "tls.crt"), key: filepath.Join(dir, "tls.key")}
 	own, failed := tls.X509KeyPair(certPEM, keyPEM)
-	if err := errors.Join(failed, os.WriteFile(p.cert, certPEM, 0o644), os.WriteFile(p.key, keyPEM, 0o600)); err != nil {
+	if err := errors.Join(failed, os.WriteFile(p.cert, certPEM, 0o644),
+		os.WriteFile(p.key, keyPEM, 0o600)); err != nil {
 		return pair{}, fmt.Errorf("make a certificate: %w", err)
 	}
 	pool := x509.NewCertPool()

@@ -33,7 +33,8 @@ func newSpaces(dir, hosts string) (*spaces, error) {
 		return nil, err
 	}
 	log := filepath.Join(dir, "spaces.log")
-	holder, err := child.Start(exec.Command("unshare", "--pid", "--mount", "--fork", "--kill-child=SIGKILL", "--mount-proc", "--propagation", "private",
+	holder, err := child.Start(exec.Command("unshare", "--pid", "--mount", "--fork", "--kill-child=SIGKILL",
+		"--mount-proc", "--propagation", "private",
 		"sh", "-c", keeper, "keeper", dir), log)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,8 @@ func newSpaces(dir, hosts string) (*spaces, error) {
 
 // start starts a command in the namespaces. The process that is given ends with the command's, whose id is the number.
 func (s *spaces) start(log string, command ...string) (p *child.Process, pid int, err error) {
-	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"}, command...)...)
+	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"},
+		command...)...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "LC_ALL=C.UTF-8"}
 	if p, err = child.Start(cmd, log); err != nil {
 		return nil, 0, err
@@ -68,7 +70,8 @@ func (s *spaces) start(log string, command ...string) (p *child.Process, pid int
 
 // run runs a command in the namespaces to its end.
 func (s *spaces) run(command ...string) error {
-	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"}, command...)...)
+	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"},
+		command...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, out)
 	}

@@ -84,7 +84,8 @@ func TestReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	var c int
-	eventually.Works(t, "the replica has what its server has", func() error { return second.QueryRow("SELECT c FROM a.b").Scan(&c) })
+	eventually.Works(t, "the replica has what its server has",
+		func() error { return second.QueryRow("SELECT c FROM a.b").Scan(&c) })
 	replica.StopFollowing(t)
 	if _, err := first.Exec("UPDATE a.b SET c = 8"); err != nil {
 		t.Fatal(err)

@@ -49,15 +49,19 @@ func install(folder string) error {
 		if program, err = find("mariadb-install-db"); err != nil {
 			return err
 		}
-		args = []string{"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--rpm"} // as packages do it: nothing of the system is touched
+		args = []string{"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+			"--rpm"} // as packages do it: nothing of the system is touched
 	} else if err := os.WriteFile(filepath.Join(folder, "init.sql"),
 		// MySQL's root is of the socket alone.
-		[]byte("CREATE USER root@'127.0.0.1'; GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"), 0o600); err != nil {
+		[]byte("CREATE USER root@'127.0.0.1'; GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"),
+		0o600); err != nil {
 		return err
 	}
-	cmd := exec.Command(program, append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username}, args...)...)
+	cmd := exec.Command(program, append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"),
+		"--user=" + me.Username}, args...)...)
 	cmd.Dir = folder
-	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8"}
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder,
+		"TMPDIR=" + folder, "LC_ALL=C.UTF-8"}
 	process, err := child.Start(cmd, logFile(folder))
 	if err != nil {
 		return err
@@ -87,9 +91,11 @@ func launch(folder string, port int, flags []string) (*child.Process, error) {
 	}
 	// Defaults that are nobody's wish: what depends on them is found.
 	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username,
-		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port), "--socket=socket", "--pid-file=pid", "--skip-name-resolve",
+		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port), "--socket=socket", "--pid-file=pid",
+		"--skip-name-resolve",
 		"--tmpdir=" + folder, "--innodb-buffer-pool-size=128M", "--innodb-flush-log-at-trx-commit=1",
-		"--default-time-zone=+05:30", "--character-set-server=latin1", "--sql-mode=", "--autocommit=0"}, append(own, flags...)...)
+		"--default-time-zone=+05:30", "--character-set-server=latin1", "--sql-mode=", "--autocommit=0"}, append(own,
+		flags...)...)
 	cmd := exec.Command(program, args...)
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=" + folder, "LC_ALL=C.UTF-8"}
@@ -136,7 +142,8 @@ func (s *Server) ready() error {
 		case <-s.process.Done():
 			return fmt.Errorf("the server for %s ended: %s", s.Address(), child.LastWords(logFile(s.folder)))
 		case <-ctx.Done():
-			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience, child.LastWords(logFile(s.folder)))
+			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience,
+				child.LastWords(logFile(s.folder)))
 		case <-poll.C:
 		}
 	}

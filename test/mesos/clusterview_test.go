@@ -14,7 +14,8 @@ func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 		c.StartServers(1)
 		hold, release := c.Hold()
 		c.App("app", writes, system.Doc{"cpuCount": 0.5, "memoryMB": 32})
-		c.Job("wide", "app", system.Doc{"shardingTotalCount": 3, "cpuCount": 3, "memoryMB": 100, "env": env("HOLD", hold)})
+		c.Job("wide", "app", system.Doc{"shardingTotalCount": 3, "cpuCount": 3, "memoryMB": 100,
+			"env": env("HOLD", hold)})
 		id := c.Trigger("wide")
 		c.Started(id, 3)
 		c.Until("both agents are shown as the master has them", func() string {
@@ -31,9 +32,11 @@ func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 		lost := c.AgentID(used)
 		c.Mesos.KillAgent(used)
 		c.AwaitAgentLost(used)
-		c.Until("the lost agent is shown as unreachable", func() string { return differs(stateOf(t, c, lost), "UNREACHABLE") })
+		c.Until("the lost agent is shown as unreachable",
+			func() string { return differs(stateOf(t, c, lost), "UNREACHABLE") })
 		c.Mesos.StartAgent(used)
-		c.Until("the agent is shown as registered again", func() string { return differs(stateOf(t, c, lost), "REGISTERED") })
+		c.Until("the agent is shown as registered again",
+			func() string { return differs(stateOf(t, c, lost), "REGISTERED") })
 		release()
 		c.Await(id, "FINISHED")
 	})
@@ -115,7 +118,8 @@ func masterAgents(t *testing.T, c *system.Cluster) map[string]inUse {
 	}
 	all := map[string]inUse{}
 	for _, a := range answer.Agents.Agents {
-		all[a.Info.ID.Value] = inUse{sum(a.Total, "cpus"), sum(a.Allocated, "cpus") - sum(a.Offered, "cpus"), sum(a.Total, "mem"), sum(a.Allocated, "mem") - sum(a.Offered, "mem")}
+		all[a.Info.ID.Value] = inUse{sum(a.Total, "cpus"), sum(a.Allocated, "cpus") - sum(a.Offered, "cpus"),
+			sum(a.Total, "mem"), sum(a.Allocated, "mem") - sum(a.Offered, "mem")}
 	}
 	return all
 }

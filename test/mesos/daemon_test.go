@@ -16,7 +16,8 @@ func TestDaemonFailsOver(t *testing.T) {
 		c.StartServers(2)
 		c.AwaitLeader()
 		hold, release := c.Hold()
-		d := c.Daemon("held", system.Doc{"shardingTotalCount": 2, "cpuCount": 5, "failover": true, "misfire": true, "env": env("HOLD", hold)})
+		d := c.Daemon("held", system.Doc{"shardingTotalCount": 2, "cpuCount": 5, "failover": true, "misfire": true,
+			"env": env("HOLD", hold)})
 		first := d.AwaitRuns(1, nil)
 		awaitReported(d)
 		for _, pid := range c.Executors() {
@@ -24,7 +25,8 @@ func TestDaemonFailsOver(t *testing.T) {
 		}
 		again := func(cut []system.DaemonRun) func(system.DaemonRun) bool {
 			return func(r system.DaemonRun) bool {
-				return r.Source == "FAILOVER" && slices.ContainsFunc(cut, func(c system.DaemonRun) bool { return r.Item == c.Item && r.Fire == c.Fire && r.Task != c.Task })
+				return r.Source == "FAILOVER" && slices.ContainsFunc(cut,
+					func(c system.DaemonRun) bool { return r.Item == c.Item && r.Fire == c.Fire && r.Task != c.Task })
 			}
 		}
 		second := d.AwaitRuns(1, again(first))
@@ -40,7 +42,10 @@ func TestDaemonFailsOver(t *testing.T) {
 				c.KillProcess(pid)
 			}
 			c.Operate(fmt.Sprintf(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":%q}}}`, lost))
-			third := d.AwaitRuns(1, func(r system.DaemonRun) bool { return again(second)(r) && !slices.Contains(second, r) })
+			third := d.AwaitRuns(1, func(r system.DaemonRun) bool {
+				return again(second)(r) &&
+					!slices.Contains(second, r)
+			})
 			for _, s := range d.Standing().Shards {
 				if s.Agent == lost {
 					t.Errorf("%+v is on the agent that is gone", s)
@@ -79,7 +84,8 @@ func TestDaemonIsDrained(t *testing.T) {
 		standing := d.Standing()
 		c.OK("POST", "/api/job/held/pause", "")
 		c.Until("explain says that it is drained", func() string {
-			if notes := strings.Join(c.Explain("held").Notes, "; "); !strings.Contains(notes, "it ends with the run under way: the job is paused") {
+			if notes := strings.Join(c.Explain("held").Notes, "; "); !strings.Contains(notes,
+				"it ends with the run under way: the job is paused") {
 				return notes
 			}
 			return ""

@@ -106,7 +106,8 @@ func TestCredentialsAndRole(t *testing.T) {
 			}
 			c.KillServer(1)
 		}
-		refused([]string{"--mesos-credentials-file"}, "--mesos-role", "team", "--mesos-credentials-file", c.Secret("wrong", "elasticjob wrong-secret"))
+		refused([]string{"--mesos-credentials-file"}, "--mesos-role", "team", "--mesos-credentials-file",
+			c.Secret("wrong", "elasticjob wrong-secret"))
 		if c.Kind() == system.Real {
 			refused([]string{"role"}, "--mesos-role", "others")
 		}
@@ -120,13 +121,14 @@ func TestCredentialsAndRole(t *testing.T) {
 
 // TestReserved: what is reserved for the framework's role is used.
 func TestReserved(t *testing.T) {
-	onReal(t, system.Setup{Agents: 1, Resources: "cpus:0.2;mem:64;disk:1000;cpus(team):2;mem(team):1024"}, func(t *testing.T, c *system.Cluster) {
-		c.StartServers(1, "--mesos-role", "team")
-		c.App("a", writes, nil)
-		c.Job("j", "a", system.Doc{"shardingTotalCount": 2, "cpuCount": 0.8, "memoryMB": 256})
-		c.Run("j", "FINISHED")
-		c.OnceEach()
-	})
+	onReal(t, system.Setup{Agents: 1, Resources: "cpus:0.2;mem:64;disk:1000;cpus(team):2;mem(team):1024"},
+		func(t *testing.T, c *system.Cluster) {
+			c.StartServers(1, "--mesos-role", "team")
+			c.App("a", writes, nil)
+			c.Job("j", "a", system.Doc{"shardingTotalCount": 2, "cpuCount": 0.8, "memoryMB": 256})
+			c.Run("j", "FINISHED")
+			c.OnceEach()
+		})
 }
 
 // TestOffersAreGivenBack: while nothing waits or is about to fire, other frameworks get all offers.
@@ -150,7 +152,8 @@ func TestOffersAreGivenBack(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &said); err != nil {
 				t.Fatalf("%v in %s", err, text)
 			}
-			if all := said.GetFrameworks.Frameworks; len(all) != 1 || !all[0].Active || len(all[0].OfferedResources) > 0 {
+			if all := said.GetFrameworks.Frameworks; len(all) != 1 || !all[0].Active ||
+				len(all[0].OfferedResources) > 0 {
 				return text
 			}
 			return ""

@@ -17,10 +17,14 @@ func TestQuickStart(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
 		const asJSON = "Content-type: application/json"
-		c.Packages.Serve("/my-job.tar.gz", system.Tar(t, "my-job", only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`)))
-		c.OK("POST", "/api/app", `{"appName":"my_app","appURL":"`+c.Packages.URL("/my-job.tar.gz")+`","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`, asJSON)
-		c.OK("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`, asJSON)
-		_, id, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(c.OK("POST", "/api/job/trigger", "my_job", asJSON)), `"}`), `":"`)
+		c.Packages.Serve("/my-job.tar.gz",
+			system.Tar(t, "my-job", only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`)))
+		c.OK("POST", "/api/app", `{"appName":"my_app","appURL":"`+c.Packages.URL("/my-job.tar.gz")+
+			`","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`, asJSON)
+		c.OK("POST", "/api/job/register",
+			`{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`, asJSON)
+		_, id, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(c.OK("POST", "/api/job/trigger", "my_job",
+			asJSON)), `"}`), `":"`)
 
 		e := c.Await(id, "FINISHED")
 		if len(e.Shards) != 3 || e.Source != "TRIGGER" {
@@ -59,7 +63,8 @@ func TestOutput(t *testing.T) {
 				task := c.AwaitShards(id, "RUNNING").Shards[0].TaskID
 				logs := func(when, query, want string) {
 					t.Helper()
-					if a := c.Call("GET", "/api/task/"+task+"/logs?"+query, ""); a.Status != http.StatusOK || a.Body != want {
+					if a := c.Call("GET", "/api/task/"+task+"/logs?"+query, ""); a.Status != http.StatusOK ||
+						a.Body != want {
 						t.Errorf("%s, logs?%s: %d %q, want %q", when, query, a.Status, a.Body, want)
 					}
 				}
@@ -83,7 +88,8 @@ func TestOutput(t *testing.T) {
 				}
 				c.Await(id, "FINISHED")
 				logs("when it has ended", "", "first\nlast ü\n")
-				c.Until("its executor has ended", func() string { return strings.Trim(fmt.Sprint(c.Executors()), "[]") })
+				c.Until("its executor has ended",
+					func() string { return strings.Trim(fmt.Sprint(c.Executors()), "[]") })
 				logs("when its executor has ended", "", "first\nlast ü\n")
 				logs("when its executor has ended", "stream=stderr", "wrong\n")
 				logs("when its executor has ended", "offset=6&follow=true", "last ü\n")
@@ -130,7 +136,8 @@ func TestUpdatedPackage(t *testing.T) {
 		c.StartServers(1)
 		path, release := c.Hold()
 		says := func(version string) system.Files {
-			return only(`echo ` + version + ` >>"$SAID"; while [ -e "$HOLD" ]; do sleep 0.05; done; echo ` + version + ` >>"$SAID"`)
+			return only(`echo ` + version + ` >>"$SAID"; while [ -e "$HOLD" ]; do sleep 0.05; done; echo ` + version +
+				` >>"$SAID"`)
 		}
 		said := t.TempDir() + "/said"
 		c.App("a", says("old"), nil)

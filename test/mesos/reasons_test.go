@@ -40,19 +40,23 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "executor ends at its start", state: "FAILED", cause: []string{"did not start, 5 times", "EXECUTOR_TERMINATED"}, explain: "failed to start",
+		name: "executor ends at its start", state: "FAILED", cause: []string{"did not start, 5 times",
+			"EXECUTOR_TERMINATED"}, explain: "failed to start",
 		server:  func(t *testing.T) []string { return []string{"--executor-dir", executorDir(t, "exit 7")} },
 		provoke: runOnce,
 	},
 	{
-		name: "executor never registers", state: "FAILED", cause: []string{"did not start, 5 times", "EXECUTOR_REGISTRATION_TIMEOUT"}, explain: "failed to start",
+		name: "executor never registers", state: "FAILED", cause: []string{"did not start, 5 times",
+			"EXECUTOR_REGISTRATION_TIMEOUT"}, explain: "failed to start",
 		// The time counts from before the fetch, which takes two seconds on a busy machine.
-		realOnly: true, setup: system.Setup{AgentArgs: []string{"--executor_registration_timeout=5secs", "--executor_shutdown_grace_period=1secs"}},
+		realOnly: true, setup: system.Setup{AgentArgs: []string{"--executor_registration_timeout=5secs",
+			"--executor_shutdown_grace_period=1secs"}},
 		server:  func(t *testing.T) []string { return []string{"--executor-dir", executorDir(t, "exec sleep 1000")} },
 		provoke: runOnce,
 	},
 	{
-		name: "executor can't be fetched", state: "FAILED", cause: []string{"did not start, 5 times", "CONTAINER_LAUNCH_FAILED", "fetch"}, explain: "failed to start",
+		name: "executor can't be fetched", state: "FAILED", cause: []string{"did not start, 5 times",
+			"CONTAINER_LAUNCH_FAILED", "fetch"}, explain: "failed to start",
 		server:  func(*testing.T) []string { return []string{"--advertise", "127.0.0.1:9"} },
 		provoke: runOnce,
 	},
@@ -64,7 +68,8 @@ var reasons = []reason{
 	},
 	{
 		// The kernel ends the process, and the agent its container: on a busy machine the executor may report the process first.
-		name: "over the memory limit", state: "FAILED", cause: []string{"memory", "limit of", "container"}, realOnly: true, memory: true,
+		name: "over the memory limit", state: "FAILED", cause: []string{"memory", "limit of", "container"},
+		realOnly: true, memory: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			c.App("a", only("exec tail /dev/zero"), nil) // which keeps its only line, that never ends
 			c.Job("once", "a", nil)
@@ -96,12 +101,14 @@ var reasons = []reason{
 		name: "agent drained", state: "LOST", cause: []string{"DRAIN"}, realOnly: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
-			c.Operate(`{"type":"DRAIN_AGENT","drain_agent":{"agent_id":{"value":"` + c.AgentID(1) + `"},"max_grace_period":{"seconds":1}}}`)
+			c.Operate(`{"type":"DRAIN_AGENT","drain_agent":{"agent_id":{"value":"` + c.AgentID(1) +
+				`"},"max_grace_period":{"seconds":1}}}`)
 			return h.once
 		},
 	},
 	{
-		name: "executor doesn't come back to its agent", state: "LOST", cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
+		name: "executor doesn't come back to its agent", state: "LOST",
+		cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := hold(c)
 			// In this order: each of the two continues the other, unless it is stopped itself.
@@ -116,7 +123,8 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent without what it kept", realOnly: true, state: "LOST", cause: []string{"AGENT_REMOVED", "a new agent registered at the same address"},
+		name: "agent without what it kept", realOnly: true, state: "LOST",
+		cause: []string{"AGENT_REMOVED", "a new agent registered at the same address"},
 		// On a busy machine it is away for longer than pings are waited for otherwise, and then it is unreachable.
 		setup: system.Setup{MissedPings: 40},
 		provoke: func(_ *testing.T, c *system.Cluster) string {

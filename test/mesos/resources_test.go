@@ -15,24 +15,25 @@ import (
 // TestL7ReservedResourcesAreUsedFirst runs a shard that needs more than is reserved for its role, and more than is not:
 // it gets all of the one, reserved statically and by an operator, and some of the other, and gives all back.
 func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
-	onReal(t, system.Setup{Agents: 1, Resources: "cpus:16;mem:8192;disk:10000;cpus(batch):1.5;mem(batch):256"}, func(t *testing.T, c *system.Cluster) {
-		c.StartServers(1, "--mesos-role", "batch", "--executor-idle", "0")
-		c.AwaitLeader()
-		c.Operate(fmt.Sprintf(`{"type":"RESERVE_RESOURCES","reserve_resources":{"agent_id":{"value":%q},"resources":[{"name":"cpus","type":"SCALAR",`+
-			`"scalar":{"value":0.25},"reservations":[{"type":"DYNAMIC","role":"batch","labels":{"labels":[{"key":"of","value":"ops"}]}}]}]}}`, c.AgentID(1)))
-		hold, release := c.Hold()
-		c.App("long", writes, system.Doc{"cpuCount": 0.5, "memoryMB": 32})
-		c.Job("long", "long", system.Doc{"cpuCount": 16.5, "memoryMB": 240, "env": env("HOLD", hold)})
-		id := c.Trigger("long")
-		c.Started(id, 1)
-		want := []string{"cpus(*):15.25", "cpus(batch ops):0.25", "cpus(batch):1.5", "mem(*):16", "mem(batch):256"}
-		if got := allocated(t, c); !slices.Equal(got, want) {
-			t.Errorf("while it runs %q is allocated, want %q", got, want)
-		}
-		release()
-		c.Await(id, "FINISHED")
-		c.Until("all is given back", func() string { return strings.Join(allocated(t, c), " ") })
-	})
+	onReal(t, system.Setup{Agents: 1, Resources: "cpus:16;mem:8192;disk:10000;cpus(batch):1.5;mem(batch):256"},
+		func(t *testing.T, c *system.Cluster) {
+			c.StartServers(1, "--mesos-role", "batch", "--executor-idle", "0")
+			c.AwaitLeader()
+			c.Operate(fmt.Sprintf(`{"type":"RESERVE_RESOURCES","reserve_resources":{"agent_id":{"value":%q},"resources":[{"name":"cpus","type":"SCALAR",`+
+				`"scalar":{"value":0.25},"reservations":[{"type":"DYNAMIC","role":"batch","labels":{"labels":[{"key":"of","value":"ops"}]}}]}]}}`, c.AgentID(1)))
+			hold, release := c.Hold()
+			c.App("long", writes, system.Doc{"cpuCount": 0.5, "memoryMB": 32})
+			c.Job("long", "long", system.Doc{"cpuCount": 16.5, "memoryMB": 240, "env": env("HOLD", hold)})
+			id := c.Trigger("long")
+			c.Started(id, 1)
+			want := []string{"cpus(*):15.25", "cpus(batch ops):0.25", "cpus(batch):1.5", "mem(*):16", "mem(batch):256"}
+			if got := allocated(t, c); !slices.Equal(got, want) {
+				t.Errorf("while it runs %q is allocated, want %q", got, want)
+			}
+			release()
+			c.Await(id, "FINISHED")
+			c.Until("all is given back", func() string { return strings.Join(allocated(t, c), " ") })
+		})
 }
 
 // allocated is what tasks and executors have of the only agent, by the master's account.

@@ -33,7 +33,8 @@ true`), nil)
 		if said := c.Logs(e.Shards[0].TaskID, ""); e.State != "FINISHED" || said != "65534\n65534\nfolders of mine\n" {
 			t.Errorf("%+v wrote %q", e, said)
 		}
-		if executors := c.Executors(); len(executors) != 1 || !strings.Contains(read(t, fmt.Sprintf("/proc/%d/status", executors[0])), "\nUid:\t0\t0\t0\t") {
+		if executors := c.Executors(); len(executors) != 1 ||
+			!strings.Contains(read(t, fmt.Sprintf("/proc/%d/status", executors[0])), "\nUid:\t0\t0\t0\t") {
 			t.Errorf("executors %v, want one of root's", executors)
 		}
 	})

@@ -37,9 +37,13 @@ func StartAgent(t testing.TB, o AgentOptions) *Agent {
 	a := &Agent{server{t: t, what: "agent", dir: o.Dir, ip: o.IP, credentials: o.Credentials, env: o.Env}}
 	a.args = func() []string {
 		args := []string{
-			"--ip=" + a.ip, "--hostname=" + a.ip, fmt.Sprint("--port=", a.port), "--master=" + o.Master, "--resources=" + o.Resources,
-			"--work_dir=" + a.WorkDir(), "--runtime_dir=" + filepath.Join(a.dir, "run"), "--fetcher_cache_dir=" + filepath.Join(a.dir, "fetched"), "--launcher_dir=" + filepath.Join(Home(), "libexec"),
-			"--launcher=posix", "--isolation=posix/cpu,posix/mem,filesystem/posix", "--no-systemd_enable_support", "--no-switch_user",
+			"--ip=" + a.ip, "--hostname=" + a.ip, fmt.Sprint("--port=", a.port), "--master=" + o.Master,
+			"--resources=" + o.Resources,
+			"--work_dir=" + a.WorkDir(), "--runtime_dir=" + filepath.Join(a.dir, "run"),
+			"--fetcher_cache_dir=" + filepath.Join(a.dir, "fetched"), "--launcher_dir=" + filepath.Join(Home(),
+				"libexec"),
+			"--launcher=posix", "--isolation=posix/cpu,posix/mem,filesystem/posix", "--no-systemd_enable_support",
+			"--no-switch_user",
 			// What a killed test leaves behind ends itself after this.
 			"--recovery_timeout=2mins",
 			"--registration_backoff_factor=500ms",
@@ -49,7 +53,8 @@ func StartAgent(t testing.TB, o AgentOptions) *Agent {
 			if err != nil {
 				t.Fatalf("mesosserver: %v", err)
 			}
-			args = append(args, "--authenticate_http_readonly", "--authenticate_http_readwrite", "--http_credentials="+path)
+			args = append(args, "--authenticate_http_readonly", "--authenticate_http_readwrite",
+				"--http_credentials="+path)
 		}
 		return override(args, o.Args)
 	}

@@ -41,8 +41,10 @@ func StartMaster(t testing.TB, o MasterOptions) *Master {
 			o.PingTimeout = time.Second
 		}
 		args := []string{
-			"--ip=127.0.0.1", "--hostname=127.0.0.1", fmt.Sprint("--port=", m.port), "--work_dir=" + filepath.Join(m.dir, "work"), "--webui_dir=" + filepath.Join(Home(), "webui"),
-			fmt.Sprintf("--agent_ping_timeout=%dms", o.PingTimeout.Milliseconds()), "--max_agent_ping_timeouts=3", "--allocation_interval=200ms",
+			"--ip=127.0.0.1", "--hostname=127.0.0.1", fmt.Sprint("--port=", m.port),
+			"--work_dir=" + filepath.Join(m.dir, "work"), "--webui_dir=" + filepath.Join(Home(), "webui"),
+			fmt.Sprintf("--agent_ping_timeout=%dms", o.PingTimeout.Milliseconds()), "--max_agent_ping_timeouts=3",
+			"--allocation_interval=200ms",
 		}
 		if o.ZK != "" {
 			args = append(args, "--zk="+o.ZK, "--zk_session_timeout=4secs")
@@ -59,7 +61,8 @@ func StartMaster(t testing.TB, o MasterOptions) *Master {
 			if err != nil {
 				t.Fatalf("mesosserver: %v", err)
 			}
-			args = append(args, "--authenticate_http_frameworks", "--http_framework_authenticators=basic", "--authenticate_http_readonly", "--authenticate_http_readwrite", "--credentials="+path)
+			args = append(args, "--authenticate_http_frameworks", "--http_framework_authenticators=basic",
+				"--authenticate_http_readonly", "--authenticate_http_readwrite", "--credentials="+path)
 		}
 		return override(args, o.Args)
 	}

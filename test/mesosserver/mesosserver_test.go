@@ -32,7 +32,8 @@ func until(t *testing.T, what string, is func() bool) {
 func TestServersKeepTheirPorts(t *testing.T) {
 	t.Parallel()
 	m := mesosserver.StartMaster(t, mesosserver.MasterOptions{})
-	a := mesosserver.StartAgent(t, mesosserver.AgentOptions{Master: m.Address(), IP: "127.0.0.2", Resources: "cpus:3;mem:512;cpus(team):2"})
+	a := mesosserver.StartAgent(t, mesosserver.AgentOptions{Master: m.Address(), IP: "127.0.0.2",
+		Resources: "cpus:3;mem:512;cpus(team):2"})
 	until(t, "the agent has registered", a.Registered)
 	if !m.Leads() {
 		t.Error("a master alone doesn't lead")
@@ -93,7 +94,8 @@ func TestMastersElectOne(t *testing.T) {
 	}
 	var masters []*mesosserver.Master
 	for range 3 {
-		masters = append(masters, mesosserver.StartMaster(t, mesosserver.MasterOptions{ZK: "zk://" + zk.Address() + "/mesos", Quorum: 2}))
+		masters = append(masters, mesosserver.StartMaster(t,
+			mesosserver.MasterOptions{ZK: "zk://" + zk.Address() + "/mesos", Quorum: 2}))
 	}
 	for _, m := range masters {
 		until(t, "all masters have caught up", m.CaughtUp)

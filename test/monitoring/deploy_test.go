@@ -28,8 +28,10 @@ func TestAlerts(t *testing.T) {
 	promtool(t, "", "test", "rules", filepath.Join(root, "deploy/prometheus/alerts_test.yml"))
 	text, tests, api := read(t, alerts), read(t, "deploy/prometheus/alerts_test.yml"), read(t, "docs/api.md")
 	found := regexp.MustCompile(`(?m)^ +- alert: (\w+)$`).FindAllStringSubmatch(text, -1)
-	if len(found) == 0 || len(found) != strings.Count(text, " summary: ") || len(found) != strings.Count(text, " description: ") {
-		t.Errorf("%d alerts, %d summaries, %d descriptions", len(found), strings.Count(text, " summary: "), strings.Count(text, " description: "))
+	if len(found) == 0 || len(found) != strings.Count(text, " summary: ") ||
+		len(found) != strings.Count(text, " description: ") {
+		t.Errorf("%d alerts, %d summaries, %d descriptions", len(found), strings.Count(text, " summary: "),
+			strings.Count(text, " description: "))
 	}
 	for _, alert := range found {
 		if !strings.Contains(tests, `alertname="`+alert[1]+`"`) {
@@ -56,12 +58,14 @@ func TestDashboard(t *testing.T) {
 	}
 	taken, ids := map[[2]int]string{}, map[int]bool{}
 	for _, p := range d.Panels {
-		if ids[p.ID] || p.Title == "" || p.Type != "row" && (len(p.Targets) == 0 || p.Datasource.UID != "${datasource}") {
+		if ids[p.ID] || p.Title == "" ||
+			p.Type != "row" && (len(p.Targets) == 0 || p.Datasource.UID != "${datasource}") {
 			t.Errorf("panel %+v", p)
 		}
 		ids[p.ID] = true
 		for _, target := range p.Targets {
-			if target.Datasource.UID != "${datasource}" || target.RefID == "" || !strings.Contains(target.Expr, `job=~"$job"`) {
+			if target.Datasource.UID != "${datasource}" || target.RefID == "" ||
+				!strings.Contains(target.Expr, `job=~"$job"`) {
 				t.Errorf("%s: %+v", p.Title, target)
 			}
 		}
@@ -92,7 +96,8 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	keepsHistory := types["elasticjob_history_database_up"] != ""
 	// Nor is there a certificate, or a Kubernetes.
 	missing := func(name string) bool {
-		return types[name] == "" && (keepsHistory || !strings.HasPrefix(name, "elasticjob_history_")) && !strings.HasPrefix(name, "elasticjob_tls_") && !strings.HasPrefix(name, "elasticjob_kubernetes_")
+		return types[name] == "" && (keepsHistory || !strings.HasPrefix(name, "elasticjob_history_")) &&
+			!strings.HasPrefix(name, "elasticjob_tls_") && !strings.HasPrefix(name, "elasticjob_kubernetes_")
 	}
 	documents := []string{"docs/metrics.md", alerts, "deploy/grafana/elasticjob.json"}
 	for _, document := range documents {
@@ -179,7 +184,8 @@ func startPrometheus(m *system.Machine) *prometheus {
 		m.Fatal("this test needs prometheus: apt-get install prometheus")
 	}
 	address, log := fmt.Sprintf("127.0.0.1:%d", ports[0]), filepath.Join(dir, "log")
-	cmd := exec.Command(program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	cmd := exec.Command(program, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+address)
 	process, err := child.Start(cmd, log)
 	if err != nil {
 		m.Fatal(err)

@@ -48,7 +48,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	series := func(scrape string, others bool) (all []string) {
 		for line := range strings.Lines(scrape) {
 			name := line[:strings.LastIndex(line, " ")]
-			if strings.HasPrefix(name, "elasticjob_") && others == (strings.HasPrefix(name, "elasticjob_job_") || strings.HasPrefix(name, "elasticjob_http_")) {
+			if strings.HasPrefix(name, "elasticjob_") &&
+				others == (strings.HasPrefix(name, "elasticjob_job_") || strings.HasPrefix(name, "elasticjob_http_")) {
 				all = append(all, name)
 			}
 		}
@@ -58,7 +59,8 @@ func TestSeriesAreBounded(t *testing.T) {
 		t.Errorf("series have come or gone: %s", diff)
 	}
 	labels := map[string][]string{}
-	for _, l := range regexp.MustCompile(`(\w+)="([^"]*)"`).FindAllStringSubmatch(strings.Join(series(after, true), "\n"), -1) {
+	for _, l := range regexp.MustCompile(`(\w+)="([^"]*)"`).FindAllStringSubmatch(strings.Join(series(after, true),
+		"\n"), -1) {
 		if !slices.Contains(labels[l[1]], l[2]) {
 			labels[l[1]] = append(labels[l[1]], l[2])
 		}

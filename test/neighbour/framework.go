@@ -110,13 +110,15 @@ func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	n.tasks++
 	id := fmt.Sprintf("%s-%d", n.name, n.tasks)
 	// An executor that never registers keeps its task's resources until it ends.
-	err := n.session.Launch(ctx, cluster.Launch{AgentID: o.AgentID, OfferIDs: []string{o.ID}, Tasks: []cluster.TaskLaunch{{
-		TaskID: id, Name: id, Resources: resources.Amount{CPUMilli: want - executorCPUs, MemMilli: 32_000},
-		Executor: cluster.Executor{
-			Version: 2, ID: id, Framework: n.name, Name: id, Resources: resources.Amount{CPUMilli: executorCPUs, MemMilli: 32_000},
-			Command: []string{"./sleep", fmt.Sprint(n.takes.Seconds())}, BinaryURI: "file:///bin/sleep",
-		},
-	}}})
+	err := n.session.Launch(ctx, cluster.Launch{AgentID: o.AgentID, OfferIDs: []string{o.ID},
+		Tasks: []cluster.TaskLaunch{{
+			TaskID: id, Name: id, Resources: resources.Amount{CPUMilli: want - executorCPUs, MemMilli: 32_000},
+			Executor: cluster.Executor{
+				Version: 2, ID: id, Framework: n.name, Name: id, Resources: resources.Amount{CPUMilli: executorCPUs,
+					MemMilli: 32_000},
+				Command: []string{"./sleep", fmt.Sprint(n.takes.Seconds())}, BinaryURI: "file:///bin/sleep",
+			},
+		}}})
 	if err != nil {
 		return err
 	}

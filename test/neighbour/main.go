@@ -121,7 +121,8 @@ func (s scalars) cpus() (sum float64) {
 }
 
 func look(ctx context.Context, o options) (a amounts, there bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, "POST", o.master+"/api/v1", bytes.NewReader([]byte(`{"type":"GET_FRAMEWORKS"}`)))
+	req, err := http.NewRequestWithContext(ctx, "POST", o.master+"/api/v1",
+		bytes.NewReader([]byte(`{"type":"GET_FRAMEWORKS"}`)))
 	if err != nil {
 		return a, false, err
 	}
@@ -170,7 +171,8 @@ func (s samples) print() {
 		used += a.used
 	}
 	n := float64(len(s))
-	fmt.Printf("%d looks: offers held %.1f %% of the time, %.2f CPUs on average, beside %.2f used\n", len(s), 100*(1-float64(byOffers[0])/n), offered/n, used/n)
+	fmt.Printf("%d looks: offers held %.1f %% of the time, %.2f CPUs on average, beside %.2f used\n", len(s),
+		100*(1-float64(byOffers[0])/n), offered/n, used/n)
 	var most int
 	for k := range byOffers {
 		most = max(most, k)

@@ -16,7 +16,8 @@ func Documents(t testing.TB, root string) (paths []string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (slices.Contains([]string{"node_modules", "testdata", "bin"}, d.Name()) || d.Name() != "." && strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && (slices.Contains([]string{"node_modules", "testdata", "bin"}, d.Name()) ||
+			d.Name() != "." && strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
 		case strings.HasSuffix(path, ".md"):
 			paths = append(paths, path)

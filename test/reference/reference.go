@@ -33,7 +33,8 @@ func Check(t testing.TB, path, part, want string) {
 		return
 	}
 	if diff := cmp.Diff(has, want); diff != "" {
-		t.Errorf("%s differs from the code behind %q (- document, + code; make docs rewrites it):\n%s", filepath.Base(path), head[strings.LastIndex(head, "\n#")+1:], diff)
+		t.Errorf("%s differs from the code behind %q (- document, + code; make docs rewrites it):\n%s",
+			filepath.Base(path), head[strings.LastIndex(head, "\n#")+1:], diff)
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 var (
 	seed     = flag.Uint64("soak.seed", 0, "which random choices are made; 0 for others each time")
 	duration = flag.Duration("soak.duration", 10*time.Minute, "how long things are broken")
-	kind     = flag.String("soak.on", "mesos", "mesos, local-cluster (cluster/local as processes) or local (one server with --local)")
+	kind     = flag.String("soak.on", "mesos",
+		"mesos, local-cluster (cluster/local as processes) or local (one server with --local)")
 )
 
 var bin system.Binaries
@@ -45,7 +46,8 @@ func begin(m *system.Machine) *soak {
 	m.Logf("seed %d", *seed)
 	fmt.Fprintf(os.Stderr, "soak: seed %d, %v on %s\n", *seed, *duration, *kind)
 	return &soak{
-		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{}, finished: map[string]bool{},
+		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{},
+		finished: map[string]bool{},
 		// With failover what is lost with an executor runs again.
 		storm: system.NewStorm(m, system.Doc{"failover": true}),
 	}

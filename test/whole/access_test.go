@@ -23,7 +23,9 @@ func TestSomeAppsOnly(t *testing.T) {
 	var admin string
 	token := func(name, role string) string {
 		var made struct{ Token string }
-		if err := json.Unmarshal([]byte(m.OK("POST", "/api/tokens", `{"name":"`+name+`","role":"`+role+`","apps":["mine"]}`, asJSON, "Authorization: Bearer "+admin)), &made); err != nil {
+		if err := json.Unmarshal([]byte(m.OK("POST", "/api/tokens",
+			`{"name":"`+name+`","role":"`+role+`","apps":["mine"]}`, asJSON,
+			"Authorization: Bearer "+admin)), &made); err != nil {
 			t.Fatal(err)
 		}
 		return "Authorization: Bearer " + made.Token
@@ -31,7 +33,8 @@ func TestSomeAppsOnly(t *testing.T) {
 	m.OK("POST", "/api/users", `{"name":"root","password":"not the default","role":"admin"}`, asJSON)
 	m.Refused(http.StatusUnauthorized, "token_missing", "GET", "/api/app/list", "")
 	var login struct{ AccessToken string }
-	if err := json.Unmarshal([]byte(m.OK("POST", "/api/login", `{"username":"root","password":"not the default"}`, asJSON)), &login); err != nil {
+	if err := json.Unmarshal([]byte(m.OK("POST", "/api/login", `{"username":"root","password":"not the default"}`,
+		asJSON)), &login); err != nil {
 		t.Fatal(err)
 	}
 	admin = login.AccessToken
@@ -42,27 +45,33 @@ func TestSomeAppsOnly(t *testing.T) {
 	}
 	absent := strings.NewReplacer("theirs_job", "absent_job", "theirs", "absent")
 	for _, path := range []string{
-		"/api/app/theirs", "/api/job/jobs/theirs_job", "/api/job/theirs_job/explain", "/api/job/theirs_job/executions", "/api/job/theirs_job/statistics",
-		"/api/execution/" + theirs.ExecutionID, "/api/task/" + theirs.Shards[0].TaskID + "/logs", "/api/executions?job=theirs_job",
+		"/api/app/theirs", "/api/job/jobs/theirs_job", "/api/job/theirs_job/explain", "/api/job/theirs_job/executions",
+		"/api/job/theirs_job/statistics",
+		"/api/execution/" + theirs.ExecutionID, "/api/task/" + theirs.Shards[0].TaskID + "/logs",
+		"/api/executions?job=theirs_job",
 		"/api/job/events/executions?jobName=theirs_job", "/api/job/events/statusTraces?jobName=theirs_job",
 	} {
 		hidden, none := m.Call("GET", path, "", viewer), m.Call("GET", absent.Replace(path), "", viewer)
-		if hidden.Status != none.Status || absent.Replace(hidden.Body) != none.Body || strings.Contains(hidden.Body, "of theirs") || hidden.Status == http.StatusOK && hidden.Body != "[]\n" {
+		if hidden.Status != none.Status || absent.Replace(hidden.Body) != none.Body ||
+			strings.Contains(hidden.Body, "of theirs") || hidden.Status == http.StatusOK && hidden.Body != "[]\n" {
 			t.Errorf("%s\n hidden: %d %s absent: %d %s", path, hidden.Status, hidden.Body, none.Status, none.Body)
 		}
 	}
-	for _, path := range []string{"/api/app/list", "/api/job/jobs", "/api/executions", "/api/job/events/executions?jobName=mine_job"} {
+	for _, path := range []string{"/api/app/list", "/api/job/jobs", "/api/executions",
+		"/api/job/events/executions?jobName=mine_job"} {
 		if got := m.OK("GET", path, "", viewer); !strings.Contains(got, "mine") || strings.Contains(got, "theirs") {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
 	m.Refused(http.StatusForbidden, "not_allowed", "POST", "/api/job/mine_job/trigger", "", viewer)
 	m.Refused(http.StatusNotFound, "job_not_found", "POST", "/api/job/theirs_job/trigger", "", operator)
-	m.Refused(http.StatusForbidden, "not_allowed", "PUT", "/api/job/update", `{"jobName":"mine_job","appName":"theirs"}`, asJSON, publisher)
+	m.Refused(http.StatusForbidden, "not_allowed", "PUT", "/api/job/update",
+		`{"jobName":"mine_job","appName":"theirs"}`, asJSON, publisher)
 	m.Refused(http.StatusForbidden, "not_allowed", "GET", "/metrics", "", publisher)
 	m.OK("POST", "/api/job/mine_job/trigger", "", operator)
 	m.OK("DELETE", "/api/job/mine_job/deregister", "", publisher)
-	if text := m.ServerLog(); strings.Contains(text, login.AccessToken) || strings.Contains(text, "not the default") || strings.Contains(text, viewer[len("Authorization: Bearer "):]) {
+	if text := m.ServerLog(); strings.Contains(text, login.AccessToken) || strings.Contains(text, "not the default") ||
+		strings.Contains(text, viewer[len("Authorization: Bearer "):]) {
 		t.Error("the log shows what lets people in")
 	}
 	m.Refused(http.StatusConflict, "last_admin", "DELETE", "/api/users/root", "", "Authorization: Bearer "+admin)

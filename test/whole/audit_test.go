@@ -56,7 +56,8 @@ func audited(m *system.Machine, answered []string) {
 		switch row.Action {
 		case "job.update":
 			if row.Before.JobParameter != is {
-				m.Errorf("a row tells of a change from %q; before it there was %q: %+v", row.Before.JobParameter, is, row)
+				m.Errorf("a row tells of a change from %q; before it there was %q: %+v", row.Before.JobParameter, is,
+					row)
 			}
 			is = row.After.JobParameter
 			told[is] = true
@@ -77,7 +78,8 @@ func audited(m *system.Machine, answered []string) {
 		delete(told, e.ExecutionID)
 	}
 	for _, what := range answered {
-		if _, isUpdate := told[what]; !isUpdate && !slices.ContainsFunc(executions, func(e struct{ ExecutionID string }) bool { return e.ExecutionID == what }) {
+		if _, isUpdate := told[what]; !isUpdate && !slices.ContainsFunc(executions,
+			func(e struct{ ExecutionID string }) bool { return e.ExecutionID == what }) {
 			m.Errorf("somebody was told of %s, and no row says so", what)
 		}
 		delete(told, what)
@@ -104,7 +106,8 @@ func TestAuditSurvivesKills(t *testing.T) {
 			for {
 				n++
 				parameter := fmt.Sprint("p", n)
-				answer, err := m.Try(http.MethodPut, "/api/job/update", `{"jobName":"j","jobParameter":"`+parameter+`"}`)
+				answer, err := m.Try(http.MethodPut, "/api/job/update",
+					`{"jobName":"j","jobParameter":"`+parameter+`"}`)
 				if err != nil {
 					return
 				}
@@ -178,7 +181,8 @@ func TestChangesOfUsersAreAudited(t *testing.T) {
 	m.Start()
 	m.OK("POST", "/api/users", `{"name":"ann","password":"not the default","role":"admin"}`, asJSON)
 	var login struct{ AccessToken string }
-	if err := json.Unmarshal([]byte(m.OK("POST", "/api/login", `{"username":"ann","password":"not the default"}`, asJSON)), &login); err != nil {
+	if err := json.Unmarshal([]byte(m.OK("POST", "/api/login", `{"username":"ann","password":"not the default"}`,
+		asJSON)), &login); err != nil {
 		t.Fatal(err)
 	}
 	as := "accessToken: " + login.AccessToken

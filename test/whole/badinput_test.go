@@ -23,7 +23,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 	m := start(t)
 	m.App("a", only(":"), nil)
 	m.App("off", only(":"), nil)
-	m.Job("j", "a", system.Doc{"cron": "0 0 0 1 1 ?", "shardingTotalCount": 3, "shardingItemParameters": "0=a,1=b,2=c"})
+	m.Job("j", "a", system.Doc{"cron": "0 0 0 1 1 ?", "shardingTotalCount": 3,
+		"shardingItemParameters": "0=a,1=b,2=c"})
 	m.Job("idle", "a", nil)
 	m.OK("POST", "/api/app/off/disable", "")
 	m.OK("POST", "/api/job/idle/disable", "")
@@ -93,7 +94,8 @@ func TestBadInputChangesNothing(t *testing.T) {
 		{422, "invalid", "PUT", "/api/job/update", `{"jobName":"j","cron":"* * * * *"}`, "cron"},
 	} {
 		said := fmt.Sprintf("%+v", m.Refused(test.status, test.code, test.method, test.path, test.body))
-		if plain := strings.NewReplacer("{Field:", "", " Value:", ": ", " Message:", ": ").Replace(said); !strings.Contains(said, test.want) && !strings.Contains(plain, test.want) {
+		if plain := strings.NewReplacer("{Field:", "", " Value:", ": ", " Message:",
+			": ").Replace(said); !strings.Contains(said, test.want) && !strings.Contains(plain, test.want) {
 			t.Errorf("%s %s %.200s: %s, want %q in it", test.method, test.path, test.body, said, test.want)
 		}
 	}
@@ -129,7 +131,8 @@ func TestBadPackages(t *testing.T) {
 	m.Packages.Serve("/garbage.tar.gz", []byte("\x1f\x8b\x08garbage that is no gzip stream at all"))
 	m.Packages.Serve("/empty", nil)
 	m.Packages.Serve("/half.tar", good[:520])
-	m.Packages.Serve("/evil.tar", system.Tar(m, "", system.Files{"../../../evil.sh": "x", "bin/start.sh": script("echo evil")}))
+	m.Packages.Serve("/evil.tar", system.Tar(m, "",
+		system.Files{"../../../evil.sh": "x", "bin/start.sh": script("echo evil")}))
 	m.Packages.Serve("/other.tar", system.Tar(m, "", system.Files{"bin/other.sh": script("echo other")}))
 	for _, test := range []struct{ name, change, want string }{
 		{"dead host", `"appURL":"http://127.0.0.1:1/x.tar"`, "127.0.0.1:1"},
@@ -143,7 +146,8 @@ func TestBadPackages(t *testing.T) {
 	} {
 		m.OK("PUT", "/api/app", `{"appName":"p",`+test.change+`}`)
 		e := m.Run("p", "FAILED", "FINISHED")
-		if s := e.Shards[0]; s.State != "FAILED" || !strings.Contains(strings.ToLower(s.FailureCause), strings.ToLower(test.want)) || e.Reason == "" {
+		if s := e.Shards[0]; s.State != "FAILED" ||
+			!strings.Contains(strings.ToLower(s.FailureCause), strings.ToLower(test.want)) || e.Reason == "" {
 			t.Errorf("%s: %+v, want %q in the cause", test.name, e, test.want)
 		}
 		m.OK("PUT", "/api/app", fmt.Sprintf(`{"appName":"p","appURL":%q,"appSHA256":null}`, m.Packages.URL("/p.tar")))

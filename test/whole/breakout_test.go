@@ -64,7 +64,8 @@ func TestAsRootAFolderThatJobsCanMoveIsRefused(t *testing.T) {
 	m := system.New(t, bin)
 	home := t.TempDir()
 	open := filepath.Join(home, "open")
-	if err := errors.Join(os.Mkdir(open, 0o755), os.Chmod(home, 0o755), os.Chmod(filepath.Dir(home), 0o755)); err != nil {
+	if err := errors.Join(os.Mkdir(open, 0o755), os.Chmod(home, 0o755),
+		os.Chmod(filepath.Dir(home), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	m.Dir = filepath.Join(open, "above", "data")
@@ -163,8 +164,9 @@ func (b breakout) attack() {
 	}
 	b.expect("links were followed", before)
 
-	b.Job("overwrite", "breaker", system.Doc{"props": env("script.command.line", "bin/breaker.py overwrite"), "env": env(
-		"BREAKER_DIR", b.Dir, "BREAKER_HOME", b.home, "BREAKER_FILE", b.file)})
+	b.Job("overwrite", "breaker", system.Doc{"props": env("script.command.line", "bin/breaker.py overwrite"),
+		"env": env(
+			"BREAKER_DIR", b.Dir, "BREAKER_HOME", b.home, "BREAKER_FILE", b.file)})
 	b.Trigger("overwrite")
 	if b.canWrite() {
 		b.Until("the job has attacked", func() string {
@@ -220,7 +222,8 @@ func (b breakout) expect(what string, before map[string]bool) {
 		}
 	}
 	for name := range before {
-		passing := strings.HasSuffix(name, ".holder") || strings.HasSuffix(name, ".sock") || strings.HasPrefix(name, "history")
+		passing := strings.HasSuffix(name, ".holder") || strings.HasSuffix(name, ".sock") ||
+			strings.HasPrefix(name, "history")
 		if !now[name] && !passing {
 			b.t.Errorf("%s: the data folder lacks %s", what, name)
 		}

@@ -39,7 +39,8 @@ func TestDisableAndEnable(t *testing.T) {
 					t.Errorf("%+v, want KILLED, as disabled", s)
 				}
 			}
-			if x := m.Explain("j"); x.State != map[string]string{"job": "DISABLED", "app": "APP_DISABLED"}[what] || len(x.Waiting)+len(x.Running) != 0 {
+			if x := m.Explain("j"); x.State != map[string]string{"job": "DISABLED", "app": "APP_DISABLED"}[what] ||
+				len(x.Waiting)+len(x.Running) != 0 {
 				t.Errorf("explain: %+v", x)
 			}
 			m.Refused(409, "job_disabled", "POST", "/api/job/j/trigger", "")
@@ -79,7 +80,8 @@ func TestDisableAndEnable(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if strings.HasPrefix(e.Execution, "crons@") && at.After(disabled) && at.Before(enabled.Truncate(time.Second)) {
+					if strings.HasPrefix(e.Execution, "crons@") && at.After(disabled) &&
+						at.Before(enabled.Truncate(time.Second)) {
 						t.Errorf("%+v fired while disabled", e)
 					}
 				}
@@ -97,7 +99,8 @@ func TestUpdateHoldsFromTheNextExecution(t *testing.T) {
 	m.App("a", system.Files{"bin/start.sh": script(`touch "$LEDGER.$ELASTICJOB_SHARDING_ITEM"
 while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELASTICJOB_SHARDING_TOTAL_COUNT"
 [ "$ELASTICJOB_JOB_PARAMETER" != old ] || [ "$ELASTICJOB_ATTEMPT" != 1 ] || exit 1`)}, nil)
-	m.Job("j", "a", system.Doc{"jobParameter": "old", "maxRetries": 1, "shardingTotalCount": 2, "env": env("HOLD", path)})
+	m.Job("j", "a", system.Doc{"jobParameter": "old", "maxRetries": 1, "shardingTotalCount": 2,
+		"env": env("HOLD", path)})
 	old := m.Trigger("j")
 	m.AwaitShards(old, "RUNNING")
 	next := m.Trigger("j") // waits: it gets the newest settings
@@ -140,7 +143,8 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 // have ended.
 func TestDeregisterAndRegisterAgain(t *testing.T) {
 	m := start(t, "--kill-grace", "3s", "--executor-idle", "1h")
-	m.App("a", system.Files{"bin/start.sh": system.Ledger, "bin/deaf.sh": script(`trap '' TERM; exec 9>"$LEDGER.j.0"; flock 9; touch "$LEDGER.up"; while :; do sleep 0.1; done`)}, nil)
+	m.App("a", system.Files{"bin/start.sh": system.Ledger,
+		"bin/deaf.sh": script(`trap '' TERM; exec 9>"$LEDGER.j.0"; flock 9; touch "$LEDGER.up"; while :; do sleep 0.1; done`)}, nil)
 	m.Job("j", "a", system.Doc{"props": env("script.command.line", "bin/deaf.sh")})
 	old := m.Trigger("j")
 	m.Until("the old task runs", func() string {
@@ -192,7 +196,8 @@ func TestTriggersOfARunningJob(t *testing.T) {
 		ids = append(ids, m.Trigger("more"))
 	}
 	m.Started(ids[2], 1)
-	if got := m.OK("GET", "/api/job/tasks/ready", ""); got != `[{"jobName":"more","times":"4"},{"jobName":"one","times":"1"}]`+"\n" {
+	if got := m.OK("GET", "/api/job/tasks/ready",
+		""); got != `[{"jobName":"more","times":"4"},{"jobName":"one","times":"1"}]`+"\n" {
 		t.Errorf("ready: %s", got)
 	}
 	release()
@@ -221,7 +226,8 @@ func TestExplainWhatWaits(t *testing.T) {
 	m.Job("large", "a", system.Doc{"cpuCount": m.CPUs - 1, "env": env("HOLD", path)})
 	m.Job("small", "a", system.Doc{"cpuCount": 2})
 	m.Job("idle", "a", nil)
-	if got := m.OK("GET", "/api/job/big/explain", ""); !strings.Contains(got, "no agent seen so far can hold one shard") {
+	if got := m.OK("GET", "/api/job/big/explain", ""); !strings.Contains(got,
+		"no agent seen so far can hold one shard") {
 		t.Errorf("a job that never fits: %s", got)
 	}
 	if x := m.Explain("idle"); x.State != "ON_TRIGGER" {
@@ -254,7 +260,8 @@ func TestExplainWhatWaits(t *testing.T) {
 	if x := m.Explain("large"); x.State != "RUNNING" || len(x.Running) != 1 || x.Running[0].ExecutionID != large {
 		t.Errorf("%+v", x)
 	}
-	if got := m.OK("GET", "/api/job/tasks/running", ""); strings.Count(got, `"id"`) != 1 || !strings.Contains(got, `"jobName":"large","shardingItems":[0]`) {
+	if got := m.OK("GET", "/api/job/tasks/running", ""); strings.Count(got, `"id"`) != 1 ||
+		!strings.Contains(got, `"jobName":"large","shardingItems":[0]`) {
 		t.Errorf("running tasks: %s", got)
 	}
 	release()

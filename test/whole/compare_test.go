@@ -38,7 +38,8 @@ type moment struct {
 func withoutLife(t *testing.T, execution string) (life map[moment]bool, rest map[string]any) {
 	t.Helper()
 	var of struct{ Life []moment }
-	if err := errors.Join(json.Unmarshal([]byte(execution), &of), json.Unmarshal([]byte(execution), &rest)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(execution), &of),
+		json.Unmarshal([]byte(execution), &rest)); err != nil {
 		t.Fatal(err)
 	}
 	life = map[moment]bool{}

@@ -19,7 +19,8 @@ func TestTimeout(t *testing.T) {
 	}, nil)
 	m.Job("again", "slow", system.Doc{"timeoutSeconds": 1, "maxRetries": 1, "retryBackoffSeconds": 1})
 	again := m.Trigger("again")
-	m.Job("deaf", "slow", system.Doc{"timeoutSeconds": 1, "killGraceSeconds": 1, "props": env("script.command.line", "bin/deaf.sh")})
+	m.Job("deaf", "slow", system.Doc{"timeoutSeconds": 1, "killGraceSeconds": 1,
+		"props": env("script.command.line", "bin/deaf.sh")})
 	deaf := m.Trigger("deaf")
 	m.Job("polite", "slow", system.Doc{"timeoutSeconds": 1, "props": env("script.command.line", "bin/polite.sh")})
 	polite := m.Trigger("polite")
@@ -31,7 +32,8 @@ func TestTimeout(t *testing.T) {
 		t.Errorf("the attempts: %q, %v", text, err)
 	}
 	e := m.Await(deaf, "FAILED")
-	if s := e.Shards[0]; s.State != "TIMED_OUT" || !strings.Contains(s.FailureCause, "timed out: it ran for ") || !strings.Contains(s.FailureCause, "timeoutSeconds is 1") || !strings.Contains(e.Reason, "timed out") {
+	if s := e.Shards[0]; s.State != "TIMED_OUT" || !strings.Contains(s.FailureCause, "timed out: it ran for ") ||
+		!strings.Contains(s.FailureCause, "timeoutSeconds is 1") || !strings.Contains(e.Reason, "timed out") {
 		t.Errorf("timed out: %+v", e)
 	}
 	if e := m.Await(polite, "FAILED"); e.Shards[0].State != "TIMED_OUT" { // that it ends as it is asked to is no success
@@ -90,7 +92,8 @@ func TestPauseAndResume(t *testing.T) {
 	if e := m.Await(one, "FINISHED"); e.Shards[0].Attempt != 1 {
 		t.Errorf("the run under way: %+v", e)
 	}
-	if x := m.Explain("j"); x.State != "PAUSED" || len(x.Waiting) != 1 || x.Waiting[0].ExecutionID != two || x.Waiting[0].Reason != "the job is paused: POST /api/job/j/resume" {
+	if x := m.Explain("j"); x.State != "PAUSED" || len(x.Waiting) != 1 || x.Waiting[0].ExecutionID != two ||
+		x.Waiting[0].Reason != "the job is paused: POST /api/job/j/resume" {
 		t.Errorf("explain: %+v", x)
 	}
 	for range 2 {

@@ -35,7 +35,8 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 				continue
 			}
 			// The ends of its tasks are there, too: its own is shown behind them.
-			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil && strings.Contains(a.Body, `"state":"FINISHED","reason"`) &&
+			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil &&
+				strings.Contains(a.Body, `"state":"FINISHED","reason"`) &&
 				strings.Count(a.Body, `"kind":"TASK_FINISHED"`) == strings.Count(a.Body, `"attempt":`) {
 				ended[e.Execution] = a.Body
 			}
@@ -136,7 +137,8 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 			a := m.Call("GET", "/api/job/jobs/"+name, "")
 			disabled := strings.TrimSpace(m.OK("GET", "/api/job/"+name+"/disable", ""))
 			state := map[string]string{"true": "DISABLED", "false": "ENABLED"}[disabled]
-			if now := strings.TrimSuffix(strings.TrimSpace(a.Body), "}") + `,"disabled":` + disabled + `,"state":"` + state + "\"}\n"; now != text {
+			if now := strings.TrimSuffix(strings.TrimSpace(a.Body), "}") + `,"disabled":` + disabled + `,"state":"` +
+				state + "\"}\n"; now != text {
 				t.Errorf("job %s was answered as\n%s and is now\n%s", name, text, now)
 			}
 		}
@@ -159,7 +161,8 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
-	m.App("found", system.Files{"bin/start.sh": system.Ledger, "bin/fails.sh": script(`touch "$LEDGER.up"; while [ -e "$HOLD" ]; do sleep 0.1; done; echo "it was not to be" >&2; exit 7`)}, nil)
+	m.App("found", system.Files{"bin/start.sh": system.Ledger,
+		"bin/fails.sh": script(`touch "$LEDGER.up"; while [ -e "$HOLD" ]; do sleep 0.1; done; echo "it was not to be" >&2; exit 7`)}, nil)
 	m.Job("good", "found", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
 	m.Job("bad", "found", system.Doc{"env": env("HOLD", path), "props": env("script.command.line", "bin/fails.sh")})
 	m.Job("long", "found", system.Doc{"env": env("HOLD", path+"2")})
@@ -183,7 +186,8 @@ func TestRunningTasksAreFoundAgain(t *testing.T) {
 			t.Errorf("found again: %+v, was %+v", a, b)
 		}
 	}
-	if s := m.Await(bad, "FAILED").Shards[0]; s.ExitStatus == nil || *s.ExitStatus != 7 || !strings.Contains(s.FailureCause, "not to be") || s.Attempt != 1 {
+	if s := m.Await(bad, "FAILED").Shards[0]; s.ExitStatus == nil || *s.ExitStatus != 7 ||
+		!strings.Contains(s.FailureCause, "not to be") || s.Attempt != 1 {
 		t.Errorf("found again: %+v", s)
 	} else if got := m.Logs(s.TaskID, "stream=stderr"); got != "it was not to be\n" {
 		t.Errorf("output after kill -9: %q", got)

@@ -16,7 +16,8 @@ func TestDaemon(t *testing.T) {
 	d.AwaitRuns(3, nil)
 	first := d.Standing()
 	for _, s := range first.Shards {
-		if s.State != "RUNNING" || s.Daemon == nil || s.Daemon.NextFireTime == nil || s.Daemon.LastRun == nil || s.Daemon.LastRun.State != "FINISHED" || s.Daemon.Failed != 0 {
+		if s.State != "RUNNING" || s.Daemon == nil || s.Daemon.NextFireTime == nil || s.Daemon.LastRun == nil ||
+			s.Daemon.LastRun.State != "FINISHED" || s.Daemon.Failed != 0 {
 			t.Errorf("%+v, %+v: want it running, with its last run and the next fire", s, s.Daemon)
 		}
 	}
@@ -61,7 +62,8 @@ func TestDaemonRunIsCutOff(t *testing.T) {
 		t.Run(fmt.Sprint(failover), func(t *testing.T) {
 			m := start(t)
 			hold, release := m.Hold()
-			d := m.Daemon("long", system.Doc{"failover": failover, "misfire": true, "env": map[string]string{"HOLD": hold}})
+			d := m.Daemon("long", system.Doc{"failover": failover, "misfire": true,
+				"env": map[string]string{"HOLD": hold}})
 			cut := d.AwaitRuns(1, nil)[0]
 			m.Until("the run is reported", func() string {
 				if s := d.Standing().Shards[0]; s.Daemon == nil || s.Daemon.Running == nil {

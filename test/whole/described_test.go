@@ -78,7 +78,8 @@ func TestTheDescriptionHolds(t *testing.T) {
 	c.cluster()
 	c.people()
 	// These do not end, need a provider, an agent's or a browser's address, an agent that is away; or come too soon after one like it.
-	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}", "GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget",
+	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}",
+		"GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget",
 		"POST /api/operate/reconcile/implicit"}
 	for _, name := range document.Unanswered() {
 		if !slices.Contains(others, name) {
@@ -90,8 +91,10 @@ func TestTheDescriptionHolds(t *testing.T) {
 // documents talks about apps and jobs.
 func (c *conversation) documents() {
 	c.Helper()
-	c.Packages.Serve("/a.tar", system.Tar(c, "", only(`echo one; echo two >&2; test "$ELASTICJOB_JOB_PARAMETER" != fail`)))
-	app := fmt.Sprintf(`{"appName":"a","appURL":%q,"bootstrapScript":"bin/start.sh","cpuCount":0.01,"memoryMB":32}`, c.Packages.URL("/a.tar"))
+	c.Packages.Serve("/a.tar", system.Tar(c, "",
+		only(`echo one; echo two >&2; test "$ELASTICJOB_JOB_PARAMETER" != fail`)))
+	app := fmt.Sprintf(`{"appName":"a","appURL":%q,"bootstrapScript":"bin/start.sh","cpuCount":0.01,"memoryMB":32}`,
+		c.Packages.URL("/a.tar"))
 	job := `{"jobName":"j","appName":"a","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.01,"memoryMB":1,"env":{"A":"b","C":{"value":"secret-one","secret":true}},"props":{"x":"y"}}`
 	c.ask("POST /api/app/check", app)
 	c.ask("POST /api/app?check=true", app)
@@ -100,8 +103,11 @@ func (c *conversation) documents() {
 	c.ask("POST /api/app", `{`, http.StatusBadRequest)
 	c.ask("PUT /api/app", `{"appName":"a","memoryMB":33,"appCacheEnable":null}`)
 	c.ask("PUT /api/app", `{"appName":"none"}`, http.StatusNotFound)
-	for _, route := range []string{"GET /api/app/list", "GET /api/app/a", "GET /api/app/a/disable", "POST /api/app/a/disable", "POST /api/app/a/enable", "DELETE /api/app/a/disable", "GET /api/example",
-		"GET /api/schema/app", "GET /api/schema/job", "GET /api/cron?cron=0+0+3+?+*+MON-FRI&timeZone=Europe/Berlin&count=2&language=zh", "GET /artifacts/example.tar.gz", "GET /", "GET /healthz", "GET /readyz",
+	for _, route := range []string{"GET /api/app/list", "GET /api/app/a", "GET /api/app/a/disable",
+		"POST /api/app/a/disable", "POST /api/app/a/enable", "DELETE /api/app/a/disable", "GET /api/example",
+		"GET /api/schema/app", "GET /api/schema/job",
+		"GET /api/cron?cron=0+0+3+?+*+MON-FRI&timeZone=Europe/Berlin&count=2&language=zh",
+		"GET /artifacts/example.tar.gz", "GET /", "GET /healthz", "GET /readyz",
 		"GET /metrics", "GET /api/docs", "GET /api/openapi.json", "GET /api/login"} {
 		c.ask(route, "")
 	}
@@ -115,7 +121,8 @@ func (c *conversation) documents() {
 	c.ask("POST /api/job/register", `{"jobName":"k","appName":"a","cron":"x"}`, http.StatusUnprocessableEntity)
 	c.ask("POST /api/job/check?update=true", `{"jobName":"j","jobParameter":"p"}`)
 	c.ask("PUT /api/job/update", `{"jobName":"j","cron":"0 0 3 1 1 ? 2099","jobParameter":null}`)
-	for _, route := range []string{"GET /api/job/jobs", "GET /api/job/jobs/j", "GET /api/job/j/disable", "POST /api/job/j/pause", "POST /api/job/j/resume", "POST /api/job/j/disable", "POST /api/job/j/enable",
+	for _, route := range []string{"GET /api/job/jobs", "GET /api/job/jobs/j", "GET /api/job/j/disable",
+		"POST /api/job/j/pause", "POST /api/job/j/resume", "POST /api/job/j/disable", "POST /api/job/j/enable",
 		"POST /api/job/j/shutdown", "DELETE /api/job/j/disable", "GET /api/job/j/explain"} {
 		c.ask(route, "")
 	}
@@ -133,8 +140,11 @@ func (c *conversation) runs() {
 	bad := c.field(c.ask("POST /api/job/j/trigger", `{"jobParameter":"fail","env":{"LEVEL":"debug"}}`), "executionId")
 	c.ask("POST /api/job/none/trigger", "", http.StatusNotFound)
 	c.Await(bad, "FAILED")
-	for _, route := range []string{"GET /api/executions?job=j&state=FAILED,FINISHED&since=24h&limit=1", "GET /api/job/j/executions", "GET /api/execution/" + bad, "GET /api/job/j/grid?limit=2", "GET /api/job/j/changes?limit=1",
-		"GET /api/task/" + task + "/logs?stream=stderr&tail=100", "GET /api/task/" + task + "/logs?follow=true", "GET /api/task/" + task + "/logs/search?q=one", "GET /api/job/j/explain", "GET /api/job/tasks/failover"} {
+	for _, route := range []string{"GET /api/executions?job=j&state=FAILED,FINISHED&since=24h&limit=1",
+		"GET /api/job/j/executions", "GET /api/execution/" + bad, "GET /api/job/j/grid?limit=2",
+		"GET /api/job/j/changes?limit=1",
+		"GET /api/task/" + task + "/logs?stream=stderr&tail=100", "GET /api/task/" + task + "/logs?follow=true",
+		"GET /api/task/" + task + "/logs/search?q=one", "GET /api/job/j/explain", "GET /api/job/tasks/failover"} {
 		c.ask(route, "")
 	}
 	c.ask("GET /api/task/"+task+"/logs?stream=stdout.1", "", http.StatusGone)
@@ -143,13 +153,17 @@ func (c *conversation) runs() {
 	c.Await(c.field(c.ask("POST /api/execution/"+bad+"/again", ""), "executionId"), "FAILED")
 	c.ask("POST /api/execution/"+good+"/kill", "", http.StatusConflict)
 	c.Until("the history has the run", func() string {
-		if text := c.ask("GET /api/job/events/executions?jobName=j&isSuccess=true&per_page=1", ""); strings.Contains(text, `"rows":[]`) {
+		if text := c.ask("GET /api/job/events/executions?jobName=j&isSuccess=true&per_page=1",
+			""); strings.Contains(text, `"rows":[]`) {
 			return text
 		}
 		return ""
 	})
-	for _, route := range []string{"GET /api/job/events/statusTraces?jobName=j&sort=creationTime&order=ASC", "GET /api/job/statistics/tasks/results?since=last24hours", "GET /api/job/statistics/tasks/results/online",
-		"GET /api/job/statistics/tasks/running", "GET /api/job/statistics/jobs/running?since=lastWeek", "GET /api/job/statistics/jobs/register", "GET /api/job/statistics/jobs/executionType", "GET /api/job/j/statistics?since=24h"} {
+	for _, route := range []string{"GET /api/job/events/statusTraces?jobName=j&sort=creationTime&order=ASC",
+		"GET /api/job/statistics/tasks/results?since=last24hours", "GET /api/job/statistics/tasks/results/online",
+		"GET /api/job/statistics/tasks/running", "GET /api/job/statistics/jobs/running?since=lastWeek",
+		"GET /api/job/statistics/jobs/register", "GET /api/job/statistics/jobs/executionType",
+		"GET /api/job/j/statistics?since=24h"} {
 		c.ask(route, "")
 	}
 	c.ask("GET /api/job/statistics/tasks/results/none", "", http.StatusNotFound)
@@ -166,12 +180,16 @@ func (c *conversation) cluster() {
 	id := c.Trigger("l")
 	task := c.AwaitShards(id, "RUNNING").Shards[0].TaskID
 	next := c.Trigger("l") // waits for the first one
-	for _, route := range []string{"GET /api/job/tasks/running", "GET /api/job/tasks/ready", "GET /api/execution/" + id, "GET /api/jobs?search=l&sort=lastRun&order=DESC", "GET /api/overview", "GET /api/overview/fires",
-		"GET /api/overview/series?range=day", "GET /api/operate/sandbox?appName=long", "GET /api/operate/faulty", "GET /api/audit?limit=2", "GET /api/leader", "GET /api/job/l/explain"} {
+	for _, route := range []string{"GET /api/job/tasks/running", "GET /api/job/tasks/ready",
+		"GET /api/execution/" + id, "GET /api/jobs?search=l&sort=lastRun&order=DESC", "GET /api/overview",
+		"GET /api/overview/fires",
+		"GET /api/overview/series?range=day", "GET /api/operate/sandbox?appName=long", "GET /api/operate/faulty",
+		"GET /api/audit?limit=2", "GET /api/leader", "GET /api/job/l/explain"} {
 		c.ask(route, "")
 	}
 	var seen struct{ Agents []struct{ ID string } }
-	if err := json.Unmarshal([]byte(c.ask("GET /api/cluster?per_page=5", "")), &seen); err != nil || len(seen.Agents) == 0 {
+	if err := json.Unmarshal([]byte(c.ask("GET /api/cluster?per_page=5", "")), &seen); err != nil ||
+		len(seen.Agents) == 0 {
 		c.Fatalf("no agents: %v", err)
 	}
 	c.ask("GET /api/cluster/agents/"+seen.Agents[0].ID, "")
@@ -199,7 +217,8 @@ func (c *conversation) people() {
 	c.token = c.field(c.ask("POST /api/login", body), "accessToken")
 	c.ask("POST /api/users", fmt.Sprintf(`{"name":"bob","password":%q,"role":"viewer","apps":["a*"]}`, password))
 	c.ask("POST /api/tokens", `{"name":"ci","role":"operator","expires":"2999-01-01T00:00:00Z"}`)
-	for _, route := range []string{"GET /api/session", "GET /api/users", "GET /api/users/bob", "GET /api/tokens", "DELETE /api/users/bob/logins", "GET /healthz", "GET /api/overview", "DELETE /api/tokens/ci"} {
+	for _, route := range []string{"GET /api/session", "GET /api/users", "GET /api/users/bob", "GET /api/tokens",
+		"DELETE /api/users/bob/logins", "GET /healthz", "GET /api/overview", "DELETE /api/tokens/ci"} {
 		c.ask(route, "")
 	}
 	c.ask("PUT /api/users/bob", `{"role":"operator","apps":["a*"]}`)
@@ -207,7 +226,8 @@ func (c *conversation) people() {
 	c.ask("DELETE /api/tokens/none", "", http.StatusNotFound)
 	admin := c.token
 	c.token = c.field(c.ask("POST /api/login", `{"username":"bob","password":"another long password"}`), "accessToken")
-	for _, route := range []string{"GET /api/overview", "GET /api/jobs", "GET /api/executions", "GET /api/openapi.json"} {
+	for _, route := range []string{"GET /api/overview", "GET /api/jobs", "GET /api/executions",
+		"GET /api/openapi.json"} {
 		c.ask(route, "")
 	}
 	c.ask("GET /api/cluster", "", http.StatusForbidden)

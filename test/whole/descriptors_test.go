@@ -32,7 +32,8 @@ func TestOutOfFileDescriptors(t *testing.T) {
 		held = append(held, conn)
 	}
 	m.Until("the log says it", func() string {
-		if log := m.ServerLog(); !strings.Contains(log, "out of file descriptors") || !strings.Contains(log, fmt.Sprintf(`"limit":%d`, limit)) {
+		if log := m.ServerLog(); !strings.Contains(log, "out of file descriptors") ||
+			!strings.Contains(log, fmt.Sprintf(`"limit":%d`, limit)) {
 			return log
 		}
 		return ""

@@ -70,7 +70,8 @@ echo "File too large or no space left on device" >&2; exit 1`), nil)
 		return ""
 	})
 	release()
-	if e := m.Await(id, "FAILED"); !strings.Contains(strings.ToLower(e.Shards[0].FailureCause), "space") && !strings.Contains(e.Shards[0].FailureCause, "disk is full") {
+	if e := m.Await(id, "FAILED"); !strings.Contains(strings.ToLower(e.Shards[0].FailureCause), "space") &&
+		!strings.Contains(e.Shards[0].FailureCause, "disk is full") {
 		t.Errorf("the task that filled the disk: %+v", e)
 	}
 	m.Until("all fires have run", func() string {
@@ -81,7 +82,8 @@ echo "File too large or no space left on device" >&2; exit 1`), nil)
 		return ""
 	})
 	m.OnceEach()
-	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total", `elasticjob_tasks_ended_total{result="LOST"}`} {
+	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total",
+		`elasticjob_tasks_ended_total{result="LOST"}`} {
 		if n := m.Metric(none); n != "0" {
 			t.Errorf("%s is %s", none, n)
 		}

@@ -36,11 +36,13 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 	if got := m.Logs(shard.TaskID, "tail=20"); got != "no ERROR here\n" {
 		t.Errorf("the tail: %.100q", got)
 	}
-	if got := m.OK("GET", "/api/task/"+shard.TaskID+"/logs/search?q=error", ""); !strings.Contains(got, `"line":"no ERROR here"`) {
+	if got := m.OK("GET", "/api/task/"+shard.TaskID+"/logs/search?q=error", ""); !strings.Contains(got,
+		`"line":"no ERROR here"`) {
 		t.Errorf("the search: %.300s", got)
 	}
 	// It is 32 MiB long: the last 100 bytes of those are there, and no more.
-	if got := m.Logs(shard.TaskID, fmt.Sprint("stream=stdout.1&offset=", 32<<20-100)); len(got) != 100 || !strings.Contains(got, " of a long output\nline ") {
+	if got := m.Logs(shard.TaskID, fmt.Sprint("stream=stdout.1&offset=", 32<<20-100)); len(got) != 100 ||
+		!strings.Contains(got, " of a long output\nline ") {
 		t.Errorf("the end of what was rotated: %q", got)
 	}
 }

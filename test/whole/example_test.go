@@ -18,7 +18,8 @@ func TestExample(t *testing.T) {
 	if len(example.Jobs) != 1 {
 		t.Fatalf("%d jobs", len(example.Jobs))
 	}
-	if text := m.OK("POST", "/api/app?check=true", string(example.App)); !strings.Contains(text, `"script":{"path":"bin/hello.sh","found":true,"executable":true,"interpreter":"/bin/sh"},"problems":[]`) {
+	if text := m.OK("POST", "/api/app?check=true", string(example.App)); !strings.Contains(text,
+		`"script":{"path":"bin/hello.sh","found":true,"executable":true,"interpreter":"/bin/sh"},"problems":[]`) {
 		t.Error(text)
 	}
 	job := string(example.Jobs[0])
@@ -30,14 +31,16 @@ func TestExample(t *testing.T) {
 			Reason string
 		}
 	}
-	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/check", job)), &check); err != nil || len(check.Notes) > 0 || check.Cron.Words != "every 30 seconds" {
+	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/check", job)), &check); err != nil ||
+		len(check.Notes) > 0 || check.Cron.Words != "every 30 seconds" {
 		t.Errorf("%+v: %v", check, err)
 	}
 	m.OK("POST", "/api/job/register", job)
 	m.OK("PUT", "/api/job/update", `{"jobName":"hello","cron":null}`) // it runs when we ask
 
 	var triggered struct{ ExecutionID string }
-	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/hello/trigger", `{"jobParameter":"fail"}`)), &triggered); err != nil {
+	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/hello/trigger", `{"jobParameter":"fail"}`)),
+		&triggered); err != nil {
 		t.Fatal(err)
 	}
 	m.Until("progress", func() string {
@@ -48,7 +51,8 @@ func TestExample(t *testing.T) {
 		return ""
 	})
 	// By now an agent was seen, and what it has left is known.
-	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/check?update=true", `{"jobName":"hello"}`)), &check); err != nil || !check.Placement.Fits {
+	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/check?update=true", `{"jobName":"hello"}`)),
+		&check); err != nil || !check.Placement.Fits {
 		t.Errorf("%+v: %v", check, err)
 	}
 	e := m.Await(triggered.ExecutionID, "FAILED")
@@ -58,7 +62,8 @@ func TestExample(t *testing.T) {
 			want = "FAILED"
 		}
 		text := m.Logs(s.TaskID, "")
-		if string(s.State) != want || !strings.Contains(text, "\x1b[1;36mHello from shard ") || !strings.Contains(text, "\x1b[32m10\x1b[0m of 10") {
+		if string(s.State) != want || !strings.Contains(text, "\x1b[1;36mHello from shard ") ||
+			!strings.Contains(text, "\x1b[32m10\x1b[0m of 10") {
 			t.Errorf("shard %d is %s: %q", s.Item, s.State, text)
 		}
 	}

@@ -57,13 +57,15 @@ func TestHostileTasks(t *testing.T) {
 	m.OK("POST", "/api/job/good/disable", "")
 	m.Until("only the server, executors and supervisors run", func() string {
 		for _, p := range m.Processes() {
-			if p.PID != m.ServerPID() && !slices.Contains(m.Executors(), p.PID) && !slices.Contains(m.Supervisors(), p.PID) {
+			if p.PID != m.ServerPID() && !slices.Contains(m.Executors(), p.PID) &&
+				!slices.Contains(m.Supervisors(), p.PID) {
 				return p.String()
 			}
 		}
 		return ""
 	})
-	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total", `elasticjob_tasks_ended_total{result="LOST"}`} {
+	for _, none := range []string{"elasticjob_fires_dropped_total", "elasticjob_fires_missed_total",
+		`elasticjob_tasks_ended_total{result="LOST"}`} {
 		if n := m.Metric(none); n != "0" {
 			t.Errorf("%s is %s", none, n)
 		}
@@ -79,7 +81,8 @@ func TestExecutorLimits(t *testing.T) {
 	m.Job("small", "small", nil)
 	m.App("large", system.Files{"bin/start.sh": script("#" + strings.Repeat("x", 20_000))}, nil)
 	m.App("many", system.Files{"bin/start.sh": script(":"), "1": "", "2": "", "3": "", "4": ""}, nil)
-	for app, want := range map[string]string{"large": "more than 10240 bytes", "many": "more than 4 files and folders"} {
+	for app, want := range map[string]string{"large": "more than 10240 bytes",
+		"many": "more than 4 files and folders"} {
 		m.Job(app, app, nil)
 		if s := m.Run(app, "FAILED").Shards[0]; !strings.Contains(s.FailureCause, want) {
 			t.Errorf("%s: %q, want %q in it", app, s.FailureCause, want)
@@ -93,7 +96,8 @@ func TestExecutorLimits(t *testing.T) {
 		t.Errorf("the last one wrote %.100q", got)
 	}
 	m.Until("the output of 3 tasks is kept", func() string {
-		kept, err := filepath.Glob(filepath.Join(m.Dir, "*", "work", "slaves", "*", "frameworks", "*", "executors", "small@*", "runs", "*", "tasks", "*"))
+		kept, err := filepath.Glob(filepath.Join(m.Dir, "*", "work", "slaves", "*", "frameworks", "*", "executors",
+			"small@*", "runs", "*", "tasks", "*"))
 		if err != nil {
 			m.Fatal(err)
 		}

@@ -27,7 +27,8 @@ func TestHTTPJob(t *testing.T) {
 	if s := e.Shards[0]; s.State != "FINISHED" || m.Logs(s.TaskID, "") != "HTTP/1.1 200 OK\nPOST text/plain\n" {
 		t.Errorf("%+v, %q", s, m.Logs(s.TaskID, ""))
 	}
-	if s := e.Shards[1]; s.State != "FAILED" || !strings.HasSuffix(s.FailureCause, "answered 404 Not Found:\nno such shard") {
+	if s := e.Shards[1]; s.State != "FAILED" ||
+		!strings.HasSuffix(s.FailureCause, "answered 404 Not Found:\nno such shard") {
 		t.Errorf("%+v", s)
 	}
 }

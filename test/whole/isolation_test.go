@@ -39,7 +39,8 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 		if strings.HasPrefix(what, "file ") {
 			files++
 		} else if what == "the socket" { // it is in the folder, and the server can't tell the job from its own user
-		} else if !strings.HasPrefix(what, "change of ") && !strings.HasPrefix(what, "removal of ") && !strings.HasPrefix(what, "a file in ") {
+		} else if !strings.HasPrefix(what, "change of ") && !strings.HasPrefix(what,
+			"removal of ") && !strings.HasPrefix(what, "a file in ") {
 			t.Errorf("the job got: %s", what)
 		}
 	}
@@ -96,7 +97,8 @@ func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []st
 		"THIEF_DIR", m.Dir, "THIEF_FILES", inJSON(t, append(serverFiles(t, m), config)), "THIEF_PORTS", ports(t, m))})
 	e := m.Run("thief", "FINISHED", "FAILED")
 	text := m.Logs(e.Shards[0].TaskID, "")
-	for _, want := range []string{"SAW server", "SAW executor", "SAW supervisor", "ANSWER /api/v1 401", "ANSWER /api/v1/executor 401", "DONE"} {
+	for _, want := range []string{"SAW server", "SAW executor", "SAW supervisor", "ANSWER /api/v1 401",
+		"ANSWER /api/v1/executor 401", "DONE"} {
 		if !strings.Contains(text, want) {
 			t.Fatalf("the job's output lacks %q: %+v\n%s", want, e, text)
 		}
@@ -116,7 +118,8 @@ func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	errs := []error{os.Chmod(bin.Dir, 0o755)}
 	for _, path := range paths {
-		for folder := filepath.Dir(path); strings.HasPrefix(folder, os.TempDir()+"/"); folder = filepath.Dir(folder) { // not the folder of all tests itself
+		for folder := filepath.Dir(path); strings.HasPrefix(folder,
+			os.TempDir()+"/"); folder = filepath.Dir(folder) { // not the folder of all tests itself
 			errs = append(errs, os.Chmod(folder, 0o755))
 		}
 		if _, err := os.Stat(path); err == nil {
@@ -218,7 +221,8 @@ func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 		args []string
 	}{
 		{`user "no-such-user" is not known on this machine`, []string{"--run-as", "no-such-user"}},
-		{"user nobody can't enter " + filepath.Dir(m.Dir), []string{"--run-as", "nobody"}}, // tests' folders are closed
+		{"user nobody can't enter " + filepath.Dir(m.Dir),
+			[]string{"--run-as", "nobody"}}, // tests' folders are closed
 	} {
 		if status, said := m.Fails(unasked(m.Command(c.args...))); status != 1 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: status %d, %s, want %q", c.args, status, said, c.want)

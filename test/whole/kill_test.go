@@ -14,12 +14,14 @@ func TestKillWithoutDisabling(t *testing.T) {
 	path, release := m.Hold()
 	m.App("a", system.Files{"bin/start.sh": script(`touch "$LEDGER.$ELASTICJOB_SHARDING_ITEM"
 while [ -e "$HOLD" ]; do sleep 0.1; done`)}, nil)
-	m.Job("j", "a", system.Doc{"shardingTotalCount": 2, "maxRetries": 3, "failover": true, "misfire": true, "env": env("HOLD", path)})
+	m.Job("j", "a", system.Doc{"shardingTotalCount": 2, "maxRetries": 3, "failover": true, "misfire": true,
+		"env": env("HOLD", path)})
 
 	one := m.Trigger("j")
 	e := m.AwaitShards(one, "RUNNING")
 	task := e.Shards[1].TaskID
-	if got, want := m.OK("POST", "/api/task/"+task+"/kill", ""), `{"taskId":"`+task+`","killing":true}`+"\n"; got != want {
+	if got, want := m.OK("POST", "/api/task/"+task+"/kill", ""), `{"taskId":"`+task+`","killing":true}`+
+		"\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	m.Kill()

@@ -42,14 +42,17 @@ func TestLogs(t *testing.T) {
 	m.Until("its executor is gone", func() string { return strings.Trim(fmt.Sprint(m.Executors()), "[]") })
 	whole := "first\nlast ü\n"
 	for query, want := range map[string]string{
-		"": whole, "follow=true": whole, "stream=stderr": "wrong\n", "offset=6": "last ü\n", "offset=14": "", "offset=99&follow=true": "", "tail=8": "last ü\n", "tail=4": " ü\n", "offset=6&limit=4": "last",
+		"": whole, "follow=true": whole, "stream=stderr": "wrong\n", "offset=6": "last ü\n", "offset=14": "",
+		"offset=99&follow=true": "", "tail=8": "last ü\n", "tail=4": " ü\n", "offset=6&limit=4": "last",
 	} {
 		if got := m.Logs(task, query); got != want {
 			t.Errorf("logs?%s when it has ended: %q, want %q", query, got, want)
 		}
 	}
-	for query, field := range map[string]string{"stream=stdin": "stream", "offset=-1": "offset", "offset=x": "offset", "follow=perhaps": "follow", "tail=-1": "tail", "page=1": "page"} {
-		if said := m.Refused(400, "bad_query", "GET", "/api/task/"+task+"/logs?"+query, ""); len(said.Fields) != 1 || said.Fields[0].Field != field {
+	for query, field := range map[string]string{"stream=stdin": "stream", "offset=-1": "offset", "offset=x": "offset",
+		"follow=perhaps": "follow", "tail=-1": "tail", "page=1": "page"} {
+		if said := m.Refused(400, "bad_query", "GET", "/api/task/"+task+"/logs?"+query, ""); len(said.Fields) != 1 ||
+			said.Fields[0].Field != field {
 			t.Errorf("logs?%s: %+v", query, said)
 		}
 	}
@@ -70,7 +73,8 @@ func TestLogs(t *testing.T) {
 func removeOutput(t *testing.T, m *system.Machine) {
 	t.Helper()
 	err := filepath.WalkDir(m.Dir, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && (entry.Name() == "stdout" || entry.Name() == "stderr") && strings.Contains(path, "/tasks/") {
+		if err == nil && !entry.IsDir() && (entry.Name() == "stdout" || entry.Name() == "stderr") &&
+			strings.Contains(path, "/tasks/") {
 			return os.Remove(path)
 		}
 		return nil

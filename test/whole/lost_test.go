@@ -23,10 +23,12 @@ func TestRegistryFileIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := ""
-		for _, request := range [][2]string{{"/api/job/register", m.JobText("another", "my_app", nil)}, {"/api/job/my_job/trigger", ""}, {"/api/job/my_job/trigger", ""}} {
+		for _, request := range [][2]string{{"/api/job/register", m.JobText("another", "my_app", nil)},
+			{"/api/job/my_job/trigger", ""}, {"/api/job/my_job/trigger", ""}} {
 			answer := m.Call("POST", request[0], request[1])
 			said = answer.Body
-			if answer.Status != 503 || !strings.Contains(said, "was removed") || !strings.Contains(said, "stop this server") {
+			if answer.Status != 503 || !strings.Contains(said, "was removed") ||
+				!strings.Contains(said, "stop this server") {
 				t.Errorf("POST %s: %d %s", request[0], answer.Status, said)
 			}
 		}
@@ -37,13 +39,15 @@ func TestRegistryFileIsLost(t *testing.T) {
 		if status := m.Over(); status != 1 {
 			t.Errorf("it ended with status %d", status)
 		}
-		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "is not there, though the state of its cluster is") {
+		if status, said := m.Fails(m.Command()); status != 1 ||
+			!strings.Contains(said, "is not there, though the state of its cluster is") {
 			t.Errorf("the next start: status %d, %s", status, said)
 		}
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "is empty, though the state of its cluster is") {
+		if status, said := m.Fails(m.Command()); status != 1 ||
+			!strings.Contains(said, "is empty, though the state of its cluster is") {
 			t.Errorf("a start on an empty file: status %d, %s", status, said)
 		}
 		if err := os.Rename(file+".saved", file); err != nil {
@@ -74,14 +78,16 @@ func TestRegistryFileIsLost(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("it took %v", took)
 		}
-		if answer := m.Call("POST", "/api/job/my_job/trigger", ""); answer.Status != 503 || !strings.Contains(answer.Body, "bring back a copy") {
+		if answer := m.Call("POST", "/api/job/my_job/trigger", ""); answer.Status != 503 ||
+			!strings.Contains(answer.Body, "bring back a copy") {
 			t.Errorf("a trigger: %d %s", answer.Status, answer.Body)
 		}
 		m.Signal(syscall.SIGTERM)
 		if status := m.Over(); status != 1 {
 			t.Errorf("it ended with status %d", status)
 		}
-		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "bring back a copy") || strings.Contains(said, "goroutine") {
+		if status, said := m.Fails(m.Command()); status != 1 || !strings.Contains(said, "bring back a copy") ||
+			strings.Contains(said, "goroutine") {
 			t.Errorf("the next start: status %d, %s", status, said)
 		}
 	})

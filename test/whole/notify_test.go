@@ -41,7 +41,8 @@ func webhook(t *testing.T) (url string, got <-chan told) {
 		body, err := io.ReadAll(r.Body)
 		mac := hmac.New(sha256.New, []byte(handlerSecret))
 		mac.Write(body)
-		if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); err != nil || r.Header.Get("X-Elasticjob-Signature") != want {
+		if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); err != nil ||
+			r.Header.Get("X-Elasticjob-Signature") != want {
 			t.Errorf("a message signed %q: %s, %v", r.Header.Get("X-Elasticjob-Signature"), body, err)
 		}
 		var m told
@@ -68,7 +69,8 @@ func within[T any](t *testing.T, what string, from <-chan T) (v T) {
 var boom = only(`echo "it has gone wrong" >&2; exit 7`)
 
 func webhookJob(url string) system.Doc {
-	return system.Doc{"jobErrorHandlerType": "WEBHOOK", "props": env("webhook.url", url, "webhook.secret", handlerSecret)}
+	return system.Doc{"jobErrorHandlerType": "WEBHOOK",
+		"props": env("webhook.url", url, "webhook.secret", handlerSecret)}
 }
 
 // TestPeopleAreToldOfFailures: a run that fails is notified by webhook and by mail, and no secret goes where it must not [D90].
@@ -78,16 +80,20 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	server := mailserver.Start(t, mailserver.Options{User: "me", Password: handlerSecret})
 	m.App("a", boom, nil)
 	m.Job("hook", "a", webhookJob(url))
-	m.Job("mail", "a", system.Doc{"jobErrorHandlerType": "EMAIL", "props": env("email.host", server.Host, "email.port", server.Port, "email.useSsl", "false",
-		"email.username", "me", "email.password", handlerSecret, "email.from", "jobs@example.com", "email.to", "ops@example.com,me@example.com")})
+	m.Job("mail", "a", system.Doc{"jobErrorHandlerType": "EMAIL",
+		"props": env("email.host", server.Host, "email.port", server.Port, "email.useSsl", "false",
+			"email.username", "me", "email.password", handlerSecret, "email.from", "jobs@example.com", "email.to",
+			"ops@example.com,me@example.com")})
 	run := m.Run("hook", "FAILED")
 	got := within(t, "the webhook's message", hooks)
-	if got.JobName != "hook" || got.ExecutionID != run.ExecutionID || len(got.Shards) != 1 || !strings.Contains(got.Shards[0].FailureCause, "it has gone wrong") {
+	if got.JobName != "hook" || got.ExecutionID != run.ExecutionID || len(got.Shards) != 1 ||
+		!strings.Contains(got.Shards[0].FailureCause, "it has gone wrong") {
 		t.Errorf("the webhook was told %+v", got)
 	}
 	run = m.Run("mail", "FAILED")
 	mail := within(t, "the mail", server.Mails)
-	if len(mail.To) != 2 || !mail.Authenticated || !strings.Contains(mail.Data, run.ExecutionID) || !strings.Contains(mail.Data, "it has gone wrong") {
+	if len(mail.To) != 2 || !mail.Authenticated || !strings.Contains(mail.Data, run.ExecutionID) ||
+		!strings.Contains(mail.Data, "it has gone wrong") {
 		t.Errorf("mail: %+v", mail)
 	}
 	m.Until("both messages are counted", func() string {
@@ -104,7 +110,8 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	if got = within(t, "the second message", hooks); got.ExecutionID != run.ExecutionID || got.FurtherFailures != 1 {
 		t.Errorf("the webhook was told %+v", got)
 	}
-	for _, path := range []string{"/api/job/jobs", "/api/job/jobs/hook", "/api/job/jobs/mail", "/api/job/mail/explain"} {
+	for _, path := range []string{"/api/job/jobs", "/api/job/jobs/hook", "/api/job/jobs/mail",
+		"/api/job/mail/explain"} {
 		if text := m.OK("GET", path, ""); strings.Contains(text, handlerSecret) {
 			t.Errorf("GET %s: %s", path, text)
 		}

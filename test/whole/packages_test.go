@@ -28,7 +28,8 @@ func TestL8PackageHostHangs(t *testing.T) {
 	name := strings.TrimPrefix(host.URL, "http://")
 	m.App("hangs", nil, system.Doc{"appURL": host.URL + "/start.sh", "bootstrapScript": "start.sh"})
 	m.Job("hangs", "hangs", nil)
-	if s := m.Run("hangs", "FAILED").Shards[0]; !strings.Contains(s.FailureCause, "the server sent nothing of it within 500ms") {
+	if s := m.Run("hangs", "FAILED").Shards[0]; !strings.Contains(s.FailureCause,
+		"the server sent nothing of it within 500ms") {
 		t.Errorf("the cause is %q", s.FailureCause)
 	}
 	m.Job("often", "hangs", system.Doc{"cron": "* * * * * ?"})
@@ -63,7 +64,8 @@ func TestSandboxesAreBoundedAndHoldNoProgram(t *testing.T) {
 	}
 	m.Until("no executor is left", func() string { return strings.Trim(fmt.Sprint(m.Executors()), "[]") })
 	m.Until("the newest sandboxes are left", func() string {
-		sandboxes := filepath.Join(m.Dir, "cluster", "work", "slaves", "*", "frameworks", "*", "executors", "a@*", "runs", "*")
+		sandboxes := filepath.Join(m.Dir, "cluster", "work", "slaves", "*", "frameworks", "*", "executors", "a@*",
+			"runs", "*")
 		found, err := filepath.Glob(sandboxes)
 		if err != nil {
 			m.Fatal(err)

@@ -52,10 +52,13 @@ echo "umask $(umask)"`), nil)
 		tmp := got["TMPDIR"]
 		want := map[string]string{
 			"ELASTICJOB_JOB_NAME": "env", "ELASTICJOB_TASK_ID": s.TaskID, "ELASTICJOB_SHARDING_ITEM": fmt.Sprint(i),
-			"ELASTICJOB_SHARDING_PARAMETER": parameter, "ELASTICJOB_SHARDING_TOTAL_COUNT": "2", "ELASTICJOB_JOB_PARAMETER": `p "q" <&>é`,
-			"ELASTICJOB_EXECUTION_SOURCE": "TRIGGER", "ELASTICJOB_FIRE_TIME": e.FireTime.Format("2006-01-02T15:04:05.000Z"),
-			"ELASTICJOB_EXECUTION_ID": e.ExecutionID, "ELASTICJOB_ATTEMPT": "1", "ELASTICJOB_SHARDING_CONTEXT": string(shard),
-			"ELASTICJOB_PROPS": "{}", "ELASTICJOB_PIPE": "3,4",
+			"ELASTICJOB_SHARDING_PARAMETER": parameter, "ELASTICJOB_SHARDING_TOTAL_COUNT": "2",
+			"ELASTICJOB_JOB_PARAMETER":    `p "q" <&>é`,
+			"ELASTICJOB_EXECUTION_SOURCE": "TRIGGER",
+			"ELASTICJOB_FIRE_TIME":        e.FireTime.Format("2006-01-02T15:04:05.000Z"),
+			"ELASTICJOB_EXECUTION_ID":     e.ExecutionID, "ELASTICJOB_ATTEMPT": "1",
+			"ELASTICJOB_SHARDING_CONTEXT": string(shard),
+			"ELASTICJOB_PROPS":            "{}", "ELASTICJOB_PIPE": "3,4",
 			"PATH": got["PATH"], "HOME": got["HOME"], "LANG": "de_DE.UTF-8", "TZ": "UTC", "TMPDIR": tmp,
 			"MY_OWN": "mine", "LEDGER": m.LedgerPath, "PYTHONDONTWRITEBYTECODE": "1",
 			"ELASTICJOB_WORK_DIR": got["ELASTICJOB_WORK_DIR"], "ELASTICJOB_PACKAGE_DIR": got["ELASTICJOB_PACKAGE_DIR"],
@@ -64,8 +67,10 @@ echo "umask $(umask)"`), nil)
 		if uid := os.Getuid(); uid != 0 {
 			cache += fmt.Sprint("-", uid)
 		}
-		if content := filepath.Join(m.Dir, "cluster", "work", cache, "content"); filepath.Dir(want["ELASTICJOB_PACKAGE_DIR"]) != content || !strings.HasPrefix(want["ELASTICJOB_WORK_DIR"], m.Dir) {
-			t.Errorf("the package is %q, not in %s; the working folder %q", want["ELASTICJOB_PACKAGE_DIR"], content, want["ELASTICJOB_WORK_DIR"])
+		if content := filepath.Join(m.Dir, "cluster", "work", cache,
+			"content"); filepath.Dir(want["ELASTICJOB_PACKAGE_DIR"]) != content || !strings.HasPrefix(want["ELASTICJOB_WORK_DIR"], m.Dir) {
+			t.Errorf("the package is %q, not in %s; the working folder %q", want["ELASTICJOB_PACKAGE_DIR"], content,
+				want["ELASTICJOB_WORK_DIR"])
 		}
 		delete(got, "_") // the shell's own
 		delete(got, "PWD")
@@ -187,7 +192,8 @@ func TestRetries(t *testing.T) {
 
 	m.Job("sick", "flaky", system.Doc{"shardingTotalCount": 2, "maxRetries": 1, "env": env("GOOD", "9")})
 	e = m.Run("sick", "FAILED")
-	if s := e.Shards[1]; s.Attempt != 2 || s.State != "FAILED" || !strings.Contains(s.FailureCause, "attempt 2 is bad") || e.Shards[0].State != "FINISHED" {
+	if s := e.Shards[1]; s.Attempt != 2 || s.State != "FAILED" ||
+		!strings.Contains(s.FailureCause, "attempt 2 is bad") || e.Shards[0].State != "FINISHED" {
 		t.Errorf("after its retries: %+v", e)
 	}
 }

@@ -15,7 +15,8 @@ while [ -e "$HOLD" ]; do sleep 0.1; done`), nil)
 	id := m.Trigger("j")
 	for _, at := range []string{"/api/execution/" + id, "/api/job/tasks/running", "/api/job/j/explain"} {
 		m.Until("progress at "+at, func() string {
-			if text := m.OK("GET", at, ""); !strings.Contains(text, `"progress":{"fraction":0.4,"message":"4000 of 10000 rows","at":"20`) {
+			if text := m.OK("GET", at, ""); !strings.Contains(text,
+				`"progress":{"fraction":0.4,"message":"4000 of 10000 rows","at":"20`) {
 				return text
 			}
 			return ""

@@ -88,7 +88,8 @@ func TestCronFiresOnTheSecond(t *testing.T) {
 	})
 	for at, id := range fires {
 		e := m.Await(id, "FINISHED")
-		if at != e.FireTime.Format("2006-01-02T15:04:05.000Z") || e.FireTime.Second()%5 != 0 || e.FireTime.Nanosecond() != 0 || e.Source != "NORMAL_TRIGGER" || len(e.Shards) != 3 {
+		if at != e.FireTime.Format("2006-01-02T15:04:05.000Z") || e.FireTime.Second()%5 != 0 ||
+			e.FireTime.Nanosecond() != 0 || e.Source != "NORMAL_TRIGGER" || len(e.Shards) != 3 {
 			t.Errorf("fire at %v: %+v", at, e)
 		}
 		for _, s := range e.Shards {

@@ -128,7 +128,8 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	m := start(t)
 	m.App("storm", writes, nil)
 	const every = 3 // seconds: of fires that wait more than 100 are dropped (rule F5), which a slow machine would come to with one each second
-	m.Job("job", "storm", system.Doc{"cron": fmt.Sprintf("0/%d * * * * ?", every), "shardingTotalCount": 2, "misfire": true, "failover": true, "env": env("TAKES", "0.3")})
+	m.Job("job", "storm", system.Doc{"cron": fmt.Sprintf("0/%d * * * * ?", every), "shardingTotalCount": 2,
+		"misfire": true, "failover": true, "env": env("TAKES", "0.3")})
 	var last time.Time
 	goOn := func() {
 		t.Helper()

@@ -25,10 +25,12 @@ const (
 // secretive is a job with secrets in all forms, which its script says out loud.
 func secretive(folder, hook string) system.Doc {
 	return system.Doc{
-		"description": "see https://me:" + confidential + "description@h/x", "jobParameter": "https://h/x?token=" + confidential + "parameter",
+		"description":            "see https://me:" + confidential + "description@h/x",
+		"jobParameter":           "https://h/x?token=" + confidential + "parameter",
 		"shardingItemParameters": "0=https://me:" + confidential + "item@h/x", "jobErrorHandlerType": "WEBHOOK",
 		"env": system.Doc{
-			"DB_PASSWORD": confidential + "named", "MARKED": system.Doc{"value": confidential + "marked", "secret": true}, "DB_URL": "mysql://me:" + confidential + "url@h/x",
+			"DB_PASSWORD": confidential + "named", "MARKED": system.Doc{"value": confidential + "marked",
+				"secret": true}, "DB_URL": "mysql://me:" + confidential + "url@h/x",
 			"FROM_FILE": system.Doc{"fromFile": filepath.Join(folder, "db")}, "LEVEL": "debug",
 		},
 		"props": system.Doc{
@@ -79,7 +81,9 @@ func TestSecretsAreShownToNobody(t *testing.T) {
 echo "$*" >&2
 [ -z "$HOLD" ] || sleep 600
 [ -n "$FINE" ] || exit 3`)))
-	app := system.Doc{"appName": "a", "appURL": m.Packages.URL("/a.tar") + "?token=" + confidential + "app", "bootstrapScript": "bin/start.sh https://me:" + confidential + "argument@h/x", "cpuCount": 0.01, "memoryMB": 32}
+	app := system.Doc{"appName": "a", "appURL": m.Packages.URL("/a.tar") + "?token=" + confidential + "app",
+		"bootstrapScript": "bin/start.sh https://me:" + confidential + "argument@h/x", "cpuCount": 0.01,
+		"memoryMB": 32}
 	ask(200, "POST", "/api/app", text(app))
 	job := func(name string, more system.Doc) string {
 		return m.JobText(name, "a", more)
@@ -96,7 +100,9 @@ echo "$*" >&2
 	missing := system.Doc{"env": system.Doc{"DB_PASSWORD": system.Doc{"fromFile": filepath.Join(folder, "none")}}}
 	ask(200, "POST", "/api/job/register", job("misses", missing))
 	wrong := secretive(folder, "https://me:"+confidential+"hook@h")
-	wrong["env"].(system.Doc)["A-B"], wrong["password"], wrong["props"].(system.Doc)["script.command.lime"] = confidential+"bad", confidential+"unknown", confidential+"misspelt"
+	wrong["env"].(system.Doc)["A-B"], wrong["password"],
+		wrong["props"].(system.Doc)["script.command.lime"] = confidential+"bad", confidential+"unknown",
+		confidential+"misspelt"
 	wrong["shardingItemParameters"] = "7=https://me:" + confidential + "item@h/x"
 	ask(422, "POST", "/api/job/register", job("wrong", wrong))
 
@@ -113,7 +119,8 @@ echo "$*" >&2
 		t.Errorf("%+v", run)
 	}
 	out := m.Logs(run.Shards[0].TaskID, "stream=stderr")
-	for _, secret := range []string{"named", "marked", "url", "of-a-file", "property", "marked-property", "argument", "parameter", "item"} {
+	for _, secret := range []string{"named", "marked", "url", "of-a-file", "property", "marked-property", "argument",
+		"parameter", "item"} {
 		if !strings.Contains(out, confidential+secret) {
 			t.Errorf("the process was not given %s: it had\n%s", secret, out)
 		}
@@ -134,12 +141,15 @@ echo "$*" >&2
 			return "nobody is"
 		}
 	})
-	if run := m.Run("misses", "FAILED"); !strings.Contains(run.Shards[0].FailureCause, "env.DB_PASSWORD: file "+filepath.Join(folder, "none")+": there is no such file") {
+	if run := m.Run("misses", "FAILED"); !strings.Contains(run.Shards[0].FailureCause,
+		"env.DB_PASSWORD: file "+filepath.Join(folder, "none")+": there is no such file") {
 		t.Errorf("%+v", run)
 	}
 
 	m.Update("fails", system.Doc{"misfire": true})
-	own := `{"jobParameter":"https://me:` + confidential + `own@h","env":{"OWN_TOKEN":"` + confidential + `own","OTHER":{"value":"` + confidential + `own","secret":true},"MARKED":"` + confidential + `own","DB_PASSWORD":"******","HOLD":"1"}}`
+	own := `{"jobParameter":"https://me:` + confidential + `own@h","env":{"OWN_TOKEN":"` + confidential +
+		`own","OTHER":{"value":"` + confidential + `own","secret":true},"MARKED":"` + confidential +
+		`own","DB_PASSWORD":"******","HOLD":"1"}}`
 	ask(422, "POST", "/api/job/fails/trigger", strings.Replace(own, "OTHER", "A-B", 1))
 	ask(422, "POST", "/api/job/fails/trigger", `{"env":{"NEW_TOKEN":"******"}}`)
 	trigger := func(job, body string) string {
@@ -212,7 +222,8 @@ func routesToGet(t *testing.T) (paths []string) {
 		t.Fatal(err)
 	}
 	for _, found := range regexp.MustCompile("`GET (/[^`?]*)").FindAllStringSubmatch(string(text), -1) {
-		if path := found[1]; !strings.HasSuffix(path, "/logs") && !strings.HasPrefix(path, "/artifacts/") && path != "/api/events" {
+		if path := found[1]; !strings.HasSuffix(path, "/logs") && !strings.HasPrefix(path, "/artifacts/") &&
+			path != "/api/events" {
 			paths = append(paths, path)
 		}
 	}
@@ -236,7 +247,8 @@ func whereSecretsAre(t *testing.T, dir string) {
 		case output.MatchString(path), inside == "secrets/db": // the job's own, and the file itself
 		case bytes.Contains(data, []byte(ofFile)):
 			t.Errorf("what was in a file is in %s", inside)
-		case inside == "registry.db", strings.HasPrefix(inside, "cluster/agent/"): // documents, and tasks with their environment
+		case inside == "registry.db", strings.HasPrefix(inside,
+			"cluster/agent/"): // documents, and tasks with their environment
 		case bytes.Contains(data, []byte(confidential)):
 			t.Errorf("a secret is in %s", inside)
 		}

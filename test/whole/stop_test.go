@@ -248,7 +248,8 @@ func TestAgentPortTaken(t *testing.T) {
 	}
 
 	status, said := m.Fails(m.Command())
-	if status != 1 || !strings.Contains(said, port) || !strings.Contains(said, fmt.Sprintf("pid %d ", holder)) || !strings.Contains(said, "--give-up-executors") {
+	if status != 1 || !strings.Contains(said, port) || !strings.Contains(said, fmt.Sprintf("pid %d ", holder)) ||
+		!strings.Contains(said, "--give-up-executors") {
 		t.Errorf("agent's port taken: status %d, %s, want 1, port %s and pid %d", status, said, port, holder)
 	}
 	if !m.Lives(executor) {

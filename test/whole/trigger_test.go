@@ -15,11 +15,13 @@ func TestTriggerWithSettingsOfItsOwn(t *testing.T) {
 	m.App("a", system.Files{"bin/start.sh": script(`while [ -e "$HOLD" ]; do sleep 0.1; done
 [ "$ELASTICJOB_JOB_PARAMETER $ELASTICJOB_ATTEMPT" != "mine 1" ] || exit 1
 echo "$ELASTICJOB_JOB_PARAMETER $ELASTICJOB_SHARDING_PARAMETER $LEVEL $OTHER"`)}, nil)
-	m.Job("j", "a", system.Doc{"misfire": true, "maxRetries": 1, "jobParameter": "job", "shardingItemParameters": "0=zero", "env": env("HOLD", path, "LEVEL", "info", "OTHER", "kept")})
+	m.Job("j", "a", system.Doc{"misfire": true, "maxRetries": 1, "jobParameter": "job",
+		"shardingItemParameters": "0=zero", "env": env("HOLD", path, "LEVEL", "info", "OTHER", "kept")})
 
 	first := m.Trigger("j")
 	m.AwaitShards(first, "RUNNING")
-	text := m.OK("POST", "/api/job/j/trigger", `{"jobParameter":"mine","shardingItemParameters":"0=own","env":{"LEVEL":"debug"}}`)
+	text := m.OK("POST", "/api/job/j/trigger",
+		`{"jobParameter":"mine","shardingItemParameters":"0=own","env":{"LEVEL":"debug"}}`)
 	own := strings.TrimSuffix(strings.TrimPrefix(text, `{"executionId":"`), "\"}\n")
 	m.Refused(422, "invalid", "POST", "/api/job/j/trigger", `{"shardingItemParameters":"1=x"}`)
 	m.Refused(400, "bad_json", "POST", "/api/job/j/trigger", `j`)

@@ -49,7 +49,8 @@ func TestUsersOfAServerThatDoesNotRun(t *testing.T) {
 	token := "Authorization: Bearer " + strings.TrimSpace(said[strings.Index(said, "ejt_"):])
 	m.Start()
 	m.Refused(http.StatusUnauthorized, "token_missing", "GET", "/api/app/list", "")
-	m.Refused(http.StatusUnauthorized, "bad_credentials", "POST", "/api/login", `{"username":"ann","password":"wrong password"}`)
+	m.Refused(http.StatusUnauthorized, "bad_credentials", "POST", "/api/login",
+		`{"username":"ann","password":"wrong password"}`)
 	ann, vic := login(m, "ann", password), login(m, "vic", password)
 	app := func(name string) string {
 		return fmt.Sprintf(`{"appName":%q,"appURL":"http://127.0.0.1/x.tar","bootstrapScript":"x"}`, name)
@@ -63,10 +64,12 @@ func TestUsersOfAServerThatDoesNotRun(t *testing.T) {
 		t.Errorf("somebody for b* sees %s", all)
 	}
 	text, err := os.ReadFile(filepath.Join(m.Dir, "registry.db"))
-	if err != nil || strings.Contains(string(text), password) || strings.Contains(string(text), token[len("Authorization: Bearer "):]) {
+	if err != nil || strings.Contains(string(text), password) ||
+		strings.Contains(string(text), token[len("Authorization: Bearer "):]) {
 		t.Errorf("the registry holds a password or a token: %v", err)
 	}
-	if log := m.ServerLog(); strings.Contains(log, password) || strings.Contains(log, "ejt_") || strings.Contains(log, "ejl_") {
+	if log := m.ServerLog(); strings.Contains(log, password) || strings.Contains(log, "ejt_") ||
+		strings.Contains(log, "ejl_") {
 		t.Error("the log holds a password or a token")
 	}
 }

@@ -28,7 +28,8 @@ func requirePackage(t testing.TB) {
 		}
 	}
 	if err != nil {
-		t.Fatalf("zkserver: this test starts ZooKeeper servers: install them with: apt-get install zookeeper (%v)", err)
+		t.Fatalf("zkserver: this test starts ZooKeeper servers: install them with: apt-get install zookeeper (%v)",
+			err)
 	}
 }
 
@@ -43,8 +44,10 @@ func launch(folder string) (*child.Process, error) {
 		compiler = "-XX:+TieredCompilation" // a server that runs for long, as those that are measured do
 	}
 	cmd := exec.Command("java", "-Xms32m", "-Xmx768m", "-XX:+UseSerialGC", compiler, "-XX:-UsePerfData",
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.preAllocSize=1024", "-Dzookeeper.enforceQuota=true", "-Dzookeeper.jmx.log4j.disable=true",
-		"-cp", strings.Join(jars, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(folder, "zoo.cfg"))
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.preAllocSize=1024",
+		"-Dzookeeper.enforceQuota=true", "-Dzookeeper.jmx.log4j.disable=true",
+		"-cp", strings.Join(jars, ":"), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+		filepath.Join(folder, "zoo.cfg"))
 	cmd.Dir = folder
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + folder, "LC_ALL=C.UTF-8"}
 	return child.Start(cmd, logFile(folder))

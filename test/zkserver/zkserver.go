@@ -219,7 +219,8 @@ func (s *Server) ready() error {
 		case <-s.process.Done():
 			return fmt.Errorf("the server for %s ended: %s", s.Address(), child.LastWords(logFile(s.folder)))
 		case <-deadline:
-			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience, child.LastWords(logFile(s.folder)))
+			return fmt.Errorf("the server at %s does not answer after %v: %s", s.Address(), patience,
+				child.LastWords(logFile(s.folder)))
 		case <-poll.C:
 		}
 	}

@@ -51,7 +51,8 @@ func (a *archive) write(path string) (err error) {
 				return err
 			}
 		}
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: a.name + "/" + f.name, Size: int64(len(f.content)), Mode: f.mode, ModTime: a.time, Format: tar.FormatPAX}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: a.name + "/" + f.name, Size: int64(len(f.content)),
+			Mode: f.mode, ModTime: a.time, Format: tar.FormatPAX}
 		if err := files.WriteHeader(header); err != nil {
 			return fmt.Errorf("pack %s: %w", f.name, err)
 		}

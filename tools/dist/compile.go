@@ -40,7 +40,8 @@ func (r release) about(programs []string, system, arch string, args ...string) (
 }
 
 // fetching are the settings of go that say where modules are and come from, and nothing of what is built.
-var fetching = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB", "GOINSECURE"}
+var fetching = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB",
+	"GOINSECURE"}
 
 // command is one of go in the repository. Of the settings of who builds, in the environment, kept by go env -w or in a workspace, only those
 // for fetching reach it.
@@ -51,7 +52,8 @@ func (r release) command(args ...string) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
-	cmd.Env = append(os.Environ(), "GOENV=off", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
+	cmd.Env = append(os.Environ(), "GOENV=off", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOEXPERIMENT=",
+		"GOFIPS140=off")
 	for i, value := range strings.Split(strings.TrimSuffix(string(kept), "\n"), "\n") {
 		cmd.Env = append(cmd.Env, fetching[i]+"="+value)
 	}

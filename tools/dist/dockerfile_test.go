@@ -48,7 +48,8 @@ func TestDockerfile(t *testing.T) {
 					t.Errorf("%s copies from the stage %s, which none before it is", stage.Name, c.From)
 				}
 				for _, path := range c.SourcePaths {
-					if _, err := os.Stat(filepath.Join(root, path)); c.From == "" && (err != nil || slices.Contains(strings.Fields(string(ignored)), path)) {
+					if _, err := os.Stat(filepath.Join(root, path)); c.From == "" &&
+						(err != nil || slices.Contains(strings.Fields(string(ignored)), path)) {
 						t.Errorf("%s copies %s, which is not there for it: %v", stage.Name, path, err)
 					}
 				}
@@ -65,7 +66,8 @@ func TestDockerfile(t *testing.T) {
 	if last.Name != "server" || last.BaseName != "scratch" {
 		t.Errorf("the image is the stage %s, from %s: want server, from scratch", last.Name, last.BaseName)
 	}
-	for name, program := range map[string]string{"server": "/opt/elasticjob/scheduler", "task": "/opt/elasticjob/executor pod"} {
+	for name, program := range map[string]string{"server": "/opt/elasticjob/scheduler",
+		"task": "/opt/elasticjob/executor pod"} {
 		i := slices.Index(names, name)
 		if i < 0 {
 			t.Errorf("there is no target %s", name)

@@ -58,14 +58,17 @@ func TestDockerfileBuildsForTheRequestedPlatform(t *testing.T) {
 // the architectures of the image with the compiler and of the image that is built.
 func convert(t *testing.T, dockerfile []byte, target, arch string) (builds []*pb.ExecOp, compiler, image string) {
 	t.Helper()
-	machine, platform := ocispecs.Platform{OS: "linux", Architecture: "amd64"}, ocispecs.Platform{OS: "linux", Architecture: arch}
-	state, config, _, _, err := dockerfile2llb.Dockerfile2LLB(context.Background(), dockerfile, dockerfile2llb.ConvertOpt{
-		Config: dockerui.Config{
-			Target: target, BuildPlatforms: []ocispecs.Platform{machine}, TargetPlatforms: []ocispecs.Platform{platform},
-		},
-		MetaResolver:   baseImages{},
-		TargetPlatform: &platform,
-	})
+	machine, platform := ocispecs.Platform{OS: "linux", Architecture: "amd64"},
+		ocispecs.Platform{OS: "linux", Architecture: arch}
+	state, config, _, _, err := dockerfile2llb.Dockerfile2LLB(context.Background(), dockerfile,
+		dockerfile2llb.ConvertOpt{
+			Config: dockerui.Config{
+				Target: target, BuildPlatforms: []ocispecs.Platform{machine},
+				TargetPlatforms: []ocispecs.Platform{platform},
+			},
+			MetaResolver:   baseImages{},
+			TargetPlatform: &platform,
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,8 @@ func (r release) sbom(platform string, linked []linkedModule) ([]byte, error) {
 	whole.Properties = []property{{"commit", r.commit}, {"platform", platform}}
 	b := bom{Format: "CycloneDX", Spec: "1.5", Version: 1, Metadata: metadata{r.time.Format(time.RFC3339), whole}}
 	for _, m := range linked {
-		b.Components = append(b.Components, componentOf("library", m.path, m.version, fmt.Sprintf("pkg:golang/%s@%s", m.path, m.version)))
+		b.Components = append(b.Components,
+			componentOf("library", m.path, m.version, fmt.Sprintf("pkg:golang/%s@%s", m.path, m.version)))
 	}
 	text, err := os.ReadFile(filepath.Join(r.root, "web", "package.json"))
 	if err != nil {
@@ -62,7 +63,8 @@ func (r release) sbom(platform string, linked []linkedModule) ([]byte, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(pinned.Dependencies)) {
 		version := pinned.Dependencies[name]
-		b.Components = append(b.Components, componentOf("library", name, version, fmt.Sprintf("pkg:npm/%s@%s", name, version)))
+		b.Components = append(b.Components,
+			componentOf("library", name, version, fmt.Sprintf("pkg:npm/%s@%s", name, version)))
 	}
 	out, err := json.MarshalIndent(b, "", "  ")
 	return append(out, '\n'), err

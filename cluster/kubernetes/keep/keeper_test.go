@@ -29,7 +29,8 @@ import (
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func ended(job, name string, good bool, ago time.Duration) keep.Ended {
-	return keep.Ended{Pod: kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Job: job}, Good: good, At: now.Add(-ago)}
+	return keep.Ended{Pod: kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Job: job},
+		Good: good, At: now.Add(-ago)}
 }
 
 // shards are the ended pods of a run, one for each letter of ends: g for good, b for bad; they have ended a second
@@ -49,7 +50,8 @@ func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	many := slices.Concat(
-		shards("a", "1", "ggg", 5*time.Minute), shards("a", "2", "ggg", 4*time.Minute), shards("a", "3", "bgg", 3*time.Minute), shards("a", "4", "g", 2*time.Minute),
+		shards("a", "1", "ggg", 5*time.Minute), shards("a", "2", "ggg", 4*time.Minute),
+		shards("a", "3", "bgg", 3*time.Minute), shards("a", "4", "g", 2*time.Minute),
 		shards("b", "1", "g", 59*time.Minute), shards("b", "2", "bg", time.Hour))
 	daemon := shards("d", "standing", "bbg", time.Minute)
 	for i := range daemon {
@@ -62,17 +64,21 @@ func TestChoose(t *testing.T) {
 		next  time.Duration // from now
 	}{
 		"all are new": {keep.Rules{Finished: 9, Failed: 9, Pods: 99, For: 3 * time.Hour}, many, nil, 2 * time.Hour},
-		"the newest runs stay, with all their shards": {keep.Rules{Finished: 2, Failed: 1, Pods: 99, For: 2 * time.Hour}, many,
+		"the newest runs stay, with all their shards": {keep.Rules{Finished: 2, Failed: 1, Pods: 99,
+			For: 2 * time.Hour}, many,
 			[]string{"a/1-0", "a/1-1", "a/1-2"}, time.Hour},
 		"a run is as old as its last end": {keep.Rules{Finished: 9, Failed: 9, Pods: 99, For: time.Hour}, many, []string{"b/2-0", "b/2-1"}, time.Minute},
 		"only the failed":                 {keep.Rules{Failed: 9, Pods: 99, For: 2 * time.Hour}, many, []string{"b/1-0", "a/1-0", "a/1-1", "a/1-2", "a/2-0", "a/2-1", "a/2-2", "a/4-0"}, time.Hour},
 		"the oldest run makes room":       {keep.Rules{Finished: 3, Failed: 3, Pods: 12, For: 2 * time.Hour}, many, []string{"a/1-0"}, time.Hour},
 		"the older runs of all jobs make room": {keep.Rules{Failed: 4, Pods: 4, For: time.Hour}, slices.Concat(
-			shards("x", "1", "b", 4*time.Minute), shards("x", "2", "b", 3*time.Minute), shards("x", "3", "b", 2*time.Minute), shards("x", "4", "b", time.Minute),
-			shards("y", "1", "b", 59*time.Minute), shards("y", "2", "b", 58*time.Minute)), []string{"x/1-0", "x/2-0"}, time.Minute},
+			shards("x", "1", "b", 4*time.Minute), shards("x", "2", "b", 3*time.Minute),
+			shards("x", "3", "b", 2*time.Minute), shards("x", "4", "b", time.Minute),
+			shards("y", "1", "b", 59*time.Minute), shards("y", "2", "b", 58*time.Minute)), []string{"x/1-0",
+			"x/2-0"}, time.Minute},
 		"of a run that is too large what failed stays": {keep.Rules{Finished: 3, Failed: 3, Pods: 1, For: 2 * time.Hour}, shards("a", "1", "gbgg", 0), []string{"a/1-0", "a/1-2", "a/1-3"}, 2 * time.Hour},
 		"a large run takes what others leave": {keep.Rules{Finished: 3, Failed: 3, Pods: 8, For: 2 * time.Hour},
-			slices.Concat(shards("a", "1", "gbgggggg", 0), shards("b", "1", "g", time.Minute), shards("c", "1", "gg", time.Minute)), []string{"a/1-0", "a/1-2", "a/1-3"}, 119 * time.Minute},
+			slices.Concat(shards("a", "1", "gbgggggg", 0), shards("b", "1", "g", time.Minute),
+				shards("c", "1", "gg", time.Minute)), []string{"a/1-0", "a/1-2", "a/1-3"}, 119 * time.Minute},
 		"each shard of a daemon is a run": {keep.Rules{Finished: 1, Failed: 1, Pods: 99, For: time.Hour}, daemon, []string{"d/standing-0"}, 59*time.Minute - time.Second},
 		"none":                            {keep.Rules{}, shards("a", "1", "gb", time.Minute), []string{"a/1-0", "a/1-1"}, 0},
 	} {
@@ -160,7 +166,8 @@ func (d *deletions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	if err != nil || options.Preconditions == nil || *options.Preconditions.UID != types.UID("uid-"+name) || r.Method != http.MethodDelete {
+	if err != nil || options.Preconditions == nil || *options.Preconditions.UID != types.UID("uid-"+name) ||
+		r.Method != http.MethodDelete {
 		name = fmt.Sprintf("%s %s without its uid: %v", r.Method, name, err)
 	}
 	d.deleted = append(d.deleted, name)
@@ -195,7 +202,8 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
-	k := keep.New(keep.Options{Rules: rules, Core: api.Core, Logger: slog.New(slog.DiscardHandler), Pause: time.Millisecond, Now: func() time.Time { d.chosen(); return now }})
+	k := keep.New(keep.Options{Rules: rules, Core: api.Core, Logger: slog.New(slog.DiscardHandler),
+		Pause: time.Millisecond, Now: func() time.Time { d.chosen(); return now }})
 	t.Cleanup(k.Close)
 	return k
 }

@@ -18,14 +18,17 @@ func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 	t.Parallel()
 	k := kubernetesserver.Start(t, kubernetesserver.Options{})
 	k.Namespace(t, "jobs", nil)
-	k.OK(t, http.MethodPost, "/apis/scheduling.k8s.io/v1/priorityclasses", `{"metadata":{"name":"low"},"value":-1}`, nil)
-	k.OK(t, http.MethodPost, "/apis/node.k8s.io/v1/runtimeclasses", `{"metadata":{"name":"gvisor"},"handler":"gvisor"}`, nil)
+	k.OK(t, http.MethodPost, "/apis/scheduling.k8s.io/v1/priorityclasses", `{"metadata":{"name":"low"},"value":-1}`,
+		nil)
+	k.OK(t, http.MethodPost, "/apis/node.k8s.io/v1/runtimeclasses",
+		`{"metadata":{"name":"gvisor"},"handler":"gvisor"}`, nil)
 	judged := func(made any) kubernetesserver.Answer {
 		text, err := json.Marshal(made)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return k.Call(t, http.MethodPost, "/api/v1/namespaces/jobs/pods?dryRun=All&fieldValidation=Strict", string(text), kubernetesserver.JSON)
+		return k.Call(t, http.MethodPost, "/api/v1/namespaces/jobs/pods?dryRun=All&fieldValidation=Strict",
+			string(text), kubernetesserver.JSON)
 	}
 	with := func(text string) func(*wire.Task, *cluster.TaskLaunch) {
 		return func(_ *wire.Task, l *cluster.TaskLaunch) {

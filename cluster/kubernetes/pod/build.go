@@ -60,11 +60,13 @@ func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *c
 	}
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: Name(l.TaskID), Namespace: s.Namespace, Labels: merged.Labels, Annotations: merged.Annotations, Finalizers: []string{Finalizer},
+			Name: Name(l.TaskID), Namespace: s.Namespace, Labels: merged.Labels, Annotations: merged.Annotations,
+			Finalizers: []string{Finalizer},
 		},
 		Spec: merged.Spec,
 	}
-	p.Labels, p.Annotations = with(p.Labels, labelsOf(t, framework)), with(p.Annotations, map[string]string{AnnotationTask: l.TaskID, AnnotationJob: t.JobName})
+	p.Labels, p.Annotations = with(p.Labels, labelsOf(t, framework)), with(p.Annotations,
+		map[string]string{AnnotationTask: l.TaskID, AnnotationJob: t.JobName})
 	description, err := l.Description()
 	if err != nil {
 		return nil, nil, err
@@ -101,7 +103,8 @@ func basis(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 	if ownImage(t, l) {
 		spec.Containers = []corev1.Container{own(Container)}
 	} else {
-		spec.InitContainers, spec.Containers = []corev1.Container{own(Prepare)}, []corev1.Container{confined(Container)}
+		spec.InitContainers, spec.Containers = []corev1.Container{own(Prepare)},
+			[]corev1.Container{confined(Container)}
 	}
 	return &corev1.PodTemplateSpec{Spec: spec}
 }
@@ -121,7 +124,8 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 	spec.RestartPolicy, spec.TerminationGracePeriodSeconds = corev1.RestartPolicyNever, &grace
 	spec.Tolerations = append(without(spec.Tolerations, toleratesUnready), unready()...)
 	for _, name := range l.Container.PullSecrets {
-		spec.ImagePullSecrets = append(without(spec.ImagePullSecrets, func(r corev1.LocalObjectReference) bool { return r.Name == name }),
+		spec.ImagePullSecrets = append(without(spec.ImagePullSecrets,
+			func(r corev1.LocalObjectReference) bool { return r.Name == name }),
 			corev1.LocalObjectReference{Name: name})
 	}
 	spec.Volumes = without(spec.Volumes, func(v corev1.Volume) bool { return isOurVolume(v.Name) })
@@ -130,7 +134,9 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 	if own && len(task.volumes) == 0 && withoutVolumes(spec) {
 		task.variables = append(task.variables, corev1.EnvVar{Name: begunVariable, Value: begunFile})
 	} else {
-		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: workVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+		spec.Volumes = append(spec.Volumes,
+			corev1.Volume{Name: workVolume,
+				VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 		spec.Volumes = append(spec.Volumes, task.volumes...)
 		task.mounts = append([]corev1.VolumeMount{{Name: workVolume, MountPath: workFolder}}, task.mounts...)
 	}
@@ -163,18 +169,22 @@ func decideContainer(c *corev1.Container, image string, command []string, need r
 	c.Resources = requirements(need)
 	c.RestartPolicy, c.RestartPolicyRules = nil, nil
 	// The executor leaves the message. If it could not be executed, only the container's output says why.
-	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault, corev1.TerminationMessageFallbackToLogsOnError
+	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault,
+		corev1.TerminationMessageFallbackToLogsOnError
 	c.TTY, c.Stdin, c.StdinOnce = false, false, false
 	c.Env = append(without(c.Env, func(v corev1.EnvVar) bool { return isOurVariable(v.Name) }), task.variables...)
-	c.VolumeMounts = append(without(c.VolumeMounts, func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)
+	c.VolumeMounts = append(without(c.VolumeMounts,
+		func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)
 }
 
 // withoutVolumes reports whether a pod in the project's image may work in the container's own file system. For a pod with any volume the kubelet
 // looks only every 0.3 s whether it is there (podAttachAndMountRetryInterval), which is more than all else takes until a shard's first line.
 func withoutVolumes(spec *corev1.PodSpec) bool {
-	return len(spec.Volumes) == 0 && !spec.HostIPC && !slices.ContainsFunc(spec.Containers, func(c corev1.Container) bool {
-		return c.Name == Container && c.SecurityContext != nil && c.SecurityContext.ReadOnlyRootFilesystem != nil && *c.SecurityContext.ReadOnlyRootFilesystem
-	})
+	return len(spec.Volumes) == 0 && !spec.HostIPC && !slices.ContainsFunc(spec.Containers,
+		func(c corev1.Container) bool {
+			return c.Name == Container && c.SecurityContext != nil &&
+				c.SecurityContext.ReadOnlyRootFilesystem != nil && *c.SecurityContext.ReadOnlyRootFilesystem
+		})
 }
 
 // requirements are what a container takes. The memory of a shard is its limit, too; its CPU is what it gets when others want theirs.
@@ -191,7 +201,8 @@ func requirements(need resources.Amount) corev1.ResourceRequirements {
 // taint manager's, which would have it deleted.
 func unready() (all []corev1.Toleration) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
-		all = append(all, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute})
+		all = append(all, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists,
+			Effect: corev1.TaintEffectNoExecute})
 	}
 	return all
 }

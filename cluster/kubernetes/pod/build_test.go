@@ -34,9 +34,11 @@ func settings() pod.Settings {
 func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) cluster.TaskLaunch {
 	t.Helper()
 	task := wire.Task{
-		TaskID: "my_job@-@2@-@READY@-@node-1@-@5d9e7a7e", ExecutionID: "my_job@20260304T050607Z-b466acde", JobName: "my_job", Item: 2, Total: 4, ShardingParameter: "east",
+		TaskID: "my_job@-@2@-@READY@-@node-1@-@5d9e7a7e", ExecutionID: "my_job@20260304T050607Z-b466acde",
+		JobName: "my_job", Item: 2, Total: 4, ShardingParameter: "east",
 		Source: "NORMAL_TRIGGER", FireTime: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Attempt: 1, AppName: "my_app",
-		Package: wire.Package{URL: "http://packages.example/my-app.tar.gz", Cache: true}, Command: []string{"bin/start.sh"}, KillGraceMillis: 5500,
+		Package: wire.Package{URL: "http://packages.example/my-app.tar.gz", Cache: true},
+		Command: []string{"bin/start.sh"}, KillGraceMillis: 5500,
 	}
 	l := cluster.TaskLaunch{TaskID: task.TaskID, Resources: resources.New(0.1, 64)}
 	if do != nil {
@@ -99,7 +101,8 @@ func TestBuild(t *testing.T) {
 	defaults := settings()
 	defaults.Template = template(t, "metadata:\n  labels: {env: production}\nspec:\n  imagePullSecrets: [{name: mirror}]\n  nodeSelector: {pool: batch}\n")
 	image := func(_ *wire.Task, l *cluster.TaskLaunch) {
-		l.Container = cluster.Container{Image: "registry.example/reports:7", PullPolicy: "Always", PullSecrets: []string{"ours", "mirror"}}
+		l.Container = cluster.Container{Image: "registry.example/reports:7", PullPolicy: "Always",
+			PullSecrets: []string{"ours", "mirror"}}
 	}
 	for name, c := range map[string]struct {
 		settings pod.Settings
@@ -186,7 +189,8 @@ func TestSecretsAreNotInPods(t *testing.T) {
 			t.Errorf("%s: %v, %v, %.300s", name, err, secret, text)
 			continue
 		}
-		if !strings.Contains(string(secret.Data["task.json"]), "hunter2") || secret.Name != p.Name || secret.Namespace != p.Namespace {
+		if !strings.Contains(string(secret.Data["task.json"]), "hunter2") || secret.Name != p.Name ||
+			secret.Namespace != p.Namespace {
 			t.Errorf("%s: %+v", name, secret)
 		}
 	}
@@ -202,7 +206,8 @@ func TestVariablesAreNotExpanded(t *testing.T) {
 	}
 	value := shardOf(t, p).Env[0].Value
 	described, err := l.Description()
-	if got := strings.ReplaceAll(value, "$$", "$"); err != nil || got != string(described) || strings.Contains(strings.ReplaceAll(value, "$$", ""), "$") {
+	if got := strings.ReplaceAll(value, "$$", "$"); err != nil || got != string(described) ||
+		strings.Contains(strings.ReplaceAll(value, "$$", ""), "$") {
 		t.Errorf("%s\n%s %v", value, described, err)
 	}
 }
@@ -213,7 +218,8 @@ func TestNamesAndLabelsAreValid(t *testing.T) {
 	name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,99}`)
 	rapid.Check(t, func(r *rapid.T) {
 		l := aTask(t, func(w *wire.Task, _ *cluster.TaskLaunch) {
-			w.JobName, w.ExecutionID, w.Item = name.Draw(r, "job"), rapid.String().Draw(r, "execution"), rapid.IntRange(0, 9999).Draw(r, "item")
+			w.JobName, w.ExecutionID, w.Item = name.Draw(r, "job"), rapid.String().Draw(r, "execution"),
+				rapid.IntRange(0, 9999).Draw(r, "item")
 			w.TaskID = w.JobName + "@-@1@-@READY@-@" + name.Draw(r, "agent") + "@-@x"
 		})
 		p, _, err := settings().Build(l, rapid.String().Draw(r, "framework"))
@@ -224,11 +230,13 @@ func TestNamesAndLabelsAreValid(t *testing.T) {
 			r.Errorf("%s: %v", p.Name, wrong)
 		}
 		for key, value := range p.Labels {
-			if wrong := append(validation.IsValidLabelValue(value), validation.IsQualifiedName(key)...); len(wrong) > 0 {
+			if wrong := append(validation.IsValidLabelValue(value),
+				validation.IsQualifiedName(key)...); len(wrong) > 0 {
 				r.Errorf("%s=%s: %v", key, value, wrong)
 			}
 		}
-		if name := l.Task.JobName; len(name) < 63 && strings.Trim(name, "-._") == name && p.Labels[pod.LabelJob] != name {
+		if name := l.Task.JobName; len(name) < 63 && strings.Trim(name, "-._") == name &&
+			p.Labels[pod.LabelJob] != name {
 			r.Errorf("%s became %s", name, p.Labels[pod.LabelJob])
 		}
 	})
@@ -236,7 +244,8 @@ func TestNamesAndLabelsAreValid(t *testing.T) {
 
 func TestGrace(t *testing.T) {
 	t.Parallel()
-	for kill, want := range map[time.Duration]int64{0: 10, -1: 10, time.Millisecond: 11, 5 * time.Second: 15, 5500 * time.Millisecond: 16} {
+	for kill, want := range map[time.Duration]int64{0: 10, -1: 10, time.Millisecond: 11, 5 * time.Second: 15,
+		5500 * time.Millisecond: 16} {
 		if got := pod.Grace(kill); got != want {
 			t.Errorf("%v: %d, want %d", kill, got, want)
 		}

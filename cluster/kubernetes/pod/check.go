@@ -50,7 +50,8 @@ func (s Settings) Check(template []byte) document.Violations {
 	}
 	object, ok := tree.(map[string]any)
 	if !ok {
-		return document.Violations{document.Violate(field, "", "an object with metadata and spec is expected, found %s", found(tree))}
+		return document.Violations{document.Violate(field, "",
+			"an object with metadata and spec is expected, found %s", found(tree))}
 	}
 	c := &fieldCheck{unsure: map[string]bool{}}
 	c.decided(object)
@@ -120,13 +121,15 @@ func (c *fieldCheck) decided(template map[string]any) {
 	if metadata, ok := template["metadata"].(map[string]any); ok {
 		for _, name := range sorted(metadata) {
 			if name != "labels" && name != "annotations" {
-				c.violate(field+".metadata."+name, metadata[name], "can't be set: of metadata an app has labels and annotations only")
+				c.violate(field+".metadata."+name, metadata[name],
+					"can't be set: of metadata an app has labels and annotations only")
 			}
 		}
 	}
 	for _, path := range []string{"spec", "spec.containers", "spec.initContainers"} {
 		if removed(template, strings.Split(path, ".")) {
-			c.violate(field+"."+path, nil, "can't be null: the scheduler's own part of the pod would go with it; leave it out")
+			c.violate(field+"."+path, nil,
+				"can't be null: the scheduler's own part of the pod would go with it; leave it out")
 		}
 	}
 	spec, _ := template["spec"].(map[string]any)

@@ -27,54 +27,58 @@ var refused = map[string]string{
 	`{"spec":{"containers":null}}`:          "podTemplate.spec.containers: can't be null",
 	`{"spec":{"initContainers":null}}`:      "podTemplate.spec.initContainers: can't be null",
 	job(``, `{"name":"a"}`, `{"name":"a"}`): "podTemplate.spec.volumes[1].name: is the name of a volume before it, too",
-	`{"spec":{"initContainers":[{"name":"a","image":"i"},{"name":"a","image":"i"}]}}`:                   "podTemplate.spec.initContainers[1].name: is the name of a container before it, too",
-	job(`"volumeMounts":[{"name":"a","mountPath":"/x"},{"name":"a","mountPath":"/x"}]`, `{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[1].mountPath: is where another volume is mounted, too",
+	`{"spec":{"initContainers":[{"name":"a","image":"i"},{"name":"a","image":"i"}]}}`: "podTemplate.spec.initContainers[1].name: is the name of a container before it, too",
+	job(`"volumeMounts":[{"name":"a","mountPath":"/x"},{"name":"a","mountPath":"/x"}]`,
+		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[1].mountPath: is where another volume is mounted, too",
 	`{"spec":{"nodName":1}}`:  "podTemplate.spec.nodName: unknown field; did you mean nodeName?",
 	`{"Spec":{}}`:             "podTemplate.Spec: unknown field; did you mean spec?",
 	`{"spec":{"volumes":{}}}`: "podTemplate.spec.volumes: a list is expected, found an object",
-	`{"spec":{"volumes":[{"name":"a","configMap":{"nam":"b"}}]}}`:                                                         "podTemplate.spec.volumes[0].configMap.nam: unknown field; did you mean name?",
-	`{"spec":{"volumes":[{"name":"a","emptyDir":{"sizeLimit":"lots"}}]}}`:                                                 "podTemplate.spec.volumes[0].emptyDir.sizeLimit: is no quantity, such as 100m or 64Mi",
-	`{"spec":{"volumes":[null]}}`:                                                                                         "podTemplate.spec.volumes[0]: an object is expected, found nothing",
-	`{"spec":{"volumes":[{"name":"elasticjob","emptyDir":{}}]}}`:                                                          "podTemplate.spec.volumes[0].name: is the name of a volume that the scheduler makes; choose another",
-	`{"spec":{"hostNetwork":"yes"}}`:                                                                                      "podTemplate.spec.hostNetwork: true or false is expected, found a string",
-	`{"spec":{"activeDeadlineSeconds":1.5}}`:                                                                              "podTemplate.spec.activeDeadlineSeconds: a whole number is expected, found a number",
-	`{"spec":{"nodeSelector":{"a":1}}}`:                                                                                   "podTemplate.spec.nodeSelector.a: a string is expected, found a number",
-	`{"spec":{"nodeSelector":{"$patch":"replace"}}}`:                                                                      "podTemplate.spec.nodeSelector.$patch: directives of patches are not taken; null removes what is there",
-	`{"spec":{"containers":[{"name":"shard","$patch":"delete"}]}}`:                                                        "podTemplate.spec.containers[0].$patch: unknown field; known are",
-	`{"spec":{"nodeName":"n"}}`:                                                                                           "podTemplate.spec.nodeName: can't be set: the scheduler decides where shards run",
-	`{"spec":{"schedulerName":"x"}}`:                                                                                      "podTemplate.spec.schedulerName: can't be set",
-	`{"spec":{"restartPolicy":"Always"}}`:                                                                                 "podTemplate.spec.restartPolicy: can't be set",
-	`{"spec":{"schedulingGates":[{"name":"a"}]}}`:                                                                         "podTemplate.spec.schedulingGates: can't be set",
-	`{"spec":{"terminationGracePeriodSeconds":5}}`:                                                                        "podTemplate.spec.terminationGracePeriodSeconds: can't be set: it follows from the job's kill grace",
-	`{"spec":{"resources":{"requests":{"cpu":1}}}}`:                                                                       "podTemplate.spec.resources: can't be set",
-	`{"spec":{"overhead":{"cpu":1}}}`:                                                                                     "podTemplate.spec.overhead: can't be set",
-	`{"spec":{"topologySpreadConstraints":[]}}`:                                                                           "podTemplate.spec.topologySpreadConstraints: can't be set",
-	`{"spec":{"affinity":{"podAffinity":{}}}}`:                                                                            "podTemplate.spec.affinity.podAffinity: can't be set",
-	`{"spec":{"affinity":{"podAntiAffinity":{}}}}`:                                                                        "podTemplate.spec.affinity.podAntiAffinity: can't be set",
-	`{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`:                       "preferredDuringSchedulingIgnoredDuringExecution: can't be set",
-	`{"metadata":{"name":"x"}}`:                                                                                           "podTemplate.metadata.name: can't be set: of metadata an app has labels and annotations only",
-	`{"metadata":{"finalizers":[]}}`:                                                                                      "podTemplate.metadata.finalizers: can't be set",
-	`{"metadata":{"labels":{"elasticjob/job":"x"}}}`:                                                                      "podTemplate.metadata.labels.elasticjob/job: can't be set",
-	`{"metadata":{"annotations":{"elasticjob/task-id":"x"}}}`:                                                             "podTemplate.metadata.annotations.elasticjob/task-id: can't be set",
-	`{"metadata":{"labels":{"a":"b c"}}}`:                                                                                 "podTemplate.metadata.labels.a: a valid label must be",
-	`{"metadata":{"labels":{"a b":"c"}}}`:                                                                                 "podTemplate.metadata.labels.a b: is no name for one of labels",
-	`{"spec":{"containers":[{"image":"x"}]}}`:                                                                             "podTemplate.spec.containers[0].name: must be shard",
-	`{"spec":{"containers":[{"name":"log","image":"x"}]}}`:                                                                "podTemplate.spec.containers[0].name: must be shard, the container that the job runs in",
-	`{"spec":{"containers":[{"name":"shard","image":"x"}]}}`:                                                              "podTemplate.spec.containers[0].image: can't be set: it is a field of the app: image",
-	`{"spec":{"containers":[{"name":"shard","command":["x"]}]}}`:                                                          "podTemplate.spec.containers[0].command: can't be set",
-	`{"spec":{"containers":[{"name":"shard","args":["x"]}]}}`:                                                             "podTemplate.spec.containers[0].args: can't be set",
-	`{"spec":{"containers":[{"name":"shard","resources":{}}]}}`:                                                           "podTemplate.spec.containers[0].resources: can't be set: what a shard takes its job says",
-	`{"spec":{"containers":[{"name":"shard","tty":true}]}}`:                                                               "podTemplate.spec.containers[0].tty: can't be set",
-	`{"spec":{"initContainers":[{"name":"fetch","image":"x"}]}}`:                                                          "podTemplate.spec.initContainers[0].image: can't be set",
-	`{"spec":{"initContainers":[{"image":"x"}]}}`:                                                                         "podTemplate.spec.initContainers[0].name: is missing",
-	`{"spec":{"containers":[{"name":"shard","env":[{"name":"ELASTICJOB_TASK","value":"x"}]}]}}`:                           "podTemplate.spec.containers[0].env[0].name: can't be set",
-	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB_PASSWORD","value":"hunter2"}]}]}}`:                         "podTemplate.spec.containers[0].env[0].value: is a secret by its name",
-	`{"spec":{"initContainers":[{"name":"a","image":"i","env":[{"name":"API_TOKEN","value":"hunter2"}]}]}}`:               "podTemplate.spec.initContainers[0].env[0].value: is a secret by its name",
-	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB","value":"mysql://me:hunter2@h/x"}]}]}}`:                   "podTemplate.spec.containers[0].env[0].value: holds credentials",
-	`{"metadata":{"annotations":{"a":"https://h/x?token=hunter2"}}}`:                                                      "podTemplate.metadata.annotations.a: holds credentials",
-	job(`"volumeMounts":[{"name":"a","mountPath":"/elasticjob/x"}]`, `{"name":"a"}`):                                      "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides, a folder of the executor's",
-	job(`"volumeMounts":[{"name":"a","mountPath":"/opt"}]`, `{"name":"a"}`):                                               "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides",
-	job(`"volumeMounts":[{"name":"a","mountPath":"/x/../elasticjob"}]`, `{"name":"a"}`):                                   "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides",
+	`{"spec":{"volumes":[{"name":"a","configMap":{"nam":"b"}}]}}`:                                           "podTemplate.spec.volumes[0].configMap.nam: unknown field; did you mean name?",
+	`{"spec":{"volumes":[{"name":"a","emptyDir":{"sizeLimit":"lots"}}]}}`:                                   "podTemplate.spec.volumes[0].emptyDir.sizeLimit: is no quantity, such as 100m or 64Mi",
+	`{"spec":{"volumes":[null]}}`:                                                                           "podTemplate.spec.volumes[0]: an object is expected, found nothing",
+	`{"spec":{"volumes":[{"name":"elasticjob","emptyDir":{}}]}}`:                                            "podTemplate.spec.volumes[0].name: is the name of a volume that the scheduler makes; choose another",
+	`{"spec":{"hostNetwork":"yes"}}`:                                                                        "podTemplate.spec.hostNetwork: true or false is expected, found a string",
+	`{"spec":{"activeDeadlineSeconds":1.5}}`:                                                                "podTemplate.spec.activeDeadlineSeconds: a whole number is expected, found a number",
+	`{"spec":{"nodeSelector":{"a":1}}}`:                                                                     "podTemplate.spec.nodeSelector.a: a string is expected, found a number",
+	`{"spec":{"nodeSelector":{"$patch":"replace"}}}`:                                                        "podTemplate.spec.nodeSelector.$patch: directives of patches are not taken; null removes what is there",
+	`{"spec":{"containers":[{"name":"shard","$patch":"delete"}]}}`:                                          "podTemplate.spec.containers[0].$patch: unknown field; known are",
+	`{"spec":{"nodeName":"n"}}`:                                                                             "podTemplate.spec.nodeName: can't be set: the scheduler decides where shards run",
+	`{"spec":{"schedulerName":"x"}}`:                                                                        "podTemplate.spec.schedulerName: can't be set",
+	`{"spec":{"restartPolicy":"Always"}}`:                                                                   "podTemplate.spec.restartPolicy: can't be set",
+	`{"spec":{"schedulingGates":[{"name":"a"}]}}`:                                                           "podTemplate.spec.schedulingGates: can't be set",
+	`{"spec":{"terminationGracePeriodSeconds":5}}`:                                                          "podTemplate.spec.terminationGracePeriodSeconds: can't be set: it follows from the job's kill grace",
+	`{"spec":{"resources":{"requests":{"cpu":1}}}}`:                                                         "podTemplate.spec.resources: can't be set",
+	`{"spec":{"overhead":{"cpu":1}}}`:                                                                       "podTemplate.spec.overhead: can't be set",
+	`{"spec":{"topologySpreadConstraints":[]}}`:                                                             "podTemplate.spec.topologySpreadConstraints: can't be set",
+	`{"spec":{"affinity":{"podAffinity":{}}}}`:                                                              "podTemplate.spec.affinity.podAffinity: can't be set",
+	`{"spec":{"affinity":{"podAntiAffinity":{}}}}`:                                                          "podTemplate.spec.affinity.podAntiAffinity: can't be set",
+	`{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`:         "preferredDuringSchedulingIgnoredDuringExecution: can't be set",
+	`{"metadata":{"name":"x"}}`:                                                                             "podTemplate.metadata.name: can't be set: of metadata an app has labels and annotations only",
+	`{"metadata":{"finalizers":[]}}`:                                                                        "podTemplate.metadata.finalizers: can't be set",
+	`{"metadata":{"labels":{"elasticjob/job":"x"}}}`:                                                        "podTemplate.metadata.labels.elasticjob/job: can't be set",
+	`{"metadata":{"annotations":{"elasticjob/task-id":"x"}}}`:                                               "podTemplate.metadata.annotations.elasticjob/task-id: can't be set",
+	`{"metadata":{"labels":{"a":"b c"}}}`:                                                                   "podTemplate.metadata.labels.a: a valid label must be",
+	`{"metadata":{"labels":{"a b":"c"}}}`:                                                                   "podTemplate.metadata.labels.a b: is no name for one of labels",
+	`{"spec":{"containers":[{"image":"x"}]}}`:                                                               "podTemplate.spec.containers[0].name: must be shard",
+	`{"spec":{"containers":[{"name":"log","image":"x"}]}}`:                                                  "podTemplate.spec.containers[0].name: must be shard, the container that the job runs in",
+	`{"spec":{"containers":[{"name":"shard","image":"x"}]}}`:                                                "podTemplate.spec.containers[0].image: can't be set: it is a field of the app: image",
+	`{"spec":{"containers":[{"name":"shard","command":["x"]}]}}`:                                            "podTemplate.spec.containers[0].command: can't be set",
+	`{"spec":{"containers":[{"name":"shard","args":["x"]}]}}`:                                               "podTemplate.spec.containers[0].args: can't be set",
+	`{"spec":{"containers":[{"name":"shard","resources":{}}]}}`:                                             "podTemplate.spec.containers[0].resources: can't be set: what a shard takes its job says",
+	`{"spec":{"containers":[{"name":"shard","tty":true}]}}`:                                                 "podTemplate.spec.containers[0].tty: can't be set",
+	`{"spec":{"initContainers":[{"name":"fetch","image":"x"}]}}`:                                            "podTemplate.spec.initContainers[0].image: can't be set",
+	`{"spec":{"initContainers":[{"image":"x"}]}}`:                                                           "podTemplate.spec.initContainers[0].name: is missing",
+	`{"spec":{"containers":[{"name":"shard","env":[{"name":"ELASTICJOB_TASK","value":"x"}]}]}}`:             "podTemplate.spec.containers[0].env[0].name: can't be set",
+	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB_PASSWORD","value":"hunter2"}]}]}}`:           "podTemplate.spec.containers[0].env[0].value: is a secret by its name",
+	`{"spec":{"initContainers":[{"name":"a","image":"i","env":[{"name":"API_TOKEN","value":"hunter2"}]}]}}`: "podTemplate.spec.initContainers[0].env[0].value: is a secret by its name",
+	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB","value":"mysql://me:hunter2@h/x"}]}]}}`:     "podTemplate.spec.containers[0].env[0].value: holds credentials",
+	`{"metadata":{"annotations":{"a":"https://h/x?token=hunter2"}}}`:                                        "podTemplate.metadata.annotations.a: holds credentials",
+	job(`"volumeMounts":[{"name":"a","mountPath":"/elasticjob/x"}]`,
+		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides, a folder of the executor's",
+	job(`"volumeMounts":[{"name":"a","mountPath":"/opt"}]`,
+		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides",
+	job(`"volumeMounts":[{"name":"a","mountPath":"/x/../elasticjob"}]`,
+		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides",
 	`{"spec":{"containers":[{"name":"shard","volumeMounts":[{"name":"elasticjob","mountPath":"/x"}]}]}}`:                  "podTemplate.spec.containers[0].volumeMounts[0].name: is a volume of the executor's",
 	`{"spec":{"initContainers":[{"name":"a","image":"i","volumeMounts":[{"name":"elasticjob-task","mountPath":"/x"}]}]}}`: "podTemplate.spec.initContainers[0].volumeMounts[0].name: is a volume of the executor's",
 	`{"spec":{"initContainers":[{"name":"a","image":"i","resources":{"requests":{"cpu":"1"}}}]}}`:                         "podTemplate.spec.initContainers[0].resources.requests.cpu: must be 0",
@@ -116,8 +120,10 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	for _, v := range pod.Check([]byte(`{"metadata":{"name":"a"},"spec":{"nodeName":"n","hostNetwork":1,"containers":[{"name":"shard","image":"i","workdir":"/"}],"tolerations":[{"efect":"x"}],"initContainers":[{"nam":"a"},{"name":"b"}],"volumes":[{"name":"c"},{"name":"c"}]}}`)) {
 		fields = append(fields, v.Field)
 	}
-	want := []string{"podTemplate.metadata.name", "podTemplate.spec.containers[0].image", "podTemplate.spec.containers[0].workdir", "podTemplate.spec.hostNetwork",
-		"podTemplate.spec.initContainers[0].nam", "podTemplate.spec.initContainers[1].image", "podTemplate.spec.nodeName", "podTemplate.spec.tolerations[0].efect",
+	want := []string{"podTemplate.metadata.name", "podTemplate.spec.containers[0].image",
+		"podTemplate.spec.containers[0].workdir", "podTemplate.spec.hostNetwork",
+		"podTemplate.spec.initContainers[0].nam", "podTemplate.spec.initContainers[1].image",
+		"podTemplate.spec.nodeName", "podTemplate.spec.tolerations[0].efect",
 		"podTemplate.spec.volumes[1].name"}
 	if diff := cmp.Diff(want, fields); diff != "" {
 		t.Error(diff)
@@ -134,7 +140,9 @@ var taken = []string{
 	affinity(`{"matchExpressions":[{"key":"disk","operator":"In","values":["ssd"]}]}`),
 	job(`"volumeMounts":[{"name":"a","mountPath":"/x"},{"name":"a","mountPath":"/y","subPath":"b"}],"ports":[{"containerPort":80},{"containerPort":81}]`, `{"name":"a"}`),
 	job(`"env":[{"name":"A.b c","value":""},{"name":"B","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}],"envFrom":[{"prefix":"P_","secretRef":{"name":"s"}}]`),
-	job(`"securityContext":{"privileged":true,"allowPrivilegeEscalation":true}`, `{"name":"a","hostPath":{"path":"/a","type":""}}`, `{"name":"b","projected":{"sources":[{"configMap":{"name":"c"}}]}}`),
+	job(`"securityContext":{"privileged":true,"allowPrivilegeEscalation":true}`,
+		`{"name":"a","hostPath":{"path":"/a","type":""}}`,
+		`{"name":"b","projected":{"sources":[{"configMap":{"name":"c"}}]}}`),
 	`{"spec":{"initContainers":[{"name":"log","image":"i","restartPolicy":"Always","livenessProbe":{"exec":{"command":["a"]}}},{"name":"once","image":"i","imagePullPolicy":"Never"}]}}`,
 	`{"spec":{"tolerations":[{"operator":"Exists"},{"key":"a.b/c","value":"d","effect":"NoExecute","tolerationSeconds":5}],"nodeSelector":{"a.b/c":""}}}`,
 }
@@ -152,14 +160,16 @@ func TestCheckTakes(t *testing.T) {
 	if _, err := pod.ReadTemplate([]byte("spec:\n  nodeName: a\n  nodeName: b\n")); err == nil {
 		t.Error("a key that is given twice is read")
 	}
-	if bad := pod.Check([]byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x", 65<<10) + `"}}}`)); len(bad) != 1 || !strings.Contains(bad.Error(), "longer than 64 KiB") {
+	if bad := pod.Check([]byte(`{"metadata":{"annotations":{"a":"` + strings.Repeat("x",
+		65<<10) + `"}}}`)); len(bad) != 1 || !strings.Contains(bad.Error(), "longer than 64 KiB") {
 		t.Error(bad)
 	}
 }
 
 // decisions are what of a pod the scheduler decides.
 func decisions(p *corev1.Pod) (found []any) {
-	found = append(found, p.Name, p.Namespace, p.Finalizers, p.Spec.NodeName, p.Spec.SchedulerName, p.Spec.RestartPolicy, *p.Spec.TerminationGracePeriodSeconds, p.Spec.SchedulingGates)
+	found = append(found, p.Name, p.Namespace, p.Finalizers, p.Spec.NodeName, p.Spec.SchedulerName,
+		p.Spec.RestartPolicy, *p.Spec.TerminationGracePeriodSeconds, p.Spec.SchedulingGates)
 	for _, entries := range []map[string]string{p.Labels, p.Annotations} {
 		for key, value := range entries {
 			if strings.HasPrefix(key, "elasticjob/") {
@@ -177,7 +187,8 @@ func decisions(p *corev1.Pod) (found []any) {
 		if c.Name != pod.Container && c.Name != pod.Prepare {
 			continue
 		}
-		found = append(found, c.Name, c.Image, c.Command, c.Args, c.Resources, c.ImagePullPolicy, c.TerminationMessagePath, c.TerminationMessagePolicy, c.RestartPolicy, c.TTY)
+		found = append(found, c.Name, c.Image, c.Command, c.Args, c.Resources, c.ImagePullPolicy,
+			c.TerminationMessagePath, c.TerminationMessagePolicy, c.RestartPolicy, c.TTY)
 		for _, e := range c.Env {
 			if strings.HasPrefix(e.Name, "ELASTICJOB_") {
 				found = append(found, e)

@@ -26,7 +26,8 @@ func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
 		seen = append(seen, v.Name)
 		for _, b := range base.Volumes {
 			if b.Name == v.Name && len(sources(v)) == 1 && len(sources(b)) == 1 && sources(v)[0] != sources(b)[0] {
-				c.violate(path, nil, "is %s, and in the template of --kubernetes-pod-template %s: choose another name", sources(v)[0], sources(b)[0])
+				c.violate(path, nil, "is %s, and in the template of --kubernetes-pod-template %s: choose another name",
+					sources(v)[0], sources(b)[0])
 			}
 		}
 	}
@@ -50,27 +51,34 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 			switch {
 			case list == "containers" && one.Name != Container:
 				if one.Name != "" || !c.unsure[path] {
-					c.violate(path+".name", one.Name, "must be %s, the container that the job runs in: another one would go on when the job has ended; "+
-						"make it an init container with restartPolicy: Always, a sidecar, which ends with the job", Container)
+					c.violate(path+".name", one.Name,
+						"must be %s, the container that the job runs in: another one would go on when the job has ended; "+
+							"make it an init container with restartPolicy: Always, a sidecar, which ends with the job",
+						Container)
 				}
 			case one.Name == "":
-				c.missing(path, "name", "is missing: it says which container this is about; the job's is %s", Container)
+				c.missing(path, "name", "is missing: it says which container this is about; the job's is %s",
+					Container)
 			case list == "initContainers" && one.Name == Container:
 				c.violate(path+".name", one.Name, "is the name of the job's container; choose another")
 			case slices.Contains(seen, one.Name):
 				c.violate(path+".name", one.Name, "is the name of a container before it, too")
 			case one.Name != ours && one.Image == "" && before.Image == "":
-				c.missing(path, "image", "is missing: the scheduler makes the containers %s and %s only", Container, Prepare)
+				c.missing(path, "image", "is missing: the scheduler makes the containers %s and %s only", Container,
+					Prepare)
 			}
 			seen = append(seen, one.Name)
 			c.container(path, one, one.Name == ours)
 			c.privilege(path, one, &before, one.Name == ours)
 			for j, m := range one.VolumeMounts {
 				if m.Name != "" && !unread && !known[m.Name] && !isOurVolume(m.Name) {
-					c.violate(fmt.Sprintf("%s.volumeMounts[%d].name", path, j), m.Name, "is none of the volumes in podTemplate.spec.volumes")
+					c.violate(fmt.Sprintf("%s.volumeMounts[%d].name", path, j), m.Name,
+						"is none of the volumes in podTemplate.spec.volumes")
 				}
 			}
-			if list == "initContainers" && (one.RestartPolicy == nil || *one.RestartPolicy != corev1.ContainerRestartPolicyAlways) && before.RestartPolicy == nil {
+			if list == "initContainers" &&
+				(one.RestartPolicy == nil || *one.RestartPolicy != corev1.ContainerRestartPolicyAlways) &&
+				before.RestartPolicy == nil {
 				c.noProbes(path, one)
 			}
 		}
@@ -83,8 +91,9 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	for i, v := range one.Env {
 		if v.Value != "" && secrets.IsName(v.Name) {
-			c.violate(fmt.Sprintf("%s.env[%d].value", path, i), nil, "is a secret by its name, and who may see the app would see it; "+
-				"put it into a Secret and say which with valueFrom.secretKeyRef")
+			c.violate(fmt.Sprintf("%s.env[%d].value", path, i), nil,
+				"is a secret by its name, and who may see the app would see it; "+
+					"put it into a Secret and say which with valueFrom.secretKeyRef")
 		}
 	}
 	var mounted, ports []string
@@ -116,7 +125,8 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	}
 	for i, v := range one.Env {
 		if isOurVariable(v.Name) {
-			c.violate(fmt.Sprintf("%s.env[%d].name", path, i), v.Name, "can't be set: the scheduler itself sets what begins with ELASTICJOB_")
+			c.violate(fmt.Sprintf("%s.env[%d].name", path, i), v.Name,
+				"can't be set: the scheduler itself sets what begins with ELASTICJOB_")
 		}
 	}
 	for i, d := range one.VolumeDevices {
@@ -144,7 +154,8 @@ func (c *fieldCheck) noProbes(path string, one *corev1.Container) {
 	for _, given := range []struct {
 		name  string
 		there bool
-	}{{"lifecycle", one.Lifecycle != nil}, {"livenessProbe", one.LivenessProbe != nil}, {"readinessProbe", one.ReadinessProbe != nil}, {"startupProbe", one.StartupProbe != nil}} {
+	}{{"lifecycle", one.Lifecycle != nil}, {"livenessProbe", one.LivenessProbe != nil},
+		{"readinessProbe", one.ReadinessProbe != nil}, {"startupProbe", one.StartupProbe != nil}} {
 		if given.there {
 			c.violate(path+"."+given.name, nil, "is for init containers with restartPolicy: Always only")
 		}
@@ -168,13 +179,15 @@ func sources(v corev1.Volume) (names []string) {
 func (c *fieldCheck) takesNothing(path string, one *corev1.Container) {
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
 		if q := one.Resources.Requests[name]; !q.IsZero() {
-			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod takes no more", shardResources)
+			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod takes no more",
+				shardResources)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Limits)) {
 		q := one.Resources.Limits[name]
 		if _, requested := one.Resources.Requests[name]; !requested && !q.IsZero() {
-			c.violate(path+".resources.limits."+string(name), q.String(), "is a request, too, where there is none: give resources.requests.%s: 0 beside it", name)
+			c.violate(path+".resources.limits."+string(name), q.String(),
+				"is a request, too, where there is none: give resources.requests.%s: 0 beside it", name)
 		}
 	}
 	if len(one.Resources.Claims) > 0 {

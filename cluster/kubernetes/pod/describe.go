@@ -46,16 +46,20 @@ type description struct {
 func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 	if len(data) <= maxVariable && !holdsSecrets(t) {
 		// The kubelet replaces $(NAME) in values of variables, and $$ by $.
-		return description{variables: []corev1.EnvVar{{Name: taskVariable, Value: strings.ReplaceAll(string(data), "$", "$$")}}}
+		return description{variables: []corev1.EnvVar{{Name: taskVariable,
+			Value: strings.ReplaceAll(string(data), "$", "$$")}}}
 	}
 	immutable := true
 	return description{
 		variables: []corev1.EnvVar{{Name: fileVariable, Value: taskFolder + "/" + taskFile}},
-		volumes:   []corev1.Volume{{Name: taskVolume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: of.Name}}}},
-		mounts:    []corev1.VolumeMount{{Name: taskVolume, MountPath: taskFolder, ReadOnly: true}},
+		volumes: []corev1.Volume{{Name: taskVolume,
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: of.Name}}}},
+		mounts: []corev1.VolumeMount{{Name: taskVolume, MountPath: taskFolder, ReadOnly: true}},
 		secret: &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Name: of.Name, Namespace: of.Namespace, Labels: maps.Clone(of.Labels), Annotations: maps.Clone(of.Annotations)},
-			Type:       corev1.SecretTypeOpaque, Immutable: &immutable, Data: map[string][]byte{taskFile: slices.Clone(data)},
+			ObjectMeta: metav1.ObjectMeta{Name: of.Name, Namespace: of.Namespace, Labels: maps.Clone(of.Labels),
+				Annotations: maps.Clone(of.Annotations)},
+			Type: corev1.SecretTypeOpaque, Immutable: &immutable,
+			Data: map[string][]byte{taskFile: slices.Clone(data)},
 		},
 	}
 }
@@ -63,9 +67,11 @@ func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 // drainable adds to the description of a daemon's task the file that is empty until its pod has the annotation AnnotationDrain.
 func drainable(d description) description {
 	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
-	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume, VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
-		Items: []corev1.DownwardAPIVolumeFile{{Path: drainFile, FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + AnnotationDrain + "']"}}},
-	}}})
+	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume,
+		VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+			Items: []corev1.DownwardAPIVolumeFile{{Path: drainFile,
+				FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['" + AnnotationDrain + "']"}}},
+		}}})
 	d.mounts = append(d.mounts, corev1.VolumeMount{Name: drainVolume, MountPath: drainFolder, ReadOnly: true})
 	return d
 }
@@ -96,7 +102,8 @@ func isOurVolume(name string) bool {
 // isOurPath reports whether a path is one of the executor's folders, in one or around one.
 func isOurPath(path string) bool {
 	path = strings.TrimRight(pathpkg.Clean("/"+path), "/") + "/"
-	for _, ours := range []string{workFolder + "/", taskFolder + "/", drainFolder + "/", "/opt/elasticjob/", corev1.TerminationMessagePathDefault + "/"} {
+	for _, ours := range []string{workFolder + "/", taskFolder + "/", drainFolder + "/", "/opt/elasticjob/",
+		corev1.TerminationMessagePathDefault + "/"} {
 		if strings.HasPrefix(path, ours) || strings.HasPrefix(ours, path) {
 			return true
 		}

@@ -19,7 +19,8 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.TaintEffect]():          {"NoSchedule", "PreferNoSchedule", "NoExecute"},
 	reflect.TypeFor[corev1.TolerationOperator]():   {"Equal", "Exists"},
 	reflect.TypeFor[corev1.NodeSelectorOperator](): {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"},
-	reflect.TypeFor[corev1.HostPathType]():         {"DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"},
+	reflect.TypeFor[corev1.HostPathType](): {"DirectoryOrCreate", "Directory", "FileOrCreate", "File",
+		"Socket", "CharDevice", "BlockDevice"},
 	reflect.TypeFor[corev1.MountPropagationMode](): {"None", "HostToContainer", "Bidirectional"},
 	reflect.TypeFor[corev1.SeccompProfileType]():   {"RuntimeDefault", "Localhost", "Unconfined"},
 }
@@ -68,7 +69,8 @@ var texts = map[reflect.Type]map[string]func(string) []string{
 	reflect.TypeFor[corev1.ServiceAccountTokenProjection](): {"path": below},
 	reflect.TypeFor[corev1.DownwardAPIVolumeFile]():         {"path": below},
 	reflect.TypeFor[corev1.NodeSelectorRequirement]():       {"key": validation.IsQualifiedName},
-	reflect.TypeFor[corev1.Toleration]():                    {"key": validation.IsQualifiedName, "value": validation.IsValidLabelValue},
+	reflect.TypeFor[corev1.Toleration](): {"key": validation.IsQualifiedName,
+		"value": validation.IsValidLabelValue},
 	reflect.TypeFor[corev1.HostAlias](): {"ip": func(ip string) []string {
 		if len(validation.IsValidIP(nil, ip)) > 0 {
 			return []string{"is no IP address"}
@@ -76,8 +78,10 @@ var texts = map[reflect.Type]map[string]func(string) []string{
 		return nil
 	}},
 	reflect.TypeFor[corev1.PodSpec](): {
-		"serviceAccountName": validation.IsDNS1123Subdomain, "serviceAccount": validation.IsDNS1123Subdomain, "priorityClassName": validation.IsDNS1123Subdomain,
-		"runtimeClassName": validation.IsDNS1123Subdomain, "hostname": validation.IsDNS1123Label, "subdomain": validation.IsDNS1123Label,
+		"serviceAccountName": validation.IsDNS1123Subdomain, "serviceAccount": validation.IsDNS1123Subdomain,
+		"priorityClassName": validation.IsDNS1123Subdomain,
+		"runtimeClassName":  validation.IsDNS1123Subdomain, "hostname": validation.IsDNS1123Label,
+		"subdomain": validation.IsDNS1123Label,
 	},
 }
 
@@ -146,7 +150,8 @@ func (c *fieldCheck) forms(path string, good map[string]any, t reflect.Type) {
 		}
 	}
 	if one, ok := alternatives[t]; ok {
-		given := slices.DeleteFunc(slices.Clone(one.of), func(name string) bool { return good[name] == nil || good[name] == "" })
+		given := slices.DeleteFunc(slices.Clone(one.of),
+			func(name string) bool { return good[name] == nil || good[name] == "" })
 		switch {
 		case len(given) > 1:
 			c.violate(path, nil, "has %s, and can have one of them only", strings.Join(given, " and "))

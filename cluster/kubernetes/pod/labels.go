@@ -36,7 +36,8 @@ func LabelValue(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	hash := hex.EncodeToString(sum[:4])
 	word := strings.Map(func(r rune) rune {
-		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r)) {
+		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_.", r)) {
 			return r
 		}
 		return '-'

@@ -108,8 +108,9 @@ func Closed(n *corev1.Node) string {
 
 // passing are the taints by which the node controller repeats what a node's conditions say.
 var passing = map[string]bool{
-	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true, corev1.TaintNodeMemoryPressure: true,
-	corev1.TaintNodeDiskPressure: true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
+	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true,
+	corev1.TaintNodeMemoryPressure: true,
+	corev1.TaintNodeDiskPressure:   true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
 }
 
 // AttributesOf are a node's labels, and those of its taints that keep pods off and are not told by its conditions already. It is last if

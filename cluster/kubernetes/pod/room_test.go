@@ -41,16 +41,20 @@ func TestRequests(t *testing.T) {
 		{"containers together", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "500m", "64Mi"), takes("b", "1", "32Mi")}}}, resources.New(1.5, 96)},
 		{"rounded up", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1u", "1")}}}, resources.Amount{CPUMilli: 1, MemMilli: 1}},
 		{"an init container that is larger", corev1.Pod{Spec: corev1.PodSpec{
-			InitContainers: []corev1.Container{takes("i", "2", "16Mi"), takes("j", "1", "128Mi")}, Containers: []corev1.Container{takes("a", "500m", "64Mi")}}}, resources.New(2, 128)},
-		{"a sidecar counts beside the containers, and beside the init containers behind it", corev1.Pod{Spec: corev1.PodSpec{
-			InitContainers: []corev1.Container{takes("i", "2", ""), sidecar(takes("s", "500m", "10Mi")), takes("j", "1800m", "")},
-			Containers:     []corev1.Container{takes("a", "1", "64Mi")}}}, resources.New(2.3, 74)},
+			InitContainers: []corev1.Container{takes("i", "2", "16Mi"), takes("j", "1", "128Mi")},
+			Containers:     []corev1.Container{takes("a", "500m", "64Mi")}}}, resources.New(2, 128)},
+		{"a sidecar counts beside the containers, and beside the init containers behind it",
+			corev1.Pod{Spec: corev1.PodSpec{
+				InitContainers: []corev1.Container{takes("i", "2", ""), sidecar(takes("s", "500m", "10Mi")),
+					takes("j", "1800m", "")},
+				Containers: []corev1.Container{takes("a", "1", "64Mi")}}}, resources.New(2.3, 74)},
 		{"overhead", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")}, Overhead: list("250m", "100Mi")}}, resources.New(1.25, 164)},
 		{"the pod as a whole", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")},
 			Resources: &corev1.ResourceRequirements{Requests: list("3", "")}}}, resources.New(3, 64)},
 		{"resized down, and not done yet", corev1.Pod{
-			Spec:   corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")}},
-			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a", AllocatedResources: list("2", "32Mi")}}}}, resources.New(2, 64)},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "64Mi")}},
+			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a",
+				AllocatedResources: list("2", "32Mi")}}}}, resources.New(2, 64)},
 		{"nonsense", corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{takes("a", "1", "-5")}}}, resources.New(1, 0)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,7 +101,8 @@ func TestAttributes(t *testing.T) {
 		{Key: "old", Effect: corev1.TaintEffectPreferNoSchedule},
 	}
 	first := pod.AttributesOf(node, nil)
-	if len(first.Taints) != 1 || first.Taints[0] != (cluster.Taint{Key: "gpu", Value: "true", Effect: "NoSchedule"}) || first.Labels["disk"] != "ssd" {
+	if len(first.Taints) != 1 || first.Taints[0] != (cluster.Taint{Key: "gpu", Value: "true", Effect: "NoSchedule"}) ||
+		first.Labels["disk"] != "ssd" {
 		t.Fatalf("the node has %+v", first)
 	}
 	node = node.DeepCopy()
@@ -106,7 +111,8 @@ func TestAttributes(t *testing.T) {
 		t.Error("attributes that did not change are given as others")
 	}
 	node.Labels["disk"] = "hdd"
-	if changed := pod.AttributesOf(node, first); changed == first || changed.Labels["disk"] != "hdd" || first.Labels["disk"] != "ssd" {
+	if changed := pod.AttributesOf(node, first); changed == first || changed.Labels["disk"] != "hdd" ||
+		first.Labels["disk"] != "ssd" {
 		t.Errorf("changed attributes are %+v", changed)
 	}
 }

@@ -38,7 +38,8 @@ func TestPodsAreRestricted(t *testing.T) {
 				w.Env = map[string]string{"DB_PASSWORD": "hunter2"}
 			}
 		})
-		result := policy.AggregateCheckResults(rules.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}, &p.ObjectMeta, &p.Spec))
+		result := policy.AggregateCheckResults(rules.EvaluatePod(api.LevelVersion{Level: api.LevelRestricted,
+			Version: api.LatestVersion()}, &p.ObjectMeta, &p.Spec))
 		if result.Allowed == c.forbid {
 			t.Errorf("%s: %s", name, result.ForbiddenDetail())
 		}

@@ -54,7 +54,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		end(p, shard.State.Terminated, c, &u)
 	case c.Removed:
 		u.State, u.Source, u.Reason = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved
-		u.Message = "its pod " + p.Name + " was removed from the API before it had ended: by hand, or because its node was removed"
+		u.Message = "its pod " + p.Name +
+			" was removed from the API before it had ended: by hand, or because its node was removed"
 		return u, true
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
@@ -120,8 +121,10 @@ func notStarted(t *corev1.ContainerStateTerminated) bool {
 // What a container runtime says of a container in which nothing can have run; and what it says where it lost the way to the container, which then may
 // have been started.
 var (
-	cannotRun = []string{"oci runtime create failed", "runc create failed", "executable file not found", "no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
-	wayLost   = []string{"ttrpc", "dial unix", "deadline exceeded", "context canceled", "unavailable", "transport", "shim exited"}
+	cannotRun = []string{"oci runtime create failed", "runc create failed", "executable file not found",
+		"no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
+	wayLost = []string{"ttrpc", "dial unix", "deadline exceeded", "context canceled", "unavailable", "transport",
+		"shim exited"}
 )
 
 // messageUnread is what a kubelet adds to that where it could not read a termination message, maybe because there is no such file.
@@ -130,7 +133,8 @@ const messageUnread = "Error on reading termination "
 func nothingRan(message string) bool {
 	message, _, _ = strings.Cut(message, messageUnread)
 	within := func(words []string) bool {
-		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(strings.ToLower(message), word) })
+		return slices.ContainsFunc(words,
+			func(word string) bool { return strings.Contains(strings.ToLower(message), word) })
 	}
 	return within(cannotRun) && !within(wayLost)
 }
@@ -166,7 +170,8 @@ func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unk
 	case unnoted(t):
 		return fmt.Sprintf("it is not known whether its container was started, which is said to have ended with status %d: the container runtime of %s was probably killed at that moment", t.ExitCode, node), true
 	case t.Reason == unlocated, t.Reason == "Unknown" && t.ExitCode == 255:
-		return "the kubelet of " + node + " does not know any more how its container ended: the machine or its container runtime was probably started again", true
+		return "the kubelet of " + node +
+			" does not know any more how its container ended: the machine or its container runtime was probably started again", true
 	}
 	return "", false
 }
@@ -216,7 +221,8 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 		u.Message = "its pod was deleted"
 		u.Status = statusAtEnd(p, t, "")
 	case drained(p, t):
-		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor, "it was drained, and ended with the run under way"
+		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor,
+			"it was drained, and ended with the run under way"
 		u.Status = statusAtEnd(p, t, "")
 	case t.Reason == "OOMKilled":
 		u.State, u.Reason = cluster.Failed, cluster.ReasonContainerMemory
@@ -255,33 +261,39 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 	case givenUp:
 		startFailed(p, p.Annotations[AnnotationGivenUp], u)
 	case p.DeletionTimestamp != nil:
-		u.State, u.Reason, u.Message = cluster.Killed, cluster.ReasonKilledDuringLaunch, "its pod was deleted before its container was started"
+		u.State, u.Reason, u.Message = cluster.Killed, cluster.ReasonKilledDuringLaunch,
+			"its pod was deleted before its container was started"
 	case disrupted:
 		u.State, u.Reason, u.Message = cluster.Dropped, ReasonDisrupted, why
 	case t != nil && t.Reason != unlocated:
 		startFailed(p, fmt.Sprintf("its container could not be started (%s): %s", t.Reason, t.Message), u)
 	case failed && prepare.State.Terminated.Reason == "OOMKilled":
-		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory, "the init container "+prepare.Name+" was killed (OOMKilled)"
-		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: "over the memory limit of its container: " + u.Message}
+		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory,
+			"the init container "+prepare.Name+" was killed (OOMKilled)"
+		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p),
+			Cause: "over the memory limit of its container: " + u.Message}
 	case failed:
 		ended := prepare.State.Terminated
 		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, ended.FinishedAt.UTC()
 		u.Message = endOf("the init container "+prepare.Name, ended)
 		said, ok := wire.DecodeStatus([]byte(ended.Message))
 		if !ok {
-			said = wire.Status{Phase: wire.PhaseFetch, Cause: cmp.Or(causeOf("the init container "+prepare.Name, ended), u.Message)}
+			said = wire.Status{Phase: wire.PhaseFetch,
+				Cause: cmp.Or(causeOf("the init container "+prepare.Name, ended), u.Message)}
 		}
 		said.Dir, said.StartTime = Dir(p), time.Time{}
 		u.Status = &said
 	default:
 		u.State, u.Reason = cluster.Dropped, ReasonRefused
-		u.Message = strings.TrimSpace(fmt.Sprintf("node %s did not take its pod: %s: %s", u.AgentID, p.Status.Reason, p.Status.Message))
+		u.Message = strings.TrimSpace(fmt.Sprintf("node %s did not take its pod: %s: %s", u.AgentID, p.Status.Reason,
+			p.Status.Message))
 	}
 }
 
 // startFailed says that an image could not be pulled, or a container not be made of it (rule L6).
 func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
-	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed, why
+	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed,
+		why
 	u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: why}
 	u.UUID = uuid(p, *u)
 }
@@ -309,7 +321,8 @@ func disruption(p *corev1.Pod) (disrupted bool, why string) {
 	}
 	switch p.Status.Reason {
 	case "Evicted", "Preempting", "Terminated", "NodeShutdown", "Shutdown", nodeLost:
-		return true, strings.TrimSpace(fmt.Sprintf("the cluster ended its pod: %s: %s", p.Status.Reason, p.Status.Message))
+		return true, strings.TrimSpace(fmt.Sprintf("the cluster ended its pod: %s: %s", p.Status.Reason,
+			p.Status.Message))
 	}
 	return false, ""
 }
@@ -331,7 +344,8 @@ func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string
 	var ok bool
 	if t != nil {
 		said, ok = wire.DecodeStatus([]byte(t.Message))
-		beforeRun := ok && said.StartTime.IsZero() && (said.Phase == wire.PhaseFetch || said.Phase == wire.PhaseUnpack || said.Phase == wire.PhaseStart)
+		beforeRun := ok && said.StartTime.IsZero() &&
+			(said.Phase == wire.PhaseFetch || said.Phase == wire.PhaseUnpack || said.Phase == wire.PhaseStart)
 		if !ok && t.ExitCode != 0 {
 			said.Cause = causeOf("its container", t)
 		}

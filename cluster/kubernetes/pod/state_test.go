@@ -20,9 +20,11 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 // podIs makes a bound pod, and changes it.
 func podIs(changes ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "my-job-0-abc", UID: "u1", Annotations: map[string]string{pod.AnnotationTask: "task"}},
-		Spec: corev1.PodSpec{NodeName: "node1", Containers: []corev1.Container{{Name: pod.Container, Resources: corev1.ResourceRequirements{
-			Limits: list("", "64Mi")}}}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "my-job-0-abc", UID: "u1",
+			Annotations: map[string]string{pod.AnnotationTask: "task"}},
+		Spec: corev1.PodSpec{NodeName: "node1",
+			Containers: []corev1.Container{{Name: pod.Container, Resources: corev1.ResourceRequirements{
+				Limits: list("", "64Mi")}}}},
 	}
 	for _, change := range changes {
 		change(p)
@@ -38,7 +40,8 @@ func phase(phase corev1.PodPhase, reason, message string) func(*corev1.Pod) {
 
 func shard(state corev1.ContainerState) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{Name: pod.Container, State: state})
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses,
+			corev1.ContainerStatus{Name: pod.Container, State: state})
 	}
 }
 
@@ -51,8 +54,10 @@ func waiting(reason, message string) func(*corev1.Pod) {
 }
 
 func exited(code int32, reason, message string) func(*corev1.Pod) {
-	return shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message,
-		StartedAt: metav1.NewTime(noon), FinishedAt: metav1.NewTime(noon.Add(time.Minute)), ContainerID: "containerd://1"}})
+	return shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason,
+		Message:   message,
+		StartedAt: metav1.NewTime(noon), FinishedAt: metav1.NewTime(noon.Add(time.Minute)),
+		ContainerID: "containerd://1"}})
 }
 
 // exitedUnstarted is what a kubelet says of a container whose runtime did not get to note that it was started.
@@ -66,13 +71,16 @@ func exitedUnstarted(code int32, reason, message string) func(*corev1.Pod) {
 
 // neverMade is what a kubelet says of a container that it did not get to.
 func neverMade() func(*corev1.Pod) {
-	return shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}})
+	return shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
+		Reason: "ContainerStatusUnknown"}})
 }
 
 func initEnded(name string, code int32, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Status.InitContainerStatuses = append(p.Status.InitContainerStatuses, corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
-			Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message, ContainerID: "containerd://2"}}})
+		p.Status.InitContainerStatuses = append(p.Status.InitContainerStatuses,
+			corev1.ContainerStatus{Name: name, State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, Message: message,
+					ContainerID: "containerd://2"}}})
 	}
 }
 
@@ -94,7 +102,9 @@ func finallyDeleted() func(*corev1.Pod) {
 
 func disrupted(reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason, Message: message})
+		p.Status.Conditions = append(p.Status.Conditions,
+			corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: reason,
+				Message: message})
 	}
 }
 
@@ -138,9 +148,11 @@ func TestReport(t *testing.T) {
 		{name: "it failed with words", pod: podIs(exited(3, "Error", `{"v":1,"phase":"RUN","cause":"disk on fire"}`)), state: cluster.Failed, source: cluster.FromExecutor, says: "disk on fire", began: true},
 		{name: "it failed with other words", pod: podIs(exited(3, "Error", "not JSON")), state: cluster.Failed, source: cluster.FromExecutor, says: "not JSON", began: true},
 		{name: "its executor could not be executed", pod: podIs(exited(1, "Error", "exec /x: exec format error\n")),
-			state: cluster.Failed, source: cluster.FromExecutor, says: "its container ended with status 1 (Error): exec /x: exec format error", began: true},
+			state: cluster.Failed, source: cluster.FromExecutor,
+			says: "its container ended with status 1 (Error): exec /x: exec format error", began: true},
 		{name: "it was killed, and nobody has said a word", pod: podIs(exited(137, "Error", "\n")),
-			state: cluster.Failed, source: cluster.FromExecutor, says: "its container ended with status 137 (Error)", began: true},
+			state: cluster.Failed, source: cluster.FromExecutor, says: "its container ended with status 137 (Error)",
+			began: true},
 		{name: "it could not fetch", pod: podIs(exited(125, "Error", `{"v":1,"phase":"FETCH","cause":"404"}`)), state: cluster.Failed, source: cluster.FromExecutor, says: "404"},
 		{name: "its container was started a second time", pod: podIs(exited(125, "Error", `{"v":1,"phase":"START","supervisorLost":true,"cause":"a second time"}`)), state: cluster.Failed, source: cluster.FromExecutor, says: "a second time", lost: true},
 		{name: "it was over its memory", pod: podIs(exited(137, "OOMKilled", "")), state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerMemory, says: "64Mi", began: true},
@@ -208,7 +220,8 @@ func TestReport(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			u, bound := pod.Report(tt.pod, tt.in)
-			if !bound || u.TaskID != "task" || u.AgentID != "node1" || u.State != tt.state || u.Source != tt.source || u.Reason != tt.reason {
+			if !bound || u.TaskID != "task" || u.AgentID != "node1" || u.State != tt.state || u.Source != tt.source ||
+				u.Reason != tt.reason {
 				t.Fatalf("reported %+v, not %s from %s for %q", u, tt.state, tt.source, tt.reason)
 			}
 			if plain := len(u.UUID) == 0; plain != tt.plain {
@@ -238,7 +251,8 @@ func TestReport(t *testing.T) {
 func TestWhatKeepsAPodFromStarting(t *testing.T) {
 	t.Parallel()
 	unready := func(p *corev1.Pod) {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
+		p.Status.Conditions = append(p.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
 	}
 	report := func(p *corev1.Pod, c pod.Circumstances) cluster.Update {
 		u, _ := pod.Report(p, c)
@@ -249,12 +263,14 @@ func TestWhatKeepsAPodFromStarting(t *testing.T) {
 		t.Errorf("after a second: %q", plain.Message)
 	}
 	volumes := report(podIs(unready, waiting("ContainerCreating", "")), pod.Circumstances{Troubled: 11 * time.Second})
-	if !strings.Contains(volumes.Message, "kubectl -n jobs get events --field-selector involvedObject.name=my-job-0-abc") {
+	if !strings.Contains(volumes.Message,
+		"kubectl -n jobs get events --field-selector involvedObject.name=my-job-0-abc") {
 		t.Errorf("after 11 s: %q", volumes.Message)
 	}
 	pull := report(podIs(waiting("ImagePullBackOff", "try 1, back-off 10s")), pod.Circumstances{})
 	later := report(podIs(waiting("ImagePullBackOff", "try 2, back-off 20s")), pod.Circumstances{})
-	if bytes.Equal(plain.UUID, volumes.UUID) || bytes.Equal(volumes.UUID, pull.UUID) || bytes.Equal(plain.UUID, pull.UUID) {
+	if bytes.Equal(plain.UUID, volumes.UUID) || bytes.Equal(volumes.UUID, pull.UUID) ||
+		bytes.Equal(plain.UUID, pull.UUID) {
 		t.Error("other words have the same uuid")
 	}
 	if !bytes.Equal(pull.UUID, later.UUID) {
@@ -270,12 +286,14 @@ func TestTroubleCountsFromThePod(t *testing.T) {
 	at := func(after time.Duration) metav1.Time { return metav1.NewTime(created.Add(after)) }
 	ready := func(status corev1.ConditionStatus, after time.Duration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: status, LastTransitionTime: at(after)}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReadyToStartContainers, Status: status,
+				LastTransitionTime: at(after)}}
 		}
 	}
 	fetched := func(after time.Duration) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
-			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Prepare, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(after)}}}}
+			p.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: pod.Prepare,
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(after)}}}}
 		}
 	}
 	noImage := waiting("ErrImagePull", "")
@@ -291,7 +309,8 @@ func TestTroubleCountsFromThePod(t *testing.T) {
 		"an image, behind the package":         {podIs(noImage, ready(corev1.ConditionTrue, time.Second), fetched(time.Minute)), time.Minute, false},
 	} {
 		c.pod.CreationTimestamp = at(0)
-		if got := pod.TroubleOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) || got.Known != c.known {
+		if got := pod.TroubleOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) ||
+			got.Known != c.known {
 			t.Errorf("%s: %+v, want it since %s", name, got, created.Add(c.after))
 		}
 	}
@@ -299,7 +318,8 @@ func TestTroubleCountsFromThePod(t *testing.T) {
 
 func TestReportOfUnboundPods(t *testing.T) {
 	t.Parallel()
-	if u, bound := pod.Report(podIs(func(p *corev1.Pod) { p.Spec.NodeName = "" }), pod.Circumstances{Removed: true}); bound {
+	if u, bound := pod.Report(podIs(func(p *corev1.Pod) { p.Spec.NodeName = "" }),
+		pod.Circumstances{Removed: true}); bound {
 		t.Errorf("a pod that was never bound is reported as %s", u.State)
 	}
 }
@@ -307,10 +327,12 @@ func TestReportOfUnboundPods(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	notReadyToStart := func(p *corev1.Pod) {
-		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
+		p.Status.Conditions = append(p.Status.Conditions,
+			corev1.PodCondition{Type: corev1.PodReadyToStartContainers, Status: corev1.ConditionFalse})
 	}
 	broken := func(name string) []corev1.ContainerStatus {
-		return []corev1.ContainerStatus{{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
+		return []corev1.ContainerStatus{{Name: name,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}
 	}
 	sidecar := func(p *corev1.Pod) { p.Status.InitContainerStatuses = broken("sidecar") }
 	other := func(p *corev1.Pod) {

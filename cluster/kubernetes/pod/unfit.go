@@ -17,7 +17,8 @@ func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 	path := field + ".spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	for i, term := range terms(spec) {
 		if len(term.MatchFields) > 0 {
-			c.violate(fmt.Sprintf("%s[%d].matchFields", path, i), "", "can't be set: choose nodes by their labels; %s is one", corev1.LabelHostname)
+			c.violate(fmt.Sprintf("%s[%d].matchFields", path, i), "",
+				"can't be set: choose nodes by their labels; %s is one", corev1.LabelHostname)
 		}
 		for j, e := range term.MatchExpressions {
 			c.expression(fmt.Sprintf("%s[%d].matchExpressions[%d]", path, i, j), e)
@@ -26,7 +27,8 @@ func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 	for _, key := range sorted(spec.NodeSelector) {
 		wrong := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(spec.NodeSelector[key])...)
 		if len(wrong) > 0 {
-			c.violate(field+".spec.nodeSelector."+key, spec.NodeSelector[key], "is no label that a node can have: %s", wrong[0])
+			c.violate(field+".spec.nodeSelector."+key, spec.NodeSelector[key], "is no label that a node can have: %s",
+				wrong[0])
 		}
 	}
 	for i, t := range spec.Tolerations {
@@ -35,7 +37,8 @@ func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 			c.violate(at+".key", t.Key, "can't be set: what becomes of a shard on a node that does not answer the job says (failover)")
 		}
 		if t.Key == "" && t.Operator != corev1.TolerationOpExists && !c.unsure[at] {
-			c.violate(at+".operator", string(t.Operator), "must be Exists where there is no key: it is for all taints then")
+			c.violate(at+".operator", string(t.Operator),
+				"must be Exists where there is no key: it is for all taints then")
 		}
 		if t.Operator == corev1.TolerationOpExists && t.Value != "" {
 			c.violate(at+".value", t.Value, "goes with the operator Equal only")
@@ -69,7 +72,8 @@ func (c *fieldCheck) expression(at string, e corev1.NodeSelectorRequirement) {
 
 // terms are the terms of which a node has to meet one, if there are any.
 func terms(spec *corev1.PodSpec) []corev1.NodeSelectorTerm {
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil || spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil ||
+		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
 	return spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
@@ -97,7 +101,8 @@ func unfit(spec *corev1.PodSpec, on *cluster.Attributes) string {
 		return why
 	}
 	for _, t := range on.Taints {
-		if t.Effect != string(corev1.TaintEffectPreferNoSchedule) && !slices.ContainsFunc(spec.Tolerations, func(by corev1.Toleration) bool { return tolerates(by, t) }) {
+		if t.Effect != string(corev1.TaintEffectPreferNoSchedule) && !slices.ContainsFunc(spec.Tolerations,
+			func(by corev1.Toleration) bool { return tolerates(by, t) }) {
 			return fmt.Sprintf("it has the taint %s, which the app does not tolerate", taintText(t))
 		}
 	}
@@ -106,7 +111,8 @@ func unfit(spec *corev1.PodSpec, on *cluster.Attributes) string {
 
 // unmet says what a node lacks of what the app's node affinity requires: one of the terms, and all of it.
 func unmet(of []corev1.NodeSelectorTerm, labels map[string]string, spec *corev1.PodSpec) string {
-	required := spec.Affinity != nil && spec.Affinity.NodeAffinity != nil && spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
+	required := spec.Affinity != nil && spec.Affinity.NodeAffinity != nil &&
+		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 	if !required {
 		return ""
 	}
@@ -152,7 +158,8 @@ func matches(e corev1.NodeSelectorRequirement, labels map[string]string) bool {
 		if err1 != nil || err2 != nil {
 			return false
 		}
-		return e.Operator == corev1.NodeSelectorOpGt && left > right || e.Operator == corev1.NodeSelectorOpLt && left < right
+		return e.Operator == corev1.NodeSelectorOpGt && left > right ||
+			e.Operator == corev1.NodeSelectorOpLt && left < right
 	}
 	return false
 }
@@ -166,7 +173,8 @@ func expressionText(e corev1.NodeSelectorRequirement) string {
 	case corev1.NodeSelectorOpNotIn:
 		return fmt.Sprintf("its label %s is one of %s", e.Key, strings.Join(e.Values, ", "))
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		than := map[corev1.NodeSelectorOperator]string{corev1.NodeSelectorOpGt: "above", corev1.NodeSelectorOpLt: "below"}[e.Operator]
+		than := map[corev1.NodeSelectorOperator]string{corev1.NodeSelectorOpGt: "above",
+			corev1.NodeSelectorOpLt: "below"}[e.Operator]
 		return fmt.Sprintf("its label %s is not %s %s", e.Key, than, strings.Join(e.Values, ", "))
 	}
 	if len(e.Values) == 1 {

@@ -10,7 +10,8 @@ func TestUnfit(t *testing.T) {
 	t.Parallel()
 	gpu := cluster.Taint{Key: "gpu", Value: "true", Effect: "NoSchedule"}
 	node := func(taints ...cluster.Taint) *cluster.Attributes {
-		return &cluster.Attributes{Labels: map[string]string{"disk": "ssd", "zone": "a", "cores": "16"}, Taints: taints}
+		return &cluster.Attributes{Labels: map[string]string{"disk": "ssd", "zone": "a", "cores": "16"},
+			Taints: taints}
 	}
 	for _, c := range []struct {
 		name, template string
@@ -42,7 +43,8 @@ func TestUnfit(t *testing.T) {
 		{"below what is no number", affinity(`{"matchExpressions":[{"key":"zone","operator":"Lt","values":["16"]}]}`), node(), "it does not meet the app's node affinity: its label zone is not below 16"},
 		{"all of a term", affinity(`{"matchExpressions":[{"key":"disk","operator":"Exists"},{"key":"rack","operator":"Exists"}]}`), node(), "it does not meet the app's node affinity: it lacks the label rack"},
 		{"one of two terms", affinity(`{"matchExpressions":[{"key":"rack","operator":"Exists"}]}`, `{"matchExpressions":[{"key":"disk","operator":"Exists"}]}`), node(), ""},
-		{"none of two terms", affinity(`{"matchExpressions":[{"key":"rack","operator":"Exists"}]}`, `{"matchExpressions":[{"key":"row","operator":"Exists"}]}`), node(),
+		{"none of two terms", affinity(`{"matchExpressions":[{"key":"rack","operator":"Exists"}]}`,
+			`{"matchExpressions":[{"key":"row","operator":"Exists"}]}`), node(),
 			"it does not meet the app's node affinity: it lacks the label rack, or it lacks the label row"},
 		{"an empty term", affinity(`{}`), node(), "the app's node affinity has no term that a node could meet"},
 		{"a template that nobody could publish", `{"spec":{"nodeName":"n"}}`, node(), "the app's podTemplate can't be used: podTemplate.spec.nodeName: can't be set: the scheduler decides where shards run; choose nodes with nodeSelector"},
@@ -61,7 +63,8 @@ func TestUnfitByTheInstallationsTemplate(t *testing.T) {
 	t.Parallel()
 	s := settings()
 	s.Template = template(t, "spec:\n  nodeSelector: {pool: batch}\n  tolerations: [{key: pool, operator: Exists}]\n")
-	batch := &cluster.Attributes{Labels: map[string]string{"pool": "batch"}, Taints: []cluster.Taint{{Key: "pool", Value: "batch", Effect: "NoSchedule"}}}
+	batch := &cluster.Attributes{Labels: map[string]string{"pool": "batch"},
+		Taints: []cluster.Taint{{Key: "pool", Value: "batch", Effect: "NoSchedule"}}}
 	web := &cluster.Attributes{Labels: map[string]string{"pool": "web"}}
 	for template, want := range map[string][2]string{
 		``: {"", "it lacks the label pool=batch, which the app asks for"},

@@ -17,7 +17,8 @@ const LabelUnplaced = "elasticjob/unplaced"
 // would, and has nothing by which that is known, nor what the shard is to do. Nobody binds it. Its name is the same as long as the shard is.
 func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, error) {
 	id := fmt.Sprintf("unplaced-%s@-@%d@-@%s@-@%s", u.Job, u.Item, u.Execution, framework)
-	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item}, Resources: u.Resources, Container: u.Container}, framework)
+	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item},
+		Resources: u.Resources, Container: u.Container}, framework)
 	if err != nil {
 		return nil, err
 	}
@@ -35,5 +36,6 @@ func IsUnplaced(p *corev1.Pod) bool { return p.Labels[LabelUnplaced] == "true" &
 
 // Unschedulable is the condition by which schedulers say that a pod finds no node.
 func Unschedulable(why string, at metav1.Time) corev1.PodCondition {
-	return corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why, LastTransitionTime: at}
+	return corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+		Reason: corev1.PodReasonUnschedulable, Message: why, LastTransitionTime: at}
 }

@@ -14,8 +14,10 @@ import (
 var (
 	hopeless = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
 	troubled = map[string]bool{
-		"ErrImagePull": true, "ImagePullBackOff": true, "ImageInspectError": true, "RegistryUnavailable": true, "SignatureValidationFailed": true,
-		"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true, "PreStartHookError": true,
+		"ErrImagePull": true, "ImagePullBackOff": true, "ImageInspectError": true, "RegistryUnavailable": true,
+		"SignatureValidationFailed":  true,
+		"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
+		"PreStartHookError": true,
 	}
 )
 
@@ -44,7 +46,8 @@ type Trouble struct {
 // that runs, nothing does any more.
 func TroubleOf(p *corev1.Pod) Trouble {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
-	if Over(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil || shard.State.Terminated != nil {
+	if Over(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil ||
+		shard.State.Terminated != nil {
 		return Trouble{}
 	}
 	for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), shard) {

@@ -50,7 +50,8 @@ var _ kubernetes.Recorder = (*Recorder)(nil)
 
 // New begins to write events through a client of the API server's core group, until Close.
 func New(core rest.Interface, log *slog.Logger) *Recorder {
-	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, queued), rate: rate.NewLimiter(perSecond, burst)}
+	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, queued),
+		rate: rate.NewLimiter(perSecond, burst)}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.running.Go(func() { r.run(ctx) })
@@ -72,8 +73,9 @@ func (r *Recorder) Missing() int64 {
 
 // Launched says which attempt of which shard a pod is, and why it was made.
 func (r *Recorder) Launched(p kubernetes.Pod, t wire.Task) {
-	r.add(p, corev1.EventTypeNormal, "Launched", fmt.Sprintf("attempt %d of item %d of job %s, %s, placed on node %s (execution %s)",
-		t.Attempt, t.Item, t.JobName, because(t), p.Node, t.ExecutionID))
+	r.add(p, corev1.EventTypeNormal, "Launched",
+		fmt.Sprintf("attempt %d of item %d of job %s, %s, placed on node %s (execution %s)",
+			t.Attempt, t.Item, t.JobName, because(t), p.Node, t.ExecutionID))
 }
 
 // because says why an attempt was made.
@@ -108,9 +110,10 @@ func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
 func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {
 	now := metav1.Now()
 	e := &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Namespace: p.Namespace, GenerateName: p.Name[:min(len(p.Name), 200)] + "."},
-		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID},
-		Type:           kind, Reason: reason, Message: strings.ToValidUTF8(message[:min(len(message), mostMessage)], ""),
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, GenerateName: p.Name[:min(len(p.Name), 200)] + "."},
+		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
+			UID: p.UID},
+		Type: kind, Reason: reason, Message: strings.ToValidUTF8(message[:min(len(message), mostMessage)], ""),
 		Source: corev1.EventSource{Component: pod.Scheduler}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}
 	select {

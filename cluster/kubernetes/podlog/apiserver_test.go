@@ -57,7 +57,8 @@ func newAPIServer(t *testing.T) *apiServer {
 
 func clientOf(t testing.TB, server *httptest.Server) rest.Interface {
 	t.Helper()
-	api, err := kubernetes.NewAPI(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: server.TLS != nil}})
+	api, err := kubernetes.NewAPI(&rest.Config{Host: server.URL,
+		TLSClientConfig: rest.TLSClientConfig{Insecure: server.TLS != nil}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +76,10 @@ func (a *apiServer) change(how func()) {
 // begin has a pod run a container.
 func (a *apiServer) begin(name, uid, containerName, text string) *container {
 	c := &container{text: text, pod: corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: name, UID: types.UID(uid)}}}
-	state := corev1.ContainerStatus{Name: containerName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Namespace: "jobs",
+			Name: name, UID: types.UID(uid)}}}
+	state := corev1.ContainerStatus{Name: containerName,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
 	if containerName == "shard" {
 		c.pod.Status.ContainerStatuses = []corev1.ContainerStatus{state}
 	} else {
@@ -94,7 +97,8 @@ func (a *apiServer) rotate(c *container, text string) { a.change(func() { c.text
 func (a *apiServer) end(c *container, exit int32) {
 	a.change(func() {
 		c.ended = true
-		for _, s := range [][]corev1.ContainerStatus{c.pod.Status.ContainerStatuses, c.pod.Status.InitContainerStatuses} {
+		for _, s := range [][]corev1.ContainerStatus{c.pod.Status.ContainerStatuses,
+			c.pod.Status.InitContainerStatuses} {
 			for i := range s {
 				s[i].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: exit}}
 			}
@@ -169,5 +173,6 @@ func (a *apiServer) log(w http.ResponseWriter, r *http.Request, c *container) {
 func refuse(w http.ResponseWriter, status int, reason metav1.StatusReason) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Reason: reason, Code: int32(status)})
+	_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		Status: metav1.StatusFailure, Reason: reason, Code: int32(status)})
 }

@@ -144,7 +144,8 @@ func TestOutputOfNobodyElse(t *testing.T) {
 	a := newAPIServer(t)
 	a.begin("p", "another", "shard", "not yours\n")
 	f := newFiles(t, a, nil)
-	for _, path := range []string{stdout, "jobs/none/u/stdout", "jobs/p/another/stdout.1", "jobs/p/another/../stdout", "/x"} {
+	for _, path := range []string{stdout, "jobs/none/u/stdout", "jobs/p/another/stdout.1", "jobs/p/another/../stdout",
+		"/x"} {
 		if text, err := f.Read(t.Context(), "", path, 0, 100); !errors.Is(err, cluster.ErrGone) || len(text) > 0 {
 			t.Errorf("%s: %q, %v", path, text, err)
 		}
@@ -227,7 +228,8 @@ func TestATextThatIsTooLong(t *testing.T) {
 	a := newAPIServer(t)
 	a.end(a.begin("p", "u", "shard", strings.Repeat("x", 100)), 0)
 	f := newFiles(t, a, func(o *podlog.Options) { o.Budget = 10 })
-	if _, err := f.Read(t.Context(), "", stdout, 0, 1000); err == nil || !strings.Contains(err.Error(), "kubectl logs") {
+	if _, err := f.Read(t.Context(), "", stdout, 0, 1000); err == nil ||
+		!strings.Contains(err.Error(), "kubectl logs") {
 		t.Errorf("%v", err)
 	}
 }

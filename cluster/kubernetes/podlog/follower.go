@@ -173,7 +173,8 @@ func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(clu
 		} else if heard.IsZero() {
 			heard = opened
 		}
-		f.opt.Logger.Debug("output of a pod broke off", "pod", p.Name, "task", p.TaskID, "again_in", pause, "error", err)
+		f.opt.Logger.Debug("output of a pod broke off", "pod", p.Name, "task", p.TaskID, "again_in", pause, "error",
+			err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -186,7 +187,8 @@ func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(clu
 }
 
 // hear hears a pod until its output ends or breaks off, and says when that was opened and when something came last; zero if neither was so.
-func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened, last time.Time, err error) {
+func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened,
+	last time.Time, err error) {
 	stream, err := f.from.follow(ctx, place{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
 	if err != nil {
 		return opened, last, err
@@ -234,7 +236,8 @@ func eventOf(p kubernetes.Pod, r wire.PodRecord) cluster.Event {
 		if own.Run.Complete.After(at) {
 			at = own.Run.Complete
 		}
-		return cluster.Update{TaskID: p.TaskID, AgentID: p.Node, State: cluster.Running, Source: cluster.FromExecutor, UUID: sum[:16], Status: &own, Timestamp: at}
+		return cluster.Update{TaskID: p.TaskID, AgentID: p.Node, State: cluster.Running, Source: cluster.FromExecutor,
+			UUID: sum[:16], Status: &own, Timestamp: at}
 	}
 	return nil
 }

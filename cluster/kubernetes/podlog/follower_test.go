@@ -36,7 +36,8 @@ type session struct {
 func newSession(t *testing.T, most int) *session {
 	t.Helper()
 	s := &session{t: t, api: newAPIServer(t)}
-	s.Follower = podlog.NewFollower(podlog.FollowerOptions{Core: s.api.core, Logger: slog.New(slog.DiscardHandler), Most: most, First: time.Millisecond, Longest: time.Millisecond})
+	s.Follower = podlog.NewFollower(podlog.FollowerOptions{Core: s.api.core, Logger: slog.New(slog.DiscardHandler),
+		Most: most, First: time.Millisecond, Longest: time.Millisecond})
 	s.ctx, s.stop = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		s.stop()
@@ -48,7 +49,8 @@ func newSession(t *testing.T, most int) *session {
 // follow has a pod run, with that name as its uid.
 func (s *session) follow(name string, daemon bool) *container {
 	c := s.api.begin(name, name, "shard", "")
-	s.Running(s.ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name), TaskID: "task-" + name, Node: "node", Daemon: daemon}, func(e cluster.Event) {
+	s.Running(s.ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name), TaskID: "task-" + name,
+		Node: "node", Daemon: daemon}, func(e cluster.Event) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.heard = append(s.heard, e)
@@ -64,7 +66,8 @@ func (s *session) events() []cluster.Event {
 
 func run(t *testing.T, number int64) string {
 	t.Helper()
-	return record(t, wire.Status{Sandbox: "/etc", Dir: "forged", Run: &wire.Run{Number: number, State: wire.RunFinished, Complete: time.Unix(number, 0).UTC()}})
+	return record(t, wire.Status{Sandbox: "/etc", Dir: "forged",
+		Run: &wire.Run{Number: number, State: wire.RunFinished, Complete: time.Unix(number, 0).UTC()}})
 }
 
 // runs are the numbers of the runs in updates.
@@ -85,7 +88,8 @@ func TestRunsAreHeard(t *testing.T) {
 	s.api.write(c, "words\n"+run(t, 1)+"more "+run(t, 2)+"words\n"+record(t, wire.Status{Phase: wire.PhaseFetch}))
 	until(t, "both runs", func() bool { return len(s.runs()) == 2 })
 	u, _ := s.events()[0].(cluster.Update)
-	if u.TaskID != "task-p" || u.AgentID != "node" || u.State != cluster.Running || len(u.UUID) != 16 || u.Source != cluster.FromExecutor || u.Timestamp.IsZero() {
+	if u.TaskID != "task-p" || u.AgentID != "node" || u.State != cluster.Running || len(u.UUID) != 16 ||
+		u.Source != cluster.FromExecutor || u.Timestamp.IsZero() {
 		t.Errorf("%+v", u)
 	}
 	if u.Status.Dir != "jobs/p/p" || u.Status.Sandbox != "" {
@@ -101,7 +105,8 @@ func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
 	report := func(tasks ...string) {
 		r := wire.PodRecord{Report: &wire.Report{}}
 		for _, task := range tasks {
-			r.Report.Tasks = append(r.Report.Tasks, wire.TaskReport{TaskID: task, Progress: &wire.Progress{Fraction: 0.5}})
+			r.Report.Tasks = append(r.Report.Tasks,
+				wire.TaskReport{TaskID: task, Progress: &wire.Progress{Fraction: 0.5}})
 		}
 		text, err := r.Encode()
 		if err != nil {

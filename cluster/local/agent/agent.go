@@ -91,7 +91,8 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
 	// Tasks may be another user's, who has to pass through to their folders, and through nothing else.
-	if err := errors.Join(os.MkdirAll(options.WorkDir, 0o711), os.MkdirAll(journals(options.DataDir), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(options.WorkDir, 0o711),
+		os.MkdirAll(journals(options.DataDir), 0o700)); err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
 	id, err := loadID(options.DataDir)

@@ -61,17 +61,20 @@ func validate(call *executor.Call) string {
 	status := call.GetUpdate().GetStatus()
 	switch {
 	case call.Type == executor.Call_UNKNOWN,
-		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE && call.Update == nil:
+		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE &&
+			call.Update == nil:
 		return "Expecting 'type', and what belongs to it, to be present"
 	case call.Type == executor.Call_MESSAGE && call.Message == nil:
 		return "Expecting 'message' to be present"
-	case call.Type == executor.Call_MESSAGE && call.Message.Data == nil: // JSON, whose required fields mesos-go does not ask for
+	case call.Type == executor.Call_MESSAGE &&
+		call.Message.Data == nil: // JSON, whose required fields mesos-go does not ask for
 		return "Expecting 'message.data' to be present"
 	case call.Type != executor.Call_UPDATE:
 	case len(status.UUID) != 16:
 		return "Expecting 'uuid' to be present and valid"
 	case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
-		return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s", call.ExecutorID.Value, status.ExecutorID.Value)
+		return fmt.Sprintf("ExecutorID in Call: %s does not match ExecutorID in TaskStatus: %s", call.ExecutorID.Value,
+			status.ExecutorID.Value)
 	case status.GetSource() != mesos.SOURCE_EXECUTOR, status.GetState() == mesos.TASK_STAGING:
 		return "Expecting an executor's update, with 'SOURCE_EXECUTOR' and another state than TASK_STAGING"
 	}
@@ -145,7 +148,8 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 	defer a.work.Done()
 	defer a.disconnected(call, s)
-	if err := apihttp.Stream(r.Context(), w, r, nil, s, heartbeat, &executor.Event{Type: executor.Event_HEARTBEAT}); err != nil {
+	if err := apihttp.Stream(r.Context(), w, r, nil, s, heartbeat,
+		&executor.Event{Type: executor.Event_HEARTBEAT}); err != nil {
 		a.log.Debug("subscription of an executor ended", "executor", call.ExecutorID.Value, "error", err)
 	}
 }

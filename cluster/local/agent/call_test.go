@@ -36,7 +36,8 @@ func TestCallsAreRefusedLikeMesos(t *testing.T) {
 	b.run(b.task("t0", "run", testExecutorInfo("waits", "deaf")), b.task("t1", "run", testExecutorInfo("ex1")))
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
 	call := func(kind, executor, framework, rest string) string {
-		return `{"type":"` + kind + `","executor_id":{"value":"` + executor + `"},"framework_id":{"value":"` + framework + `"}` + rest + `}`
+		return `{"type":"` + kind + `","executor_id":{"value":"` + executor + `"},"framework_id":{"value":"` +
+			framework + `"}` + rest + `}`
 	}
 	update := func(rest string) string {
 		return `,"update":{"status":{"task_id":{"value":"nobody"},"state":"TASK_RUNNING"` + rest + `}}`
@@ -92,7 +93,8 @@ func (b *bench) subscribe(t *testing.T, media, id string, brings *executor.Call_
 		t.Fatalf("answer %d, %v", response.StatusCode, response.Header)
 	}
 	t.Cleanup(func() { response.Body.Close() })
-	return &subscriber{t: t, body: response.Body, in: bufio.NewReader(response.Body), json: media == "application/json"}
+	return &subscriber{t: t, body: response.Body, in: bufio.NewReader(response.Body),
+		json: media == "application/json"}
 }
 
 func (b *bench) marshal(t *testing.T, m encoding.Marshaler, media string) []byte {
@@ -144,12 +146,15 @@ func TestSubscription(t *testing.T) {
 			b.run(b.task("t1", "x", testExecutorInfo("ex1", "deaf")))
 			first := b.subscribe(t, media, "ex1", &executor.Call_Subscribe{})
 			subscribed := first.next().Subscribed
-			if subscribed == nil || subscribed.ExecutorInfo.Resources[0].AllocationInfo.GetRole() != "*" || subscribed.FrameworkInfo.Name != "recorder-executors" ||
-				subscribed.AgentInfo.ID.Value != b.id || len(subscribed.AgentInfo.Resources) != 3 || subscribed.ContainerID.Value != b.container("ex1") {
+			if subscribed == nil || subscribed.ExecutorInfo.Resources[0].AllocationInfo.GetRole() != "*" ||
+				subscribed.FrameworkInfo.Name != "recorder-executors" ||
+				subscribed.AgentInfo.ID.Value != b.id || len(subscribed.AgentInfo.Resources) != 3 ||
+				subscribed.ContainerID.Value != b.container("ex1") {
 				t.Fatalf("SUBSCRIBED is %v", subscribed)
 			}
 			launch := first.next().Launch
-			if launch == nil || launch.Task.TaskID.Value != "t1" || launch.Task.Executor == nil || string(launch.Task.Data) != "x" ||
+			if launch == nil || launch.Task.TaskID.Value != "t1" || launch.Task.Executor == nil ||
+				string(launch.Task.Data) != "x" ||
 				launch.Task.Resources[0].AllocationInfo.GetRole() != "*" {
 				t.Fatalf("LAUNCH is %v", launch)
 			}
@@ -165,13 +170,15 @@ func TestSubscription(t *testing.T) {
 			if response.StatusCode != http.StatusAccepted {
 				t.Errorf("UPDATE was answered %d", response.StatusCode)
 			}
-			if ack := first.next().Acknowledged; ack == nil || string(ack.UUID) != "0123456789abcdef" || ack.TaskID.Value != "t1" {
+			if ack := first.next().Acknowledged; ack == nil || string(ack.UUID) != "0123456789abcdef" ||
+				ack.TaskID.Value != "t1" {
 				t.Errorf("ACKNOWLEDGED is %v", ack)
 			}
 			b.master.waitState(t, "t1", mesos.TASK_RUNNING)
 
 			second := b.subscribe(t, media, "ex1", &executor.Call_Subscribe{
-				UnacknowledgedUpdates: []executor.Call_Update{{Status: status}}, UnacknowledgedTasks: []mesos.TaskInfo{launch.Task}})
+				UnacknowledgedUpdates: []executor.Call_Update{{Status: status}},
+				UnacknowledgedTasks:   []mesos.TaskInfo{launch.Task}})
 			if _, err := first.in.ReadByte(); err == nil {
 				t.Error("the first subscription goes on")
 			}
@@ -219,7 +226,8 @@ func TestCallsDuringRecovery(t *testing.T) {
 	if calls := b.master.all(); len(calls) != 0 {
 		t.Errorf("the master got %v", calls)
 	}
-	s := b.subscribe(t, "application/json", "ex1", &executor.Call_Subscribe{UnacknowledgedTasks: []mesos.TaskInfo{b.task("t1", "x", nil)}})
+	s := b.subscribe(t, "application/json", "ex1",
+		&executor.Call_Subscribe{UnacknowledgedTasks: []mesos.TaskInfo{b.task("t1", "x", nil)}})
 	if event := s.next(); event.Type != executor.Event_SUBSCRIBED {
 		t.Errorf("event is %v", event)
 	}

@@ -92,7 +92,8 @@ func (ex *executorRun) send(events ...*executor.Event) {
 }
 
 func (a *Agent) sandboxOf(framework, id, container string) string {
-	return filepath.Join(a.options.WorkDir, "slaves", a.id, "frameworks", framework, "executors", id, "runs", container)
+	return filepath.Join(a.options.WorkDir, "slaves", a.id, "frameworks", framework, "executors", id, "runs",
+		container)
 }
 
 // note appends to the executor's journal. What can't be recorded goes on in memory only; a restart would then not know it, so it is
@@ -263,7 +264,8 @@ func (ex *executorRun) snapshot() []record {
 }
 
 func (ex *executorRun) runRecord() record {
-	return record{Kind: recRun, Run: &run{Container: ex.container, Mark: ex.mark, Framework: proto(ex.framework.info), Executor: proto(ex.info)}}
+	return record{Kind: recRun, Run: &run{Container: ex.container, Mark: ex.mark, Framework: proto(ex.framework.info),
+		Executor: proto(ex.info)}}
 }
 
 // validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within the work

@@ -21,7 +21,8 @@ func TestUpdatesAreComplete(t *testing.T) {
 	b.run(b.task("t1", "finish", testExecutorInfo("ex1")))
 	for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
 		s := b.master.waitState(t, "t1", state)
-		if s.GetSource() != mesos.SOURCE_EXECUTOR || s.AgentID.Value != b.id || s.ExecutorID.Value != "ex1" || len(s.UUID) != 16 || s.GetTimestamp() == 0 {
+		if s.GetSource() != mesos.SOURCE_EXECUTOR || s.AgentID.Value != b.id || s.ExecutorID.Value != "ex1" ||
+			len(s.UUID) != 16 || s.GetTimestamp() == 0 {
 			t.Errorf("status is %v", s)
 		}
 		container := s.ContainerStatus
@@ -60,9 +61,11 @@ func TestEnvironment(t *testing.T) {
 	endpoint := "127.0.0.1:" + strconv.Itoa(b.options.Port)
 	want := map[string]string{
 		"MESOS_SANDBOX": sandbox, "MESOS_DIRECTORY": sandbox, "MESOS_AGENT_ENDPOINT": endpoint,
-		"MESOS_SLAVE_PID": "slave(1)@" + endpoint, "MESOS_SLAVE_ID": b.id, "MESOS_FRAMEWORK_ID": "fw-0002", "MESOS_EXECUTOR_ID": "ex1",
-		"MESOS_CHECKPOINT": "1", "MESOS_RECOVERY_TIMEOUT": "900secs", "MESOS_SUBSCRIPTION_BACKOFF_MAX": "2secs",
-		"MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD": "5secs", "MESOS_HTTP_COMMAND_EXECUTOR": "0", "LIBPROCESS_IP": "127.0.0.1", "LIBPROCESS_PORT": "0",
+		"MESOS_SLAVE_PID": "slave(1)@" + endpoint, "MESOS_SLAVE_ID": b.id, "MESOS_FRAMEWORK_ID": "fw-0002",
+		"MESOS_EXECUTOR_ID": "ex1",
+		"MESOS_CHECKPOINT":  "1", "MESOS_RECOVERY_TIMEOUT": "900secs", "MESOS_SUBSCRIPTION_BACKOFF_MAX": "2secs",
+		"MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD": "5secs", "MESOS_HTTP_COMMAND_EXECUTOR": "0",
+		"LIBPROCESS_IP": "127.0.0.1", "LIBPROCESS_PORT": "0",
 		"TEST_ROLE": "executor", "PATH": os.Getenv("PATH"),
 	}
 	data, err := os.ReadFile(filepath.Join(sandbox, "env"))
@@ -124,11 +127,13 @@ func TestExecutorEnds(t *testing.T) {
 			if last := calls[len(calls)-1]; last.kind != "update" || calls[len(calls)-2].kind != "ended" {
 				t.Errorf("order is %v", calls)
 			}
-			if status.GetReason() != c.reason || status.GetMessage() != c.message || status.GetSource() != mesos.SOURCE_AGENT ||
+			if status.GetReason() != c.reason || status.GetMessage() != c.message ||
+				status.GetSource() != mesos.SOURCE_AGENT ||
 				status.ContainerStatus != nil || status.GetExecutorID().GetValue() != "ex" || len(status.UUID) != 16 {
 				t.Errorf("status is %v", status)
 			}
-			if stderr, err := os.ReadFile(filepath.Join(b.sandbox("ex"), "stderr")); !strings.Contains(string(stderr), c.stderr) {
+			if stderr, err := os.ReadFile(filepath.Join(b.sandbox("ex"), "stderr")); !strings.Contains(string(stderr),
+				c.stderr) {
 				t.Errorf("stderr is %q, %v; want %q in it", stderr, err, c.stderr)
 			}
 			eventually(t, "the executor to be forgotten", func() bool { return b.executor("ex") == nil })
@@ -161,7 +166,8 @@ func TestKillBeforeDelivery(t *testing.T) {
 	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
 	b.Agent.kill("t1")
 	status := b.master.waitState(t, "t1", mesos.TASK_KILLED)
-	if status.GetReason() != mesos.REASON_TASK_KILLED_DURING_LAUNCH || status.GetMessage() != "Killed before delivery to the executor" {
+	if status.GetReason() != mesos.REASON_TASK_KILLED_DURING_LAUNCH ||
+		status.GetMessage() != "Killed before delivery to the executor" {
 		t.Errorf("status is %v", status)
 	}
 }
@@ -208,7 +214,8 @@ func TestRegistrationTimeout(t *testing.T) {
 	b := startBench(t, func(o *Options) { o.RegistrationTimeout = 100 * time.Millisecond }).ready()
 	b.run(b.task("t1", "run", testExecutorInfo("ex1", "deaf")))
 	status := b.master.waitState(t, "t1", mesos.TASK_FAILED)
-	if status.GetReason() != mesos.REASON_EXECUTOR_REGISTRATION_TIMEOUT || status.GetMessage() != "Executor did not register within 100ms" {
+	if status.GetReason() != mesos.REASON_EXECUTOR_REGISTRATION_TIMEOUT ||
+		status.GetMessage() != "Executor did not register within 100ms" {
 		t.Errorf("status is %v", status)
 	}
 	if got := b.master.waitEnded(t, "ex1"); got != 9 {

@@ -36,7 +36,8 @@ var (
 func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	below, found := strings.CutPrefix(path.Clean(name), s.options.WorkDir+"/")
 	parts := strings.SplitN(below, "/", 9)
-	if !found || len(parts) < 8 || parts[0] != "slaves" || parts[2] != "frameworks" || parts[4] != "executors" || parts[6] != "runs" {
+	if !found || len(parts) < 8 || parts[0] != "slaves" || parts[2] != "frameworks" || parts[4] != "executors" ||
+		parts[6] != "runs" {
 		return nil, 0, fs.ErrNotExist
 	}
 	sandbox, err := s.root.OpenRoot(path.Join(parts[:8]...))

@@ -21,7 +21,8 @@ func filesBench(t *testing.T) (*bench, string) {
 	t.Helper()
 	b := startBench(t).ready()
 	sandbox := b.sandboxOf("fw", "ex3", "c1")
-	if err := errors.Join(b.sandboxes.create(sandbox), os.WriteFile(filepath.Join(sandbox, "stdout"), nil, 0o600)); err != nil {
+	if err := errors.Join(b.sandboxes.create(sandbox),
+		os.WriteFile(filepath.Join(sandbox, "stdout"), nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return b, sandbox
@@ -84,7 +85,8 @@ func TestReadPages(t *testing.T) {
 		{[]string{"offset", "-1"}, `{"data":"","offset":65545}`},
 		{nil, `{"data":"","offset":65545}`},
 	} {
-		if status, got := b.get(t, "/files/read", append([]string{"path", path}, c.query...)...); got != c.want || status != http.StatusOK {
+		if status, got := b.get(t, "/files/read", append([]string{"path", path}, c.query...)...); got != c.want ||
+			status != http.StatusOK {
 			t.Errorf("%v: %d, %.80q", c.query, status, got)
 		}
 	}
@@ -113,7 +115,8 @@ func TestFilesStayInSandboxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]string{
-		"absolute": secret, "relative": "../../../../../../../../beside", "folder": "/", "up": "..", "self": "stdout", "loop": "loop",
+		"absolute": secret, "relative": "../../../../../../../../beside", "folder": "/", "up": "..", "self": "stdout",
+		"loop": "loop",
 	} {
 		if err := os.Symlink(target, filepath.Join(sandbox, name)); err != nil {
 			t.Fatal(err)
@@ -133,10 +136,13 @@ func TestFilesStayInSandboxes(t *testing.T) {
 	}
 	for _, path := range []string{
 		secret, beside, "/etc/passwd", b.options.WorkDir, "slaves", "",
-		sandbox + "/absolute", sandbox + "/relative", sandbox + "/folder/etc/passwd", sandbox + "/up/c1/stdout", sandbox + "/loop", sandbox + "/pipe",
+		sandbox + "/absolute", sandbox + "/relative", sandbox + "/folder/etc/passwd", sandbox + "/up/c1/stdout",
+		sandbox + "/loop", sandbox + "/pipe",
 		sandbox + "/../../../../../../../../beside", sandbox + "/../c2/../../beside",
-		"/frameworks/fw/executors/ex3/runs/../../../../../../beside", "/frameworks/../frameworks/fw/executors/ex3/runs/nope/stdout",
-		"/frameworks/fw/executors/ex3/runs/c1/stdout", "/frameworks/fw/executors/ex3/runs/c2/stdout", runs + "/c2/stdout", "/frameworks/fw/executors/ex3/runs", "/frameworks/fw/executors/ex3", "\x00",
+		"/frameworks/fw/executors/ex3/runs/../../../../../../beside",
+		"/frameworks/../frameworks/fw/executors/ex3/runs/nope/stdout",
+		"/frameworks/fw/executors/ex3/runs/c1/stdout", "/frameworks/fw/executors/ex3/runs/c2/stdout",
+		runs + "/c2/stdout", "/frameworks/fw/executors/ex3/runs", "/frameworks/fw/executors/ex3", "\x00",
 	} {
 		status, got := b.get(t, "/files/read", "path", path, "offset", "0")
 		want := http.StatusNotFound

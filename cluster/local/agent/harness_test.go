@@ -61,7 +61,8 @@ type fakeMaster struct {
 }
 
 func newFakeMaster() *fakeMaster {
-	return &fakeMaster{more: make(chan struct{}), orders: queue.New[link.Order](0), acks: func(mesos.TaskStatus) bool { return true }}
+	return &fakeMaster{more: make(chan struct{}), orders: queue.New[link.Order](0),
+		acks: func(mesos.TaskStatus) bool { return true }}
 }
 
 // setAway makes the master one that cannot be reached, and one with a new session after that.
@@ -106,12 +107,14 @@ func (m *fakeMaster) Report(n link.News) error {
 		status := n.Update.Status.Of
 		m.note(report{kind: "update", update: reportedUpdate{status, n.Update.Latest}})
 		if m.acks(status) {
-			m.orders.Push(link.Order{Acknowledge: &link.Acknowledgement{Framework: n.Update.Framework, Task: status.TaskID.Value, UUID: status.UUID}})
+			m.orders.Push(link.Order{Acknowledge: &link.Acknowledgement{Framework: n.Update.Framework,
+				Task: status.TaskID.Value, UUID: status.UUID}})
 		}
 	case n.Ended != nil:
 		m.note(report{kind: "ended", id: n.Ended.Executor.Executor, status: n.Ended.WaitStatus})
 	case n.Message != nil:
-		m.note(report{kind: "message", id: n.Message.Framework + "/" + n.Message.Executor.Executor, data: n.Message.Data})
+		m.note(report{kind: "message", id: n.Message.Framework + "/" + n.Message.Executor.Executor,
+			data: n.Message.Data})
 	}
 	return nil
 }
@@ -185,7 +188,8 @@ func testOptions(t *testing.T) Options {
 	t.Helper()
 	dir := t.TempDir()
 	return Options{
-		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), IP: "127.0.0.1", CPUs: 8, MemMB: 8192,
+		DataDir: filepath.Join(dir, "data"), WorkDir: filepath.Join(dir, "work"), IP: "127.0.0.1", CPUs: 8,
+		MemMB:                 8192,
 		ReregistrationTimeout: 5 * time.Second, ShutdownGrace: patience,
 		Logger: slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
@@ -321,15 +325,18 @@ func testExecutorInfo(id string, args ...string) *mesos.ExecutorInfo {
 	}
 	shell, role := false, "executor"
 	return &mesos.ExecutorInfo{
-		Type: mesos.ExecutorInfo_CUSTOM, ExecutorID: mesos.ExecutorID{Value: id}, FrameworkID: &mesos.FrameworkID{Value: "fw-0002"}, Name: &id,
+		Type: mesos.ExecutorInfo_CUSTOM, ExecutorID: mesos.ExecutorID{Value: id},
+		FrameworkID: &mesos.FrameworkID{Value: "fw-0002"}, Name: &id,
 		Resources: testResources(),
 		Command: &mesos.CommandInfo{Shell: &shell, Value: &self, Arguments: append([]string{"test-executor"}, args...),
-			Environment: &mesos.Environment{Variables: []mesos.Environment_Variable{{Name: "TEST_ROLE", Value: &role}}}},
+			Environment: &mesos.Environment{Variables: []mesos.Environment_Variable{{Name: "TEST_ROLE",
+				Value: &role}}}},
 	}
 }
 
 func (b *bench) task(id, data string, ex *mesos.ExecutorInfo) mesos.TaskInfo {
-	return mesos.TaskInfo{Name: id, TaskID: mesos.TaskID{Value: id}, AgentID: *b.info.ID, Resources: testResources(), Executor: ex, Data: []byte(data)}
+	return mesos.TaskInfo{Name: id, TaskID: mesos.TaskID{Value: id}, AgentID: *b.info.ID, Resources: testResources(),
+		Executor: ex, Data: []byte(data)}
 }
 
 func (b *bench) run(tasks ...mesos.TaskInfo) { b.Agent.run(tasks...) }

@@ -143,7 +143,8 @@ func (j *journal) append(records ...record) error {
 
 // preallocate gives the journal blocks for its next records. On a disk that has none, the next append tries again.
 func (j *journal) preallocate() {
-	if j.size+preallocateStep/2 > j.allocated && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size, preallocateStep) == nil {
+	if j.size+preallocateStep/2 > j.allocated && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size,
+		preallocateStep) == nil {
 		j.allocated = j.size + preallocateStep
 	}
 }

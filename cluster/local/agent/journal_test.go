@@ -23,8 +23,10 @@ func TestJournalHasRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ahead := info.Sys().(*syscall.Stat_t).Blocks*512 - j.size; info.Size() != j.size || ahead < preallocateStep/2 {
-			t.Errorf("%s: %d bytes, of which %d are written, and room for %d more, want %d", when, info.Size(), j.size, ahead, preallocateStep/2)
+		if ahead := info.Sys().(*syscall.Stat_t).Blocks*512 - j.size; info.Size() != j.size ||
+			ahead < preallocateStep/2 {
+			t.Errorf("%s: %d bytes, of which %d are written, and room for %d more, want %d", when, info.Size(), j.size,
+				ahead, preallocateStep/2)
 		}
 	}
 	hasRoom("new")

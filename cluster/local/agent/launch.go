@@ -52,7 +52,8 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 		a.ended(ex, killedEarly)
 	default:
 		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: " + err.Error()}
+		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
+			"Failed to launch container: " + err.Error()}
 		a.ended(ex, exited1)
 	}
 }

@@ -57,8 +57,9 @@ type testExecutor struct {
 }
 
 func newTestExecutor(args []string) *testExecutor {
-	x := &testExecutor{flags: map[string]bool{}, tasks: map[string]mesos.TaskInfo{}, updates: map[string]mesos.TaskStatus{},
-		base: "http://" + os.Getenv("MESOS_AGENT_ENDPOINT") + "/api/v1/executor"}
+	x := &testExecutor{flags: map[string]bool{}, tasks: map[string]mesos.TaskInfo{},
+		updates: map[string]mesos.TaskStatus{},
+		base:    "http://" + os.Getenv("MESOS_AGENT_ENDPOINT") + "/api/v1/executor"}
 	for _, arg := range args {
 		x.flags[arg] = true
 	}
@@ -111,7 +112,8 @@ func (x *testExecutor) subscribe() (int, error) {
 	}
 	for _, id := range x.order {
 		if status, is := x.updates[id]; is {
-			subscribe.UnacknowledgedUpdates = append(subscribe.UnacknowledgedUpdates, executor.Call_Update{Status: status})
+			subscribe.UnacknowledgedUpdates = append(subscribe.UnacknowledgedUpdates,
+				executor.Call_Update{Status: status})
 		}
 	}
 	x.mu.Unlock()
@@ -203,7 +205,8 @@ func (x *testExecutor) launch(t mesos.TaskInfo) (code int, over bool) {
 
 func (x *testExecutor) update(task string, state mesos.TaskState, data string) {
 	id := uuid.New()
-	status := mesos.TaskStatus{TaskID: mesos.TaskID{Value: task}, State: &state, Source: mesos.SOURCE_EXECUTOR.Enum(), UUID: id[:], Data: []byte(data)}
+	status := mesos.TaskStatus{TaskID: mesos.TaskID{Value: task}, State: &state, Source: mesos.SOURCE_EXECUTOR.Enum(),
+		UUID: id[:], Data: []byte(data)}
 	x.mu.Lock()
 	x.updates[string(id[:])] = status
 	x.order = append(x.order, string(id[:]))

@@ -39,7 +39,8 @@ func findMarked(marks map[uint64]bool, boot string) (map[uint64]process, error) 
 	}
 	err := eachProcess(func(s stat) {
 		var limit unix.Rlimit // of another user's process nobody knows it
-		if s.session == s.pid && !s.over() && unix.Prlimit(s.pid, unix.RLIMIT_RTTIME, nil, &limit) == nil && marks[limit.Cur] {
+		if s.session == s.pid && !s.over() && unix.Prlimit(s.pid, unix.RLIMIT_RTTIME, nil, &limit) == nil &&
+			marks[limit.Cur] {
 			found[limit.Cur] = process{PID: s.pid, Start: s.start, Boot: boot}
 		}
 	})

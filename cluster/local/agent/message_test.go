@@ -37,7 +37,8 @@ func TestMessages(t *testing.T) {
 		t.Errorf("before it subscribed: %v", got)
 	}
 	b.subscribe(t, inJSON, "ex1", &executor.Call_Subscribe{}).next()
-	if got := b.say(t, inJSON, "ex1", nil); got != (answer{http.StatusBadRequest, "Failed to validate Executor::Call: Expecting 'message' to be present"}) {
+	if got := b.say(t, inJSON, "ex1", nil); got != (answer{http.StatusBadRequest,
+		"Failed to validate Executor::Call: Expecting 'message' to be present"}) {
 		t.Errorf("without a message: %v", got)
 	}
 	if got := b.say(t, inJSON, "ex1", &executor.Call_Message{}); got.status != http.StatusBadRequest {
@@ -49,18 +50,21 @@ func TestMessages(t *testing.T) {
 	count := 0
 	arrives := func(media string, data []byte) {
 		t.Helper()
-		if got := b.say(t, media, "ex1", &executor.Call_Message{Data: data}); got != (answer{http.StatusAccepted, ""}) {
+		if got := b.say(t, media, "ex1",
+			&executor.Call_Message{Data: data}); got != (answer{http.StatusAccepted, ""}) {
 			t.Fatal(got)
 		}
 		count++
 		got := b.master.wait(t, "a message", count, func(c report) bool { return c.kind == "message" })
 		if got.id != "fw-0002/ex1" || !bytes.Equal(got.data, data) {
-			t.Errorf("the master got %d bytes %.20q of %s, want %d bytes %.20q", len(got.data), got.data, got.id, len(data), data)
+			t.Errorf("the master got %d bytes %.20q of %s, want %d bytes %.20q", len(got.data), got.data, got.id,
+				len(data), data)
 		}
 	}
 	lost := func(data []byte) {
 		t.Helper()
-		if got := b.say(t, inProtobuf, "ex1", &executor.Call_Message{Data: data}); got != (answer{http.StatusAccepted, ""}) {
+		if got := b.say(t, inProtobuf, "ex1",
+			&executor.Call_Message{Data: data}); got != (answer{http.StatusAccepted, ""}) {
 			t.Error(got)
 		}
 	}

@@ -148,7 +148,8 @@ func (a *Agent) deliver(ex *executorRun, tasks []*task) {
 func launches(tasks []*task) []*executor.Event {
 	events := make([]*executor.Event, 0, len(tasks))
 	for _, t := range tasks {
-		events = append(events, &executor.Event{Type: executor.Event_LAUNCH, Launch: &executor.Event_Launch{Task: t.info}})
+		events = append(events, &executor.Event{Type: executor.Event_LAUNCH,
+			Launch: &executor.Event_Launch{Task: t.info}})
 	}
 	return events
 }
@@ -163,10 +164,12 @@ func (a *Agent) killTask(kill *link.Kill) {
 	t := f.tasks[kill.Task]
 	switch {
 	case t == nil:
-		a.drop(f, mesos.TaskInfo{TaskID: id}, cause{mesos.TASK_DROPPED, mesos.REASON_EXECUTOR_TERMINATED, "Cannot find executor"})
+		a.drop(f, mesos.TaskInfo{TaskID: id},
+			cause{mesos.TASK_DROPPED, mesos.REASON_EXECUTOR_TERMINATED, "Cannot find executor"})
 	case t.over() || t.ex.state == terminating || t.ex.state == terminated:
 	case !t.sent:
-		a.fail(t, cause{mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH, "Killed before delivery to the executor"})
+		a.fail(t, cause{mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH,
+			"Killed before delivery to the executor"})
 		if ex := t.ex; ex.state == running && !ex.everSent && len(ex.queued()) == 0 {
 			a.shutdown(ex)
 		}

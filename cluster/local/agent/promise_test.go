@@ -21,7 +21,8 @@ func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
-	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING), testStatus("t1", "2", mesos.TASK_FINISHED)} {
+	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING),
+		testStatus("t1", "2", mesos.TASK_FINISHED)} {
 		if err := a.receive(ex, s); err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,8 @@ func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if left := again.ex.tasks["t1"]; left == nil || len(left.pending) != 1 || left.pending[0].GetState() != mesos.TASK_FINISHED {
+	if left := again.ex.tasks["t1"]; left == nil || len(left.pending) != 1 ||
+		left.pending[0].GetState() != mesos.TASK_FINISHED {
 		t.Errorf("after a restart the task is %+v, want FINISHED not yet acknowledged", left)
 	}
 }

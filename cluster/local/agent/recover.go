@@ -90,7 +90,8 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 	}
 	framework, info := first.Run.Framework.Of, first.Run.Executor.Of
 	ex := &executorRun{
-		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container, mark: first.Run.Mark, journal: j, tasks: map[string]*task{},
+		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container,
+		mark: first.Run.Mark, journal: j, tasks: map[string]*task{},
 	}
 	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
 	r := &found{ex: ex}
@@ -114,7 +115,8 @@ func (r *found) apply(rec *record) error {
 		r.proc = rec.Proc
 	case recTask:
 		ex.tasks[rec.Task] = &task{
-			framework: ex.framework, ex: ex, id: rec.Task, info: rec.Info.Of, place: ex.next, sent: rec.Sent, state: mesos.TASK_STAGING,
+			framework: ex.framework, ex: ex, id: rec.Task, info: rec.Info.Of, place: ex.next, sent: rec.Sent,
+			state: mesos.TASK_STAGING,
 			uuids: slices.Collect(slices.Chunk(rec.UUID, 16)),
 		}
 		ex.next++
@@ -209,7 +211,8 @@ func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
 	a.log.Info("executor given up", "executor", ex.id, "pid", ex.proc.PID)
 	ex.proc.kill()
 	a.cleanUp(ctx, ex, ex.proc.process)
-	ex.why = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED, "Executor was given up at the start of the agent"}
+	ex.why = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED,
+		"Executor was given up at the start of the agent"}
 	status := ex.proc.reap()
 	if err := ex.proc.close(); err != nil {
 		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)

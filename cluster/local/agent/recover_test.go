@@ -129,7 +129,8 @@ func TestReregistrationTimeout(t *testing.T) {
 	b.waitForked("ex1")
 	b = b.again(func(o *Options) { o.ReregistrationTimeout = 100 * time.Millisecond })
 	status := b.master.waitState(t, "t1", mesos.TASK_GONE)
-	if status.GetReason() != mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT || status.GetMessage() != "Executor did not reregister within 100ms" {
+	if status.GetReason() != mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT ||
+		status.GetMessage() != "Executor did not reregister within 100ms" {
 		t.Errorf("status is %v", status)
 	}
 	b.master.waitEnded(t, "ex1")
@@ -143,7 +144,8 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	eventually(t, "the subscription", func() bool { ex := b.executor("ex1"); b.mu.Lock(); defer b.mu.Unlock(); return ex.everSent })
 	ex := b.executor("ex1")
 	b.mu.Lock()
-	lost := &task{framework: ex.framework, ex: ex, id: "t2", info: b.task("t2", "quiet", testExecutorInfo("ex1")), sent: true}
+	lost := &task{framework: ex.framework, ex: ex, id: "t2", info: b.task("t2", "quiet", testExecutorInfo("ex1")),
+		sent: true}
 	err := ex.journal.append(lost.record())
 	b.mu.Unlock()
 	if err != nil {
@@ -156,7 +158,8 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	})
 	b = b.again().ready()
 	status := b.master.waitState(t, "t2", mesos.TASK_DROPPED)
-	if status.GetReason() != mesos.REASON_AGENT_RESTARTED || status.GetMessage() != "Task launched during agent restart" {
+	if status.GetReason() != mesos.REASON_AGENT_RESTARTED ||
+		status.GetMessage() != "Task launched during agent restart" {
 		t.Errorf("status is %v", status)
 	}
 	if n := b.pendingOf("t1"); n != 0 {
@@ -195,7 +198,8 @@ func TestOtherBoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(journal, bytes.ReplaceAll(data, []byte(b.boot), []byte("another-boot")), 0o600); err != nil {
+	if err := os.WriteFile(journal, bytes.ReplaceAll(data, []byte(b.boot), []byte("another-boot")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	b = b.again(func(o *Options) { o.GiveUpExecutors = true }).ready()
@@ -225,7 +229,8 @@ func TestEndAll(t *testing.T) {
 	b.master.acknowledging(func(s mesos.TaskStatus) bool { return s.TaskID.Value == "t3" })
 	b.master.waitState(t, "t3", mesos.TASK_DROPPED)
 	b = b.again().ready()
-	if still := b.master.registration(t); len(still.Executors) != 0 || len(still.Tasks) != 2 || still.Tasks[0].Latest != mesos.TASK_FAILED {
+	if still := b.master.registration(t); len(still.Executors) != 0 || len(still.Tasks) != 2 ||
+		still.Tasks[0].Latest != mesos.TASK_FAILED {
 		t.Errorf("the agent still has %v", still)
 	}
 	b.master.waitState(t, "t1", mesos.TASK_FAILED)

@@ -64,7 +64,9 @@ func runServer() {
 	if err != nil {
 		panic(err)
 	}
-	a, err := Start(context.Background(), Options{DataDir: order.DataDir, WorkDir: order.WorkDir, IP: "127.0.0.1", Port: order.Port, Logger: slog.New(slog.DiscardHandler)}, &launcher{tasks: order.Tasks})
+	a, err := Start(context.Background(),
+		Options{DataDir: order.DataDir, WorkDir: order.WorkDir, IP: "127.0.0.1", Port: order.Port,
+			Logger: slog.New(slog.DiscardHandler)}, &launcher{tasks: order.Tasks})
 	if err != nil {
 		panic(err)
 	}

@@ -42,7 +42,8 @@ func newStillAgent(t testing.TB, options Options) *Agent {
 	if err := os.MkdirAll(journals(options.DataDir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &Agent{options: options, info: options.info("a-S0"), id: "a-S0", log: slog.New(slog.DiscardHandler), news: queue.New[link.News](0),
+	return &Agent{options: options, info: options.info("a-S0"), id: "a-S0", log: slog.New(slog.DiscardHandler),
+		news:    queue.New[link.News](0),
 		awaited: map[*executorRun]bool{}, frameworks: map[string]*framework{}}
 }
 
@@ -74,11 +75,13 @@ func (a *Agent) running(t *testing.T, id string) *executorRun {
 
 func (a *Agent) newTask(ex *executorRun, id string) *task {
 	ex.next++
-	return &task{framework: ex.framework, ex: ex, id: id, info: mesos.TaskInfo{TaskID: mesos.TaskID{Value: id}}, place: ex.next, state: mesos.TASK_STAGING}
+	return &task{framework: ex.framework, ex: ex, id: id, info: mesos.TaskInfo{TaskID: mesos.TaskID{Value: id}},
+		place: ex.next, state: mesos.TASK_STAGING}
 }
 
 func testStatus(task, uuid string, state mesos.TaskState) mesos.TaskStatus {
-	return mesos.TaskStatus{TaskID: mesos.TaskID{Value: task}, State: state.Enum(), UUID: []byte(fmt.Sprintf("%-16s", uuid))}
+	return mesos.TaskStatus{TaskID: mesos.TaskID{Value: task}, State: state.Enum(),
+		UUID: []byte(fmt.Sprintf("%-16s", uuid))}
 }
 
 // Only the oldest update is sent, again after 10 s, doubling to 10 minutes; the next one after its acknowledgement.
@@ -90,7 +93,8 @@ func TestUpdateRetries(t *testing.T) {
 func updateRetries(t *testing.T) {
 	a, m, pass := stillAgent(t)
 	ex := a.running(t, "t1")
-	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING), testStatus("t1", "2", mesos.TASK_FINISHED), testStatus("t1", "1", mesos.TASK_RUNNING)} {
+	for _, s := range []mesos.TaskStatus{testStatus("t1", "1", mesos.TASK_RUNNING),
+		testStatus("t1", "2", mesos.TASK_FINISHED), testStatus("t1", "1", mesos.TASK_RUNNING)} {
 		if err := a.receive(ex, s); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +199,8 @@ func journalIsRewritten(t *testing.T) {
 		if len(r.ex.tasks) != 1 || got == nil || !got.sent || got.state != mesos.TASK_RUNNING || !r.ex.everSent {
 			t.Fatalf("replayed %+v", r.ex)
 		}
-		if len(got.pending) != 1 || !bytes.HasPrefix(got.pending[0].UUID, []byte("s2")) || !got.has(testStatus("", "s1", 0).UUID) || !bytes.HasPrefix(got.acked.UUID, []byte("s1")) {
+		if len(got.pending) != 1 || !bytes.HasPrefix(got.pending[0].UUID, []byte("s2")) ||
+			!got.has(testStatus("", "s1", 0).UUID) || !bytes.HasPrefix(got.acked.UUID, []byte("s1")) {
 			t.Errorf("replayed task %+v", got)
 		}
 		if err := ex.journal.replace(ex.snapshot()); err != nil {
@@ -206,7 +211,8 @@ func journalIsRewritten(t *testing.T) {
 
 func TestDurationsOfMesos(t *testing.T) {
 	t.Parallel()
-	for want, d := range map[string]time.Duration{"5secs": 5 * time.Second, "900secs": 15 * time.Minute, "1500ms": 1500 * time.Millisecond, "0secs": 0} {
+	for want, d := range map[string]time.Duration{"5secs": 5 * time.Second, "900secs": 15 * time.Minute,
+		"1500ms": 1500 * time.Millisecond, "0secs": 0} {
 		if got := mesosDuration(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
 		}
@@ -225,7 +231,8 @@ func BenchmarkTask(b *testing.B) {
 	ex.state, ex.session, ex.proc = running, queue.New[encoding.Marshaler](0), &watched{}
 	for i := 0; b.Loop(); i++ {
 		id := fmt.Sprint(i)
-		info := mesos.TaskInfo{TaskID: mesos.TaskID{Value: id}, Executor: testExecutorInfo("ex1"), Resources: testResources(), Data: make([]byte, 400)}
+		info := mesos.TaskInfo{TaskID: mesos.TaskID{Value: id}, Executor: testExecutorInfo("ex1"),
+			Resources: testResources(), Data: make([]byte, 400)}
 		a.run(info)
 		for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
 			if err := a.receive(ex, testStatus(id, state.String(), state)); err != nil {

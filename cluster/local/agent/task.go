@@ -120,7 +120,8 @@ func (a *Agent) forward(t *task) {
 	if a.recovering || len(t.pending) == 0 {
 		return
 	}
-	update := &link.StatusUpdate{Framework: t.framework.info.GetID().GetValue(), Status: proto(*t.pending[0]), Latest: t.state}
+	update := &link.StatusUpdate{Framework: t.framework.info.GetID().GetValue(), Status: proto(*t.pending[0]),
+		Latest: t.state}
 	a.news.Push(link.News{Update: update})
 	t.round++
 	round := t.round
@@ -166,7 +167,8 @@ func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	f.tasks[t.id] = t
 	if id := info.GetExecutor().GetExecutorID().Value; id != "" && f.executors[id] == nil {
 		// The master has counted one with the launch.
-		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(), Executor: id}, WaitStatus: unknownStatus}})
+		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(),
+			Executor: id}, WaitStatus: unknownStatus}})
 	}
 	a.log.Warn("task not launched", "task", t.id, "reason", why.message)
 	a.fail(t, why)

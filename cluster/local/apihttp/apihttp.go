@@ -36,7 +36,8 @@ const (
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
 	media := r.Header.Get("Content-Type")
 	if media != mediaJSON && media != mediaProtobuf {
-		Answer(w, http.StatusUnsupportedMediaType, "Expecting 'Content-Type' of application/json or application/x-protobuf")
+		Answer(w, http.StatusUnsupportedMediaType,
+			"Expecting 'Content-Type' of application/json or application/x-protobuf")
 		return false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))

@@ -46,7 +46,8 @@ func TestReadCall(t *testing.T) {
 			r.Header.Set("Content-Type", tt.media)
 			var call scheduler.Call
 			ok := ReadCall(w, r, &call)
-			if ok != (tt.status == 200) || w.Code != tt.status || !strings.HasPrefix(w.Body.String(), tt.text) || tt.text == "" && w.Body.Len() > 0 {
+			if ok != (tt.status == 200) || w.Code != tt.status || !strings.HasPrefix(w.Body.String(), tt.text) ||
+				tt.text == "" && w.Body.Len() > 0 {
 				t.Errorf("%v, %d %q; expected %d %q", ok, w.Code, w.Body, tt.status, tt.text)
 			}
 			if ok && call.Type != tt.want {
@@ -82,7 +83,8 @@ func TestMediaTypeOfAStream(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]string{
 		"": "application/json", "*/*": "application/json", "application/json": "application/json",
-		"application/x-protobuf": "application/x-protobuf", "text/html, application/x-protobuf;q=0.5": "application/x-protobuf",
+		"application/x-protobuf":                  "application/x-protobuf",
+		"text/html, application/x-protobuf;q=0.5": "application/x-protobuf",
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Accept", accept)
@@ -91,7 +93,8 @@ func TestMediaTypeOfAStream(t *testing.T) {
 		events.Close(&scheduler.Event{Type: scheduler.Event_HEARTBEAT})
 		err := Stream(t.Context(), w, r, nil, events, time.Minute, nil)
 		got := w.Header().Get("Content-Type")
-		if isJSON := strings.HasSuffix(w.Body.String(), "\n{\"type\":\"HEARTBEAT\"}"); err != nil || got != want || isJSON != (want == "application/json") {
+		if isJSON := strings.HasSuffix(w.Body.String(), "\n{\"type\":\"HEARTBEAT\"}"); err != nil || got != want ||
+			isJSON != (want == "application/json") {
 			t.Errorf("%q: %s %q, %v", accept, got, w.Body, err)
 		}
 	}
@@ -159,7 +162,8 @@ func TestStreamGivesUpOnAReaderThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	result := make(chan error, 2)
 	response := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		large := &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: strings.Repeat("x", 32<<20)}}
+		large := &scheduler.Event{Type: scheduler.Event_ERROR,
+			Error: &scheduler.Event_Error{Message: strings.Repeat("x", 32<<20)}}
 		ctx, cancel := context.WithCancel(r.Context())
 		defer time.AfterFunc(100*time.Millisecond, cancel).Stop()
 		events := queue.New[encoding.Marshaler](0)

@@ -63,7 +63,8 @@ func TestGuardChallengesAsMesosDoes(t *testing.T) {
 func TestCredentialsHideTheirSecret(t *testing.T) {
 	t.Parallel()
 	c := Credentials{"elasticjob", "s3cret"}
-	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", &c), fmt.Sprintf("%#v", c), c.LogValue().String()} {
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", &c), fmt.Sprintf("%#v", c),
+		c.LogValue().String()} {
 		if strings.Contains(text, "s3cret") {
 			t.Errorf("shows as %s", text)
 		}
@@ -98,7 +99,8 @@ func TestTokens(t *testing.T) {
 			if container != tt.want || admitted != (tt.want != "") {
 				t.Errorf("%q, %v", container, admitted)
 			}
-			if challenge := w.Header().Get("WWW-Authenticate"); !admitted && (w.Code != 401 || challenge != `Bearer realm="mesos-agent-executor"`) {
+			if challenge := w.Header().Get("WWW-Authenticate"); !admitted &&
+				(w.Code != 401 || challenge != `Bearer realm="mesos-agent-executor"`) {
 				t.Errorf("%d, challenge %s", w.Code, challenge)
 			}
 		})

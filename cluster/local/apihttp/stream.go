@@ -23,7 +23,8 @@ func Stream(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header,
 	events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler,
 ) error {
-	s, media := &stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal}, mediaProtobuf
+	s, media := &stream{w: w, control: http.NewResponseController(w), marshal: encoding.Marshaler.Marshal},
+		mediaProtobuf
 	if !strings.Contains(r.Header.Get("Accept"), mediaProtobuf) {
 		s.marshal, media = func(m encoding.Marshaler) ([]byte, error) { return json.Marshal(m) }, mediaJSON
 	}

@@ -156,14 +156,16 @@ func TestErrorsSayWhy(t *testing.T) {
 		"http://":                       "no file name",
 	} {
 		err := fetchOne(t, newTestFetcher(t), uri(value))
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), strings.ReplaceAll(value, "secret", "xxxxx")) {
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), strings.ReplaceAll(value, "secret", "xxxxx")) {
 			t.Errorf("%s: %v; want %q in it", value, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("password in %v", err)
 		}
 	}
-	if err := fetchOne(t, newTestFetcher(t), uri(url+"/x", output("../x"))); err == nil || !strings.Contains(err.Error(), "not a name within the sandbox") {
+	if err := fetchOne(t, newTestFetcher(t), uri(url+"/x", output("../x"))); err == nil ||
+		!strings.Contains(err.Error(), "not a name within the sandbox") {
 		t.Errorf("output file outside: %v", err)
 	}
 	plain := uri(url + "/x")

@@ -29,9 +29,10 @@ type Client struct {
 // NewClient makes a client for the master whose API is at that base, "http://host:port". The credentials are sent if they are not
 // nil.
 func NewClient(master string, credentials *apihttp.Credentials) *Client {
-	return &Client{master: strings.TrimSuffix(master, "/"), credentials: credentials, http: &http.Client{Transport: &http.Transport{
-		DialContext: (&net.Dialer{Timeout: patience}).DialContext, ResponseHeaderTimeout: patience,
-	}}}
+	return &Client{master: strings.TrimSuffix(master, "/"), credentials: credentials,
+		http: &http.Client{Transport: &http.Transport{
+			DialContext: (&net.Dialer{Timeout: patience}).DialContext, ResponseHeaderTimeout: patience,
+		}}}
 }
 
 // Register implements Upstream.
@@ -74,7 +75,8 @@ func (c *Client) Register(ctx context.Context, r Registration) (_ Session, err e
 	if err != nil || silence <= 0 || !both {
 		return nil, errors.Join(errors.New("its answer is none of a local master"), response.Body.Close())
 	}
-	s := &clientSession{conn: conn, orders: json.NewDecoder(conn), news: json.NewEncoder(conn), silence: time.Duration(silence * float64(time.Second))}
+	s := &clientSession{conn: conn, orders: json.NewDecoder(conn), news: json.NewEncoder(conn),
+		silence: time.Duration(silence * float64(time.Second))}
 	s.watchdog = time.AfterFunc(s.silence, func() { _ = conn.Close() }) // the next read shows it
 	return s, nil
 }

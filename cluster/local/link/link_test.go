@@ -30,7 +30,8 @@ type upstream struct {
 }
 
 func newUpstream() *upstream {
-	return &upstream{registered: make(chan Registration, 10), orders: queue.New[Order](0), news: make(chan News, 100), closed: make(chan struct{}, 10)}
+	return &upstream{registered: make(chan Registration, 10), orders: queue.New[Order](0), news: make(chan News, 100),
+		closed: make(chan struct{}, 10)}
 }
 
 func (u *upstream) Register(_ context.Context, r Registration) (Session, error) {
@@ -105,7 +106,8 @@ func TestBothSidesSayTheSame(t *testing.T) {
 	policy := proto(mesos.KillPolicy{GracePeriod: &mesos.DurationInfo{Nanoseconds: 7}})
 	orders := []Order{
 		{Run: &Run{Framework: named, Tasks: []Proto[mesos.TaskInfo]{proto(mesos.TaskInfo{
-			TaskID: mesos.TaskID{Value: "t1"}, Data: []byte("one"), Executor: &mesos.ExecutorInfo{Command: &mesos.CommandInfo{Shell: &no}}})}}},
+			TaskID: mesos.TaskID{Value: "t1"}, Data: []byte("one"),
+			Executor: &mesos.ExecutorInfo{Command: &mesos.CommandInfo{Shell: &no}}})}}},
 		{Kill: &Kill{Framework: "f", Task: "t1"}}, {Kill: &Kill{Framework: "f", Task: "t1", Policy: &noPolicy}}, {Kill: &Kill{Framework: "f", Task: "t2", Policy: &policy}},
 		{ShutdownExecutor: &of}, {Acknowledge: &Acknowledgement{Framework: "f", Task: "t1", UUID: []byte{1, 2}}},
 		{Subscribed: &named}, {ShutdownFramework: "f"}, {Ping: true},

@@ -16,7 +16,8 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	if fault != "" {
 		for i := range call.Operations {
 			for _, task := range call.Operations[i].GetLaunch().GetTaskInfos() {
-				m.reject(f, task, mesos.TASK_DROPPED, "Task launched with invalid offers: "+fault, mesos.REASON_INVALID_OFFERS)
+				m.reject(f, task, mesos.TASK_DROPPED, "Task launched with invalid offers: "+fault,
+					mesos.REASON_INVALID_OFFERS)
 			}
 		}
 		return
@@ -29,7 +30,8 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	for i := range call.Operations {
 		op := &call.Operations[i]
 		if op.Type != mesos.Offer_Operation_LAUNCH {
-			m.log.Warn("operation dropped that a local cluster does not have", "framework", f.id, "operation", op.Type.String())
+			m.log.Warn("operation dropped that a local cluster does not have", "framework", f.id, "operation",
+				op.Type.String())
 			continue
 		}
 		launches = true
@@ -64,7 +66,8 @@ func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, h
 	return agentID, held, fault
 }
 
-func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) {
+func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string,
+	reason mesos.TaskStatus_Reason) {
 	m.log.Info("launch rejected", "task", task.TaskID.Value, "reason", reason.String(), "message", message)
 	status := masterStatus(task.TaskID.Value, state, message, reason)
 	status.AgentID = &task.AgentID

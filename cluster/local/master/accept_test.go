@@ -23,9 +23,12 @@ func TestOffersAreMesos(t *testing.T) {
 	offer := f.offer()
 	port := fmt.Sprint(a.info.GetPort())
 	for want, got := range map[string]any{
-		w.master.id + "-O0": offerID(offer), f.id: dig(offer, "framework_id", "value"), a.id(): dig(offer, "agent_id", "value"), "127.0.0.1": offer["hostname"],
-		"http 127.0.0.1 " + port + " /slave(1)": fmt.Sprint(dig(offer, "url", "scheme"), " ", dig(offer, "url", "address", "ip"), " ", dig(offer, "url", "address", "port"), " ", dig(offer, "url", "path")),
-		"cpus 8 mem 8192 disk 10000":            amountsOf(offer),
+		w.master.id + "-O0": offerID(offer), f.id: dig(offer, "framework_id", "value"),
+		a.id(): dig(offer, "agent_id", "value"), "127.0.0.1": offer["hostname"],
+		"http 127.0.0.1 " + port + " /slave(1)": fmt.Sprint(dig(offer, "url", "scheme"), " ",
+			dig(offer, "url", "address", "ip"), " ", dig(offer, "url", "address", "port"), " ",
+			dig(offer, "url", "path")),
+		"cpus 8 mem 8192 disk 10000": amountsOf(offer),
 	} {
 		if want != got {
 			t.Errorf("%v, want %v", got, want)
@@ -74,7 +77,8 @@ func TestRejectedLaunches(t *testing.T) {
 			state = "TASK_DROPPED"
 		}
 		got := f.status()
-		if got["state"] != state || got["reason"] != tt.reason || got["message"] != tt.message || got["source"] != "SOURCE_MASTER" || got["uuid"] != nil {
+		if got["state"] != state || got["reason"] != tt.reason || got["message"] != tt.message ||
+			got["source"] != "SOURCE_MASTER" || got["uuid"] != nil {
 			t.Errorf("%s: %s", name, compact(got))
 		}
 	}
@@ -128,7 +132,8 @@ func TestExecutorInfoMustNotChange(t *testing.T) {
 	} {
 		f.accept(0, offer, custom(tt.task, a.id(), tt.executor))
 		if got := f.status(); got["state"] != "TASK_ERROR" || got["reason"] != "REASON_TASK_INVALID" ||
-			!strings.HasPrefix(got["message"].(string), "ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {
+			!strings.HasPrefix(got["message"].(string),
+				"ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.") {
 			t.Errorf("%s: %s", tt.situation, compact(got))
 		}
 		offer = f.offer()
@@ -170,9 +175,11 @@ func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
 	a.ended(f.id, "ex", -1) // as the agent says before the launches that it refuses
 	f.next("FAILURE")
 	for _, id := range []string{"t1", "t2"} {
-		_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped, Status: proto(mesos.TaskStatus{
-			TaskID: mesos.TaskID{Value: id}, State: &dropped, Source: &agentSource, UUID: []byte("0123456789abcdef"),
-		})}})
+		_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped,
+			Status: proto(mesos.TaskStatus{
+				TaskID: mesos.TaskID{Value: id}, State: &dropped, Source: &agentSource,
+				UUID: []byte("0123456789abcdef"),
+			})}})
 		f.status()
 	}
 	f.call("REVIVE", "")

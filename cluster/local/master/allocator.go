@@ -150,7 +150,8 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 	if m.opts.HTTPS {
 		scheme = "https"
 	}
-	return &mesos.URL{Scheme: scheme, Address: mesos.Address{Hostname: &ip, IP: &ip, Port: info.GetPort()}, Path: &path}
+	return &mesos.URL{Scheme: scheme, Address: mesos.Address{Hostname: &ip, IP: &ip, Port: info.GetPort()},
+		Path: &path}
 }
 
 // free is what no task, executor or offer holds.

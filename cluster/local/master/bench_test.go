@@ -32,9 +32,11 @@ func finishAll(session link.Session, info mesos.AgentInfo) {
 				for _, state := range []mesos.TaskState{mesos.TASK_RUNNING, mesos.TASK_FINISHED} {
 					next++
 					uuid := binary.BigEndian.AppendUint64(make([]byte, 8, 16), next)
-					_ = session.Report(link.News{Update: &link.StatusUpdate{Framework: o.Run.Framework.Of.ID.Value, Latest: state, Status: proto(mesos.TaskStatus{
-						TaskID: t.Of.TaskID, State: &state, Source: &source, UUID: uuid, AgentID: info.ID, ExecutorID: &t.Of.Executor.ExecutorID,
-					})}})
+					_ = session.Report(link.News{Update: &link.StatusUpdate{Framework: o.Run.Framework.Of.ID.Value,
+						Latest: state, Status: proto(mesos.TaskStatus{
+							TaskID: t.Of.TaskID, State: &state, Source: &source, UUID: uuid, AgentID: info.ID,
+							ExecutorID: &t.Of.Executor.ExecutorID,
+						})}})
 				}
 			}
 		}
@@ -60,7 +62,8 @@ func BenchmarkLaunch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/v1/scheduler", bytes.NewReader(body))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/v1/scheduler",
+			bytes.NewReader(body))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -77,9 +80,10 @@ func BenchmarkLaunch(b *testing.B) {
 	}
 	id := &mesos.FrameworkID{Value: "bench"}
 	timeout := 3600.0
-	response := post(&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, FrameworkID: id, Subscribe: &scheduler.Call_Subscribe{
-		FrameworkInfo: &mesos.FrameworkInfo{User: "root", Name: "bench", ID: id, FailoverTimeout: &timeout},
-	}})
+	response := post(&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, FrameworkID: id,
+		Subscribe: &scheduler.Call_Subscribe{
+			FrameworkInfo: &mesos.FrameworkInfo{User: "root", Name: "bench", ID: id, FailoverTimeout: &timeout},
+		}})
 	defer response.Body.Close()
 	stream = response.Header.Get("Mesos-Stream-Id")
 	frames := recordio.NewReader(response.Body)
@@ -104,15 +108,19 @@ func BenchmarkLaunch(b *testing.B) {
 					task := fmt.Sprintf("task-%d", launched)
 					launched++
 					tasks = append(tasks, mesos.TaskInfo{
-						Name: task, TaskID: mesos.TaskID{Value: task}, AgentID: offer.AgentID, Resources: small, Data: make([]byte, 400),
-						Executor: &mesos.ExecutorInfo{Type: mesos.ExecutorInfo_CUSTOM, ExecutorID: mesos.ExecutorID{Value: "ex"}, Command: command, Resources: small},
+						Name: task, TaskID: mesos.TaskID{Value: task}, AgentID: offer.AgentID, Resources: small,
+						Data: make([]byte, 400),
+						Executor: &mesos.ExecutorInfo{Type: mesos.ExecutorInfo_CUSTOM,
+							ExecutorID: mesos.ExecutorID{Value: "ex"}, Command: command, Resources: small},
 					})
 				}
 				zero := 0.0
-				answer := post(&scheduler.Call{Type: scheduler.Call_ACCEPT, FrameworkID: id, Accept: &scheduler.Call_Accept{
-					OfferIDs: []mesos.OfferID{offer.ID}, Filters: &mesos.Filters{RefuseSeconds: &zero},
-					Operations: []mesos.Offer_Operation{{Type: mesos.Offer_Operation_LAUNCH, Launch: &mesos.Offer_Operation_Launch{TaskInfos: tasks}}},
-				}})
+				answer := post(&scheduler.Call{Type: scheduler.Call_ACCEPT, FrameworkID: id,
+					Accept: &scheduler.Call_Accept{
+						OfferIDs: []mesos.OfferID{offer.ID}, Filters: &mesos.Filters{RefuseSeconds: &zero},
+						Operations: []mesos.Offer_Operation{{Type: mesos.Offer_Operation_LAUNCH,
+							Launch: &mesos.Offer_Operation_Launch{TaskInfos: tasks}}},
+					}})
 				_, _ = io.Copy(io.Discard, answer.Body)
 				answer.Body.Close()
 			}
@@ -121,9 +129,10 @@ func BenchmarkLaunch(b *testing.B) {
 			if status.UUID == nil {
 				b.Fatal(status)
 			}
-			answer := post(&scheduler.Call{Type: scheduler.Call_ACKNOWLEDGE, FrameworkID: id, Acknowledge: &scheduler.Call_Acknowledge{
-				AgentID: *status.AgentID, TaskID: status.TaskID, UUID: status.UUID,
-			}})
+			answer := post(&scheduler.Call{Type: scheduler.Call_ACKNOWLEDGE, FrameworkID: id,
+				Acknowledge: &scheduler.Call_Acknowledge{
+					AgentID: *status.AgentID, TaskID: status.TaskID, UUID: status.UUID,
+				}})
 			_, _ = io.Copy(io.Discard, answer.Body)
 			answer.Body.Close()
 			if status.GetState() == mesos.TASK_FINISHED {

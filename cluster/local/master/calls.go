@@ -41,8 +41,10 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 func (m *Master) malformed(call *scheduler.Call) string {
 	incomplete := map[scheduler.Call_Type]bool{
 		scheduler.Call_UNKNOWN: true, scheduler.Call_SUBSCRIBE: call.GetSubscribe().GetFrameworkInfo() == nil,
-		scheduler.Call_ACCEPT: call.Accept == nil, scheduler.Call_DECLINE: call.Decline == nil, scheduler.Call_KILL: call.Kill == nil,
-		scheduler.Call_SHUTDOWN: call.Shutdown == nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge == nil, scheduler.Call_RECONCILE: call.Reconcile == nil,
+		scheduler.Call_ACCEPT: call.Accept == nil, scheduler.Call_DECLINE: call.Decline == nil,
+		scheduler.Call_KILL:     call.Kill == nil,
+		scheduler.Call_SHUTDOWN: call.Shutdown == nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge == nil,
+		scheduler.Call_RECONCILE: call.Reconcile == nil,
 	}[call.Type]
 	switch {
 	case incomplete:
@@ -53,7 +55,8 @@ func (m *Master) malformed(call *scheduler.Call) string {
 			return "'framework_id' differs from 'subscribe.framework_info.id'"
 		}
 		if named := info.GetPrincipal(); own != nil && named != "" && named != own.Principal {
-			return fmt.Sprintf("Authenticated principal '%s' does not match principal '%s' set in `FrameworkInfo`", own.Principal, named)
+			return fmt.Sprintf("Authenticated principal '%s' does not match principal '%s' set in `FrameworkInfo`",
+				own.Principal, named)
 		}
 	case call.FrameworkID == nil:
 		return "Expecting 'framework_id' to be present"

@@ -22,7 +22,8 @@ func TestRefusedCallsAreAnsweredAsMesosDoes(t *testing.T) {
 		return h
 	}
 	inStream := jsonHeaders("Mesos-Stream-Id", f.stream)
-	const validate, incomplete = "Failed to validate scheduler::Call: ", "Expecting 'type', and what belongs to it, to be present"
+	const validate, incomplete = "Failed to validate scheduler::Call: ",
+		"Expecting 'type', and what belongs to it, to be present"
 	for name, tt := range map[string]struct {
 		method, body string
 		headers      map[string]string
@@ -44,7 +45,8 @@ func TestRefusedCallsAreAnsweredAsMesosDoes(t *testing.T) {
 		"two framework ids":                {"POST", `{"type":"SUBSCRIBE",` + id + `,"subscribe":{"framework_info":{"user":"root","name":"x","id":{"value":"other"}}}}`, jsonHeaders(), 400, validate + "'framework_id' differs from 'subscribe.framework_info.id'"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := w.do(tt.method, tt.body, tt.headers); got.Status != tt.status || !strings.HasPrefix(got.Body, tt.text) {
+			if got := w.do(tt.method, tt.body, tt.headers); got.Status != tt.status ||
+				!strings.HasPrefix(got.Body, tt.text) {
 				t.Errorf("%+v, want %d %s", got, tt.status, tt.text)
 			}
 		})

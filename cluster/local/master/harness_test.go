@@ -145,7 +145,8 @@ func (w *world) subscribe(id string, more ...string) *testFramework {
 	}
 	body := `{"type":"SUBSCRIBE",` + outer + `"subscribe":{"framework_info":` + fmt.Sprintf(framework1, extra) + `}}`
 	ctx, cancel := context.WithCancel(context.Background())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/v1/scheduler", strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url+"/api/v1/scheduler",
+		strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -292,7 +293,8 @@ func (f *testFramework) accept(refuse float64, offer map[string]any, tasks ...st
 
 func (f *testFramework) decline(refuse float64, offer map[string]any) {
 	f.w.t.Helper()
-	f.call("DECLINE", fmt.Sprintf(`"decline":{"offer_ids":[{"value":%q}],"filters":{"refuse_seconds":%g}}`, offerID(offer), refuse))
+	f.call("DECLINE", fmt.Sprintf(`"decline":{"offer_ids":[{"value":%q}],"filters":{"refuse_seconds":%g}}`,
+		offerID(offer), refuse))
 }
 
 func offerID(offer map[string]any) string { return dig(offer, "id", "value").(string) }
@@ -308,7 +310,8 @@ func command(id, agent string, cpus, mem float64) string {
 }
 
 func custom(id, agent, executor string) string {
-	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"executor":%s}`, id, id, agent, resourcesOf(0.1, 32), executor)
+	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"executor":%s}`, id,
+		id, agent, resourcesOf(0.1, 32), executor)
 }
 
 func dig(value any, path ...any) any {

@@ -63,7 +63,8 @@ func (m *Master) rescind(a *agent) {
 	for _, o := range m.offers {
 		if o.agentID == a.id {
 			m.dropOffer(o)
-			o.framework.send(&scheduler.Event{Type: scheduler.Event_RESCIND, Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
+			o.framework.send(&scheduler.Event{Type: scheduler.Event_RESCIND,
+				Rescind: &scheduler.Event_Rescind{OfferID: mesos.OfferID{Value: o.id}}})
 		}
 	}
 }
@@ -88,7 +89,8 @@ func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
 
 // removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends, so that
 // it registers again, with all that it has, if it still can. It returns the tasks.
-func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) (had []*task) {
+func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string,
+	since *mesos.TimeInfo) (had []*task) {
 	delete(m.agents, a.id)
 	a.orders.Close()
 	for _, f := range m.frameworks {
@@ -141,7 +143,8 @@ func (t *task) sendLost(state mesos.TaskState, reason mesos.TaskStatus_Reason, w
 
 func (m *Master) sendFailure(agentID string) {
 	for _, f := range m.frameworks {
-		f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{AgentID: &mesos.AgentID{Value: agentID}}})
+		f.send(&scheduler.Event{Type: scheduler.Event_FAILURE,
+			Failure: &scheduler.Event_Failure{AgentID: &mesos.AgentID{Value: agentID}}})
 	}
 }
 

@@ -30,12 +30,14 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	}
 	a.deaf.Store(true)
 	lost := aware.status()
-	if lost["state"] != "TASK_UNREACHABLE" || dig(lost, "unreachable_time", "nanoseconds") == nil || lost["uuid"] != nil {
+	if lost["state"] != "TASK_UNREACHABLE" || dig(lost, "unreachable_time", "nanoseconds") == nil ||
+		lost["uuid"] != nil {
 		t.Errorf("reported %s", compact(lost))
 	}
 	aware.next("FAILURE")
 	other.next("RESCIND")
-	if failure := other.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() || dig(failure, "failure", "executor_id") != nil {
+	if failure := other.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() ||
+		dig(failure, "failure", "executor_id") != nil {
 		t.Errorf("reported %s", compact(failure))
 	}
 	// What it says meanwhile is not passed on; it says it again once it is back.
@@ -48,13 +50,15 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	a.deaf.Store(false)
 	a.asked(t, "session ended")
 	finished, source := mesos.TASK_FINISHED, mesos.SOURCE_EXECUTOR
-	still := link.Registration{Tasks: []link.TaskState{{Framework: aware.id, Task: proto(info), Latest: finished, Status: &link.Proto[mesos.TaskStatus]{Of: mesos.TaskStatus{State: &finished, Source: &source}}}}}
+	still := link.Registration{Tasks: []link.TaskState{{Framework: aware.id, Task: proto(info), Latest: finished,
+		Status: &link.Proto[mesos.TaskStatus]{Of: mesos.TaskStatus{State: &finished, Source: &source}}}}}
 	if err := w.register(a, still); err != nil {
 		t.Fatal(err)
 	}
 	// As in Mesos' source: the newest state, whatever it is, and nothing to acknowledge.
 	back := aware.status()
-	if back["state"] != "TASK_FINISHED" || back["reason"] != "REASON_AGENT_REREGISTERED" || back["message"] != "Unreachable agent re-reregistered" || back["uuid"] != nil {
+	if back["state"] != "TASK_FINISHED" || back["reason"] != "REASON_AGENT_REREGISTERED" ||
+		back["message"] != "Unreachable agent re-reregistered" || back["uuid"] != nil {
 		t.Errorf("reported %s", compact(back))
 	}
 }
@@ -86,7 +90,8 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	f = w.subscribed("f")
 	ask(w, f)
 	after := f.status()
-	if after["state"] != "TASK_UNREACHABLE" || compact(after["unreachable_time"]) != compact(before["unreachable_time"]) {
+	if after["state"] != "TASK_UNREACHABLE" ||
+		compact(after["unreachable_time"]) != compact(before["unreachable_time"]) {
 		t.Errorf("reported %s, before %s", compact(after), compact(before))
 	}
 	f.call("SUPPRESS", "")

@@ -132,7 +132,8 @@ func Open(opts Options) (*Master, error) {
 		var info mesos.FrameworkInfo
 		if err := info.Unmarshal(encoded); err != nil {
 			stop()
-			return nil, fmt.Errorf("read framework %s in %s: %w; move the file away to forget all frameworks", id, registry.path, err)
+			return nil, fmt.Errorf("read framework %s in %s: %w; move the file away to forget all frameworks", id,
+				registry.path, err)
 		}
 		m.expectSubscriber(m.addFramework(info))
 	}
@@ -170,9 +171,12 @@ func (m *Master) Close() error {
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/master"} {
-		mux.Handle("POST "+prefix+"/api/v1/scheduler", m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
-		mux.Handle("POST "+prefix+"/api/v1", m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
-		mux.HandleFunc("GET "+prefix+"/health", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+		mux.Handle("POST "+prefix+"/api/v1/scheduler",
+			m.opts.Credentials.Guard(apihttp.RealmScheduler, http.HandlerFunc(m.serveScheduler)))
+		mux.Handle("POST "+prefix+"/api/v1",
+			m.opts.Credentials.Guard(apihttp.RealmOperator, http.HandlerFunc(m.serveOperator)))
+		mux.HandleFunc("GET "+prefix+"/health",
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	}
 	return mux
 }

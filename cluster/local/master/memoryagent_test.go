@@ -117,18 +117,21 @@ func (a *memoryAgent) asked(t *testing.T, want string) {
 
 func (a *memoryAgent) report(frameworkID, taskID string, state mesos.TaskState, uuid byte) {
 	source, id := mesos.SOURCE_EXECUTOR, bytes.Repeat([]byte{uuid}, 16)
-	_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: frameworkID, Latest: state, Status: proto(mesos.TaskStatus{
-		TaskID: mesos.TaskID{Value: taskID}, State: &state, Source: &source, UUID: id, AgentID: a.info.ID,
-		ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "container-" + taskID}},
-	})}})
+	_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: frameworkID, Latest: state,
+		Status: proto(mesos.TaskStatus{
+			TaskID: mesos.TaskID{Value: taskID}, State: &state, Source: &source, UUID: id, AgentID: a.info.ID,
+			ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "container-" + taskID}},
+		})}})
 }
 
 // ended reports that an executor is gone.
 func (a *memoryAgent) ended(frameworkID, executorID string, status int) {
-	_ = a.session.Report(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, WaitStatus: status}})
+	_ = a.session.Report(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: frameworkID,
+		Executor: executorID}, WaitStatus: status}})
 }
 
 // message passes on what an executor has to say.
 func (a *memoryAgent) message(frameworkID, executorID string, data []byte) {
-	_ = a.session.Report(link.News{Message: &link.Message{Executor: link.Executor{Framework: frameworkID, Executor: executorID}, Data: data}})
+	_ = a.session.Report(link.News{Message: &link.Message{Executor: link.Executor{Framework: frameworkID,
+		Executor: executorID}, Data: data}})
 }

@@ -16,7 +16,8 @@ func TestMessagesArePassedOn(t *testing.T) {
 	a.message("no-such", "ex1", []byte("nobody's"))
 	a.message("f1", "ex1", []byte{0, 0xff, 'x'})
 	message := f.next("MESSAGE")["message"]
-	if dig(message, "agent_id", "value") != a.id() || dig(message, "executor_id", "value") != "ex1" || dig(message, "data") != "AP94" {
+	if dig(message, "agent_id", "value") != a.id() || dig(message, "executor_id", "value") != "ex1" ||
+		dig(message, "data") != "AP94" {
 		t.Errorf("the message is %s", compact(message))
 	}
 	f.disconnect()

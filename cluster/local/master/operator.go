@@ -24,7 +24,8 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
-	status, text := http.StatusNotImplemented, "The local master implements GET_AGENTS, MARK_AGENT_GONE and TEARDOWN, with what belongs to them"
+	status, text := http.StatusNotImplemented,
+		"The local master implements GET_AGENTS, MARK_AGENT_GONE and TEARDOWN, with what belongs to them"
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
 		w.Header().Set("Content-Type", "application/json")
@@ -45,7 +46,8 @@ func (m *Master) listAgents() *master.Response {
 	agents := []master.Response_GetAgents_Agent{}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		agents = append(agents, master.Response_GetAgents_Agent{AgentInfo: a.info, Active: !a.disconnected, Version: Version, TotalResources: a.total.proto()})
+		agents = append(agents, master.Response_GetAgents_Agent{AgentInfo: a.info, Active: !a.disconnected,
+			Version: Version, TotalResources: a.total.proto()})
 	}
 	return &master.Response{Type: master.Response_GET_AGENTS, GetAgents: &master.Response_GetAgents{Agents: agents}}
 }

@@ -18,7 +18,8 @@ func (w *world) operator(body string) answer {
 
 func reconcileTask(f *testFramework, task, agent string) map[string]any {
 	f.w.t.Helper()
-	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":%q},"agent_id":{"value":%q}}]}`, task, agent))
+	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":%q},"agent_id":{"value":%q}}]}`, task,
+		agent))
 	return f.status()
 }
 
@@ -35,7 +36,8 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 		t.Fatalf("answered %+v", got)
 	}
 	gone := f.status()
-	for name, want := range map[string]any{"state": "TASK_GONE_BY_OPERATOR", "reason": "REASON_AGENT_REMOVED_BY_OPERATOR",
+	for name, want := range map[string]any{"state": "TASK_GONE_BY_OPERATOR",
+		"reason":  "REASON_AGENT_REMOVED_BY_OPERATOR",
 		"message": "Agent has been marked gone", "source": "SOURCE_MASTER", "uuid": nil, "unreachable_time": nil} {
 		if gone[name] != want {
 			t.Errorf("%s is %v, want %v", name, gone[name], want)
@@ -44,13 +46,15 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	f.next("RESCIND")
 	f.next("FAILURE")
 	a.asked(t, "remove "+f.id)
-	if got := reconcileTask(f, "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" || got["message"] != "Reconciliation: Task is gone" {
+	if got := reconcileTask(f, "t1", a.id()); got["state"] != "TASK_GONE_BY_OPERATOR" ||
+		got["message"] != "Reconciliation: Task is gone" {
 		t.Errorf("reported %s", compact(got))
 	}
 	if got := w.operator(a.id()); got.Status != http.StatusOK {
 		t.Errorf("a second time: %+v", got)
 	}
-	if got := w.operator("no-such-agent"); got.Status != http.StatusNotFound || got.Body != "Agent 'no-such-agent' not found" {
+	if got := w.operator("no-such-agent"); got.Status != http.StatusNotFound ||
+		got.Body != "Agent 'no-such-agent' not found" {
 		t.Errorf("of an unknown agent: %+v", got)
 	}
 	if got := w.at("/api/v1", `{"type":"GET_FLAGS"}`); got.Status != http.StatusNotImplemented {

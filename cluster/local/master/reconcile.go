@@ -43,7 +43,8 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	case record.Gone:
 		state, message = mesos.TASK_GONE_BY_OPERATOR, "Reconciliation: Task is gone"
 	case !record.Unreachable.IsZero():
-		state, message, since = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable", timeInfo(record.Unreachable)
+		state, message, since = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable",
+			timeInfo(record.Unreachable)
 	case known, agentID == nil && len(m.away()) > 0:
 		return
 	}
@@ -53,7 +54,8 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 }
 
 // masterStatus is a status that the master makes: it has no uuid, so nobody acknowledges it.
-func masterStatus(taskID string, state mesos.TaskState, message string, reason mesos.TaskStatus_Reason) mesos.TaskStatus {
+func masterStatus(taskID string, state mesos.TaskState, message string,
+	reason mesos.TaskStatus_Reason) mesos.TaskStatus {
 	source, now := mesos.SOURCE_MASTER, float64(time.Now().UnixMicro())/1e6
 	return mesos.TaskStatus{
 		TaskID: mesos.TaskID{Value: taskID}, State: &state, Message: &message,

@@ -17,11 +17,13 @@ func TestReconciliationOfUnknownTasks(t *testing.T) {
 	f.offer()
 	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"never-was"},"agent_id":{"value":%q}},{"task_id":{"value":"another"},"agent_id":{"value":"no-such-agent"}},{"task_id":{"value":"agentless"}}]}`, a.id()))
 	for _, want := range []string{
-		"never-was TASK_GONE Reconciliation: Task is unknown to the agent", "another TASK_UNKNOWN Reconciliation: Task is unknown",
+		"never-was TASK_GONE Reconciliation: Task is unknown to the agent",
+		"another TASK_UNKNOWN Reconciliation: Task is unknown",
 		"agentless TASK_UNKNOWN Reconciliation: Task is unknown",
 	} {
 		s := f.status()
-		if got := fmt.Sprint(dig(s, "task_id", "value"), " ", s["state"], " ", s["message"]); got != want || s["reason"] != "REASON_RECONCILIATION" || s["uuid"] != nil {
+		if got := fmt.Sprint(dig(s, "task_id", "value"), " ", s["state"], " ", s["message"]); got != want ||
+			s["reason"] != "REASON_RECONCILIATION" || s["uuid"] != nil {
 			t.Errorf("%s, want %s", compact(s), want)
 		}
 	}
@@ -40,7 +42,8 @@ func TestLifeOfATask(t *testing.T) {
 	a.asked(t, "run t")
 	reconciled := func(want string) {
 		t.Helper()
-		f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"t"},"agent_id":{"value":%q}}]}`, a.id()))
+		f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"t"},"agent_id":{"value":%q}}]}`,
+			a.id()))
 		got := f.status()
 		if got["state"] != want || got["uuid"] != nil || got["source"] != "SOURCE_MASTER" {
 			t.Errorf("%v, expected %s", compact(got), want)
@@ -48,7 +51,8 @@ func TestLifeOfATask(t *testing.T) {
 	}
 	reconciled("TASK_STAGING")
 	a.report(f.id, "t", mesos.TASK_RUNNING, 1)
-	if got := f.status(); got["state"] != "TASK_RUNNING" || got["uuid"] != "AQEBAQEBAQEBAQEBAQEBAQ==" || got["source"] != "SOURCE_EXECUTOR" {
+	if got := f.status(); got["state"] != "TASK_RUNNING" || got["uuid"] != "AQEBAQEBAQEBAQEBAQEBAQ==" ||
+		got["source"] != "SOURCE_EXECUTOR" {
 		t.Errorf("%v", got)
 	}
 	ack := `"acknowledge":{"agent_id":{"value":%q},"task_id":{"value":"t"},"uuid":%q}`

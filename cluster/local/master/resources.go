@@ -26,7 +26,8 @@ func parse(sent []mesos.Resource) (sum resources, fault string) {
 		problem := "it is not offered"
 		for at, name := range resourceNames {
 			switch {
-			case r.Name != name || r.GetType() != mesos.SCALAR || r.Revocable != nil || r.Shared != nil || r.Disk != nil,
+			case r.Name != name || r.GetType() != mesos.SCALAR || r.Revocable != nil || r.Shared != nil ||
+				r.Disk != nil,
 				r.GetRole() != "" && r.GetRole() != "*", r.Reservation != nil, len(r.Reservations) > 0:
 			// A double holds thousandths exactly only up to here.
 			case math.IsNaN(value) || value > 1e12 || milli(value) <= 0:
@@ -79,7 +80,8 @@ func (r resources) proto() []mesos.Resource {
 	var out []mesos.Resource
 	for i, name := range resourceNames {
 		if r[i] > 0 {
-			out = append(out, mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Role: &role, Scalar: &mesos.Value_Scalar{Value: float64(r[i]) / 1000}})
+			out = append(out, mesos.Resource{Name: name, Type: mesos.SCALAR.Enum(), Role: &role,
+				Scalar: &mesos.Value_Scalar{Value: float64(r[i]) / 1000}})
 		}
 	}
 	return out

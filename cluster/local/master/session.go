@@ -92,7 +92,8 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		}
 	}
 	for _, e := range r.Executors {
-		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil && f.executors[id][e.Of.ExecutorID.Value] == nil {
+		if f := m.frameworks[e.Of.GetFrameworkID().GetValue()]; f != nil &&
+			f.executors[id][e.Of.ExecutorID.Value] == nil {
 			m.addExecutor(f, a, &e.Of)
 		}
 	}
@@ -124,7 +125,8 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 			a.orders.Push(link.Order{Subscribed: &link.Proto[mesos.FrameworkInfo]{Of: f.info}})
 		}
 	}
-	m.log.Info("agent registered", "agent", id, "tasks", len(r.Tasks), "executors", len(r.Executors), "remembered", remembered)
+	m.log.Info("agent registered", "agent", id, "tasks", len(r.Tasks), "executors", len(r.Executors), "remembered",
+		remembered)
 	m.wake()
 	return &session{m, a, a.orders}, nil
 }
@@ -256,7 +258,8 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 func (m *Master) message(a *agent, of *link.Message) {
 	if f := m.frameworks[of.Framework]; f != nil {
 		f.send(&scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
-			AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: of.Executor.Executor}, Data: of.Data,
+			AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: of.Executor.Executor},
+			Data: of.Data,
 		}})
 	}
 }

@@ -24,8 +24,10 @@ func TestFirstEventsAreMesos(t *testing.T) {
 	event := f.next("SUBSCRIBED")
 	master := dig(event, "subscribed", "master_info")
 	for want, got := range map[any]any{
-		"my-own-id": dig(event, "subscribed", "framework_id", "value"), 15.0: dig(event, "subscribed", "heartbeat_interval_seconds"),
-		w.master.id: dig(master, "id"), "127.0.0.1": dig(master, "address", "ip"), 16777343.0: dig(master, "ip"), w.port: fmt.Sprint(dig(master, "port")),
+		"my-own-id": dig(event, "subscribed", "framework_id", "value"),
+		15.0:        dig(event, "subscribed", "heartbeat_interval_seconds"),
+		w.master.id: dig(master, "id"), "127.0.0.1": dig(master, "address", "ip"), 16777343.0: dig(master, "ip"),
+		w.port:   fmt.Sprint(dig(master, "port")),
 		"1.12.0": dig(master, "version"), "master@127.0.0.1:" + w.port: dig(master, "pid"),
 	} {
 		if want != got {
@@ -33,7 +35,8 @@ func TestFirstEventsAreMesos(t *testing.T) {
 		}
 	}
 	f.next("HEARTBEAT")
-	if got := f.response.TransferEncoding; len(got) != 1 || got[0] != "chunked" || f.response.Header.Get("Content-Type") != "application/json" || f.stream == "" {
+	if got := f.response.TransferEncoding; len(got) != 1 || got[0] != "chunked" ||
+		f.response.Header.Get("Content-Type") != "application/json" || f.stream == "" {
 		t.Errorf("headers %v, transfer encoding %v", f.response.Header, got)
 	}
 }
@@ -52,7 +55,8 @@ func TestProtobufStream(t *testing.T) {
 	w := start(t)
 	a := w.agent(link.Registration{})
 	name := mesos.FrameworkInfo{User: "root", Name: "test"}
-	body, err := (&scheduler.Call{Type: scheduler.Call_SUBSCRIBE, Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: &name}}).Marshal()
+	body, err := (&scheduler.Call{Type: scheduler.Call_SUBSCRIBE,
+		Subscribe: &scheduler.Call_Subscribe{FrameworkInfo: &name}}).Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +77,8 @@ func TestProtobufStream(t *testing.T) {
 		t.Errorf("Content-Type %s", got)
 	}
 	framework, frames := "", recordio.NewReader(response.Body)
-	for _, want := range []scheduler.Event_Type{scheduler.Event_SUBSCRIBED, scheduler.Event_HEARTBEAT, scheduler.Event_OFFERS, scheduler.Event_MESSAGE} {
+	for _, want := range []scheduler.Event_Type{scheduler.Event_SUBSCRIBED, scheduler.Event_HEARTBEAT,
+		scheduler.Event_OFFERS, scheduler.Event_MESSAGE} {
 		frame, err := frames.ReadFrame()
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +93,8 @@ func TestProtobufStream(t *testing.T) {
 		case scheduler.Event_SUBSCRIBED:
 			framework = event.Subscribed.FrameworkID.Value
 		case scheduler.Event_MESSAGE:
-			if m := event.Message; m.AgentID.Value != a.id() || m.ExecutorID.Value != "ex1" || !bytes.Equal(m.Data, []byte{0, 0xff}) {
+			if m := event.Message; m.AgentID.Value != a.id() || m.ExecutorID.Value != "ex1" ||
+				!bytes.Equal(m.Data, []byte{0, 0xff}) {
 				t.Errorf("the message is %v", m)
 			}
 		}
@@ -146,7 +152,8 @@ func TestTeardownIsForGood(t *testing.T) {
 	f.accept(0, f.offer(), command("t", a.id(), 1, 100))
 	a.asked(t, "run t")
 	f.offer()
-	if got := w.at("/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`, f.id)); got.Status != http.StatusOK {
+	if got := w.at("/api/v1", fmt.Sprintf(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":%q}}}`,
+		f.id)); got.Status != http.StatusOK {
 		t.Fatalf("%+v", got)
 	}
 	f.closed()
@@ -280,14 +287,17 @@ func TestAgentOfAForgottenRegistry(t *testing.T) {
 	if err := json.Unmarshal([]byte(custom("r1", "old-S0", executorJSON("exR", "f"))), &task); err != nil {
 		t.Fatal(err)
 	}
-	status := mesos.TaskStatus{State: &running, ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "c"}}}
+	status := mesos.TaskStatus{State: &running,
+		ContainerStatus: &mesos.ContainerStatus{ContainerID: &mesos.ContainerID{Value: "c"}}}
 	if err := w.register(a, link.Registration{
 		Executors: []link.Proto[mesos.ExecutorInfo]{proto(*task.Executor)},
-		Tasks:     []link.TaskState{{Framework: "f", Task: proto(task), Latest: running, Status: &link.Proto[mesos.TaskStatus]{Of: status}}},
+		Tasks: []link.TaskState{{Framework: "f", Task: proto(task), Latest: running,
+			Status: &link.Proto[mesos.TaskStatus]{Of: status}}},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.status(); got["state"] != "TASK_RUNNING" || got["reason"] != "REASON_AGENT_REREGISTERED" || got["message"] != "Unknown agent reregistered" || got["source"] != "SOURCE_MASTER" {
+	if got := f.status(); got["state"] != "TASK_RUNNING" || got["reason"] != "REASON_AGENT_REREGISTERED" ||
+		got["message"] != "Unknown agent reregistered" || got["source"] != "SOURCE_MASTER" {
 		t.Errorf("reported %s", compact(got))
 	}
 	f.offer()

@@ -12,7 +12,8 @@ const longestID = 255
 
 // invalidTask says in Mesos' words why a task cannot be launched with what is available; when it can, need is what the task takes,
 // and its executor if that does not run yet.
-func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources, fault string) {
+func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources,
+	fault string) {
 	id := task.TaskID.Value
 	if fault = invalidID(id); fault != "" {
 		return need, fault
@@ -33,7 +34,8 @@ func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, avail
 	}
 	executors, fault := f.invalidExecutor(a, task.Executor)
 	if need = own.plus(executors); fault == "" && !available.contains(need) {
-		fault = fmt.Sprintf("Total resources %s required by task and its executor is more than available %s", need, available)
+		fault = fmt.Sprintf("Total resources %s required by task and its executor is more than available %s", need,
+			available)
 	}
 	return need, fault
 }

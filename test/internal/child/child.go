@@ -202,7 +202,8 @@ func Using(folder string) (pids []int, err error) {
 		case strings.Contains(string(command)+"\x00"+string(environ)+"\x00"+cwd, folder):
 			found[pid] = true
 			of, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", parent))
-			if bytes.HasPrefix(command, []byte("executor\x00supervisor\x00")) && bytes.Contains(of, []byte(" (executor")) {
+			if bytes.HasPrefix(command, []byte("executor\x00supervisor\x00")) &&
+				bytes.Contains(of, []byte(" (executor")) {
 				found[parent] = true
 			}
 		case unreadable != nil && state != "Z" && len(command) > 0:

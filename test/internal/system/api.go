@@ -87,7 +87,8 @@ func (m *Machine) Get(path string, v any) {
 	m.Helper()
 	var a Answer
 	m.Until("GET "+path+" has an answer", func() string {
-		if a = m.Call("GET", path, ""); a.Status == http.StatusServiceUnavailable && !strings.Contains(a.Body, `"no_history"`) {
+		if a = m.Call("GET", path, ""); a.Status == http.StatusServiceUnavailable &&
+			!strings.Contains(a.Body, `"no_history"`) {
 			return a.Body
 		}
 		return ""
@@ -154,7 +155,8 @@ func (m *Machine) App(name string, scripts Files, fields Doc) {
 		m.Packages.Serve("/"+name+".tar", Tar(m, "", scripts))
 	}
 	m.OK("POST", "/api/app", m.text(Doc{
-		"appName": name, "appURL": m.Packages.URL("/" + name + ".tar"), "bootstrapScript": "bin/start.sh", "cpuCount": 0.01, "memoryMB": 32,
+		"appName": name, "appURL": m.Packages.URL("/" + name + ".tar"), "bootstrapScript": "bin/start.sh",
+		"cpuCount": 0.01, "memoryMB": 32,
 	}.with(fields)))
 }
 
@@ -169,8 +171,9 @@ func (m *Machine) Job(name, app string, fields Doc) {
 func (m *Machine) JobText(name, app string, fields Doc) string {
 	m.Helper()
 	doc := Doc{
-		"jobName": name, "appName": app, "jobExecutionType": "TRANSIENT", "shardingTotalCount": 1, "cpuCount": 0.01, "memoryMB": 1,
-		"env": map[string]string{"LEDGER": m.LedgerPath},
+		"jobName": name, "appName": app, "jobExecutionType": "TRANSIENT", "shardingTotalCount": 1, "cpuCount": 0.01,
+		"memoryMB": 1,
+		"env":      map[string]string{"LEDGER": m.LedgerPath},
 	}.with(fields)
 	if env, ok := fields["env"].(map[string]string); ok {
 		env = maps.Clone(env)

@@ -101,10 +101,12 @@ func touchSources(root string) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "node_modules") && path != root {
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" ||
+			entry.Name() == "node_modules") && path != root {
 			return filepath.SkipDir
 		}
-		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") || name == "go.mod" || strings.HasPrefix(path, filepath.Join(root, "web")) {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") ||
+			name == "go.mod" || strings.HasPrefix(path, filepath.Join(root, "web")) {
 			_, err = os.Stat(path)
 		}
 		return err

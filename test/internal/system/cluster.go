@@ -173,10 +173,12 @@ func (c *Cluster) mesos() (flags []string) {
 
 // ServerCommand is the command line of server n, not started.
 func (c *Cluster) ServerCommand(n int, args ...string) *exec.Cmd {
-	all := slices.Concat(c.registry(), c.mesos(), []string{"--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
-		"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, c.args, args)
+	all := slices.Concat(c.registry(), c.mesos(),
+		[]string{"--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
+			"--listen", "127.0.0.1:0", "--time-zone", "UTC"}, c.args, args)
 	cmd := exec.Command(c.bin.Scheduler(), all...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "SECRET_OF_THE_SERVER=" + c.Canary, "MESOS_CANARY=" + c.Canary}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.Dir, "SECRET_OF_THE_SERVER=" + c.Canary,
+		"MESOS_CANARY=" + c.Canary}
 	cmd.Env = append(cmd.Env, asRoot(all)...)
 	if c.Database != nil {
 		cmd.Env = append(cmd.Env, "ELASTICJOB_REGISTRY="+c.Registry)

@@ -33,7 +33,8 @@ func newLocal(c *Cluster, setup Setup) *local {
 	if err != nil {
 		c.Fatal(err)
 	}
-	return &local{c: c, setup: setup, address: fmt.Sprint("127.0.0.1:", ports[0]), masters: map[int]*server{}, agents: map[int]*server{}}
+	return &local{c: c, setup: setup, address: fmt.Sprint("127.0.0.1:", ports[0]), masters: map[int]*server{},
+		agents: map[int]*server{}}
 }
 
 var (
@@ -54,7 +55,8 @@ func (l *local) who() []string {
 		return []string{"--no-credentials"}
 	}
 	path := filepath.Join(l.c.Dir, "mesos-credentials.json")
-	if err := os.WriteFile(path, []byte(fmt.Sprintf(`{"principal":%q,"secret":%q}`, principal, secret)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(fmt.Sprintf(`{"principal":%q,"secret":%q}`, principal, secret)),
+		0o600); err != nil {
 		l.c.Fatal(err)
 	}
 	return []string{"--credentials", path}
@@ -75,7 +77,8 @@ func (l *local) startMaster(n int, args ...string) {
 		flags = append(flags, "--registry", "in_memory")
 	}
 	all := slices.Concat([]string{"local-cluster", "--listen", l.address, "--data-dir", l.dir(),
-		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", fmt.Sprint(cmp.Or(l.setup.MissedPings, 3)), "--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, args)
+		"--agent-ping-timeout", "500ms", "--max-agent-ping-timeouts", fmt.Sprint(cmp.Or(l.setup.MissedPings, 3)),
+		"--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}, flags, args)
 	l.masters[n] = l.c.spawn(fmt.Sprintf("master %d", n), l.command(all), mesosListening)
 }
 
@@ -164,7 +167,8 @@ func (l *local) Operate(_ int, call string) (string, error) {
 		if err := json.Unmarshal(text, &own); err != nil {
 			return "", err
 		}
-		headers = append(headers, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(own.Principal+":"+own.Secret)))
+		headers = append(headers, "Authorization: Basic "+
+			base64.StdEncoding.EncodeToString([]byte(own.Principal+":"+own.Secret)))
 	}
 	a, err := send(l.c.client, "POST", "http://"+l.address+"/api/v1", call, headers)
 	if err == nil && a.Status >= http.StatusMultipleChoices {
@@ -200,7 +204,8 @@ func (c *Cluster) KillMesos() { c.Helper(); c.local.KillMaster(1) }
 // StartAgent starts agent n of a cluster/local that has none in its master's process, linked to master, and waits until it is ready.
 func (c *Cluster) StartAgent(n int, master string, args ...string) {
 	c.Helper()
-	c.local.startAgent(n, agentReady, append([]string{"local-agent", "--master", master, "--ip", fmt.Sprint("127.0.0.", n), "--credentials", c.local.CredentialsFile(),
+	c.local.startAgent(n, agentReady, append([]string{"local-agent", "--master", master, "--ip",
+		fmt.Sprint("127.0.0.", n), "--credentials", c.local.CredentialsFile(),
 		"--data-dir", c.AgentDir(n), "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, args...))
 }
 

@@ -62,7 +62,8 @@ func New(t testing.TB, bin Binaries, args ...string) *Machine {
 
 // Trust has requests take the certificates of an authority, and speak HTTP/2 over TLS.
 func (m *Machine) Trust(roots *x509.CertPool) {
-	m.client.Transport = &http.Transport{MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	m.client.Transport = &http.Transport{MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{RootCAs: roots},
+		ForceAttemptHTTP2: true}
 }
 
 // server is one server process.
@@ -156,7 +157,8 @@ func (m *Machine) Command(args ...string) *exec.Cmd {
 	all := slices.Concat([]string{"--local", "--data-dir", m.Dir, "--listen", "127.0.0.1:0", "--time-zone", "UTC",
 		"--local-cpus", fmt.Sprint(m.CPUs), "--local-memory", fmt.Sprint(m.MemoryMB)}, m.args, args)
 	cmd := exec.Command(m.bin.Scheduler(), all...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir, "SECRET_OF_THE_SERVER=" + m.Canary, "MESOS_CANARY=" + m.Canary}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.Dir, "SECRET_OF_THE_SERVER=" + m.Canary,
+		"MESOS_CANARY=" + m.Canary}
 	cmd.Env = append(cmd.Env, asRoot(all)...)
 	return cmd
 }
@@ -328,7 +330,8 @@ func (m *Machine) Until(what string, look func() (missing string)) {
 		select {
 		case <-every.C:
 		case <-deadline.C:
-			m.Fatalf("waited %v until %s: %s", Patience, what, missing) // the end of the server's log follows at the test's end
+			m.Fatalf("waited %v until %s: %s", Patience, what,
+				missing) // the end of the server's log follows at the test's end
 		}
 	}
 }

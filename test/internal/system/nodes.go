@@ -40,7 +40,8 @@ func (c *Cluster) Create(path, value string) {
 	c.Helper()
 	parts := strings.Split(c.node(path), "/")
 	for i := 2; i < len(parts); i++ {
-		if _, err := c.Nodes().Create(strings.Join(parts[:i], "/"), nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+		if _, err := c.Nodes().Create(strings.Join(parts[:i], "/"), nil, 0, zk.WorldACL(zk.PermAll)); err != nil &&
+			!errors.Is(err, zk.ErrNodeExists) {
 			c.Fatalf("create what is above %s: %v", path, err)
 		}
 	}

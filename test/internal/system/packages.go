@@ -71,7 +71,8 @@ func Tar(t testing.TB, top string, files Files) []byte {
 		if top != "" {
 			path = top + "/" + name
 		}
-		if err := w.WriteHeader(&tar.Header{Name: path, Mode: 0o755, Size: int64(len(files[name])), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: path, Mode: 0o755, Size: int64(len(files[name])),
+			Typeflag: tar.TypeReg}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(files[name])); err != nil {

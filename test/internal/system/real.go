@@ -46,7 +46,8 @@ func (r *real) StartMaster(n int) {
 		args = append([]string{fmt.Sprint("--max_agent_ping_timeouts=", missed)}, args...)
 	}
 	r.masters[n] = mesosserver.StartMaster(r.c.TB, mesosserver.MasterOptions{
-		Dir: filepath.Join(r.c.Dir, fmt.Sprint("master-", n)), ZK: r.zk(), Quorum: quorum, Credentials: r.credentials, Args: args,
+		Dir: filepath.Join(r.c.Dir, fmt.Sprint("master-", n)), ZK: r.zk(), Quorum: quorum, Credentials: r.credentials,
+		Args: args,
 	})
 }
 

@@ -14,7 +14,8 @@ const releaseFile = "release"
 func (b Binaries) Release(t testing.TB, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	program := fmt.Sprintf("#!/bin/sh\nprintf %%s '%s' >%s\nexec '%s' \"$@\"\n", name, releaseFile, filepath.Join(b.Dir, "executor"))
+	program := fmt.Sprintf("#!/bin/sh\nprintf %%s '%s' >%s\nexec '%s' \"$@\"\n", name, releaseFile,
+		filepath.Join(b.Dir, "executor"))
 	if err := os.WriteFile(filepath.Join(dir, "executor"), []byte(program), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func NewStormEvery(m *Machine, seconds int, more ...Doc) *Storm {
 		}
 		m.Job(name, "storm", fields)
 	}
-	job("patient", Doc{"cron": fmt.Sprintf("0/%d * * * * ?", seconds), "shardingTotalCount": 3, "misfire": true, "env": takes("0.2")})
+	job("patient", Doc{"cron": fmt.Sprintf("0/%d * * * * ?", seconds), "shardingTotalCount": 3, "misfire": true,
+		"env": takes("0.2")})
 	job("hasty", Doc{"cron": "* * * * * ?", "shardingTotalCount": 2, "env": takes("1.3")})
 	job("asked", Doc{"misfire": true, "env": takes("0.1")})
 	return &Storm{m: m, every: time.Duration(seconds) * time.Second, asked: map[string]string{}}

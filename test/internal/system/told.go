@@ -31,11 +31,17 @@ func (s *Storm) SettleTold(most int, reasons ...string) string {
 				switch {
 				case shard.State == "FINISHED" && starts[part] == 1 && ends[part] == 1:
 					finished++
-				case shard.State == "LOST" && slices.ContainsFunc(reasons, func(words string) bool { return strings.Contains(shard.FailureCause, words) }) && starts[part] <= 1 && ends[part] <= starts[part]:
+				case shard.State == "LOST" && slices.ContainsFunc(reasons,
+					func(words string) bool {
+						return strings.Contains(shard.FailureCause,
+							words)
+					}) && starts[part] <= 1 && ends[part] <= starts[part]:
 					lost++
-					m.Logf("%+v is lost, begun %d times, ended %d times: %s", part, starts[part], ends[part], shard.FailureCause)
+					m.Logf("%+v is lost, begun %d times, ended %d times: %s", part, starts[part], ends[part],
+						shard.FailureCause)
 				default:
-					m.Errorf("promises 1 and 2: %+v began %d times and ended %d times, and is said to be %s: %+v", part, starts[part], ends[part], shard.State, e)
+					m.Errorf("promises 1 and 2: %+v began %d times and ended %d times, and is said to be %s: %+v",
+						part, starts[part], ends[part], shard.State, e)
 				}
 			}
 		}
