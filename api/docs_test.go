@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/test/reference"
@@ -37,6 +38,20 @@ func TestDocsNameEveryRoute(t *testing.T) {
 	for _, name := range slices.Concat(api.ReservedAppNames(), api.ReservedJobNames()) {
 		if !strings.Contains(string(text), "`"+name+"`") {
 			t.Errorf("docs/api.md lacks the reserved name %s", name)
+		}
+	}
+}
+
+// TestDocsNameEverySetting, that is the fields of an app's and of a job's document.
+func TestDocsNameEverySetting(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range slices.Concat(app.Schema.Fields(), jobs.Schema.Fields()) {
+		if !strings.Contains(string(text), "`"+field+"`") {
+			t.Errorf("docs/api.md lacks the setting %s", field)
 		}
 	}
 }
