@@ -75,7 +75,7 @@ func (c *Core) applyJobState(j *config.Job) {
 		c.fires.Follow(j, false)
 		c.shared.OfJobs.Forget(j.Name())
 		c.config.ForgetRecord(j)
-		c.config.RemoveEndedJob(j, c.executions.Busy(j.Name()))
+		c.config.RemoveEndedJob(j, c.executions.HasOpen(j.Name()))
 		return
 	}
 	c.config.UpdateRecord(j, inactive)

@@ -13,8 +13,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// follow is what follows from a change of an execution: what is recorded, counted, accounted, logged, sent and
-// reported of it. It decides nothing, and changes no execution.
+// follow applies what follows from a change of an execution whatever has decided it: rows of the history, counts,
+// what executors and agents have in use, KILLs, notifications, and the upkeep of daemons and of deregistered jobs. It
+// changes no execution. What only one decision has to say of it, such as why an update is not believed, that decision
+// logs and records itself.
 func (c *Core) follow(ch executions.Change) {
 	e := ch.Exec
 	switch ch.Kind {
@@ -29,7 +31,7 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.ExecutionWaits:
 		c.recording.Waits(e, ch.Why)
 	case executions.ExecutionKilled:
-		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem,
+		c.recording.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem,
 			Message: ch.Why},
 			string(store.Encode(ch.Why)))
 	case executions.ExecutionEnded:
@@ -51,15 +53,15 @@ func (c *Core) follow(ch executions.Change) {
 		}
 	case executions.TaskKillWanted:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
-			c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(),
+			c.recording.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(),
 				Task: s.TaskID(), Message: ch.Why}, s.TaskID())
 		}
 		if ch.Send {
 			c.attempts.SendKill(ch.Ref())
 		}
-	case executions.TaskEnds:
+	case executions.AttemptEnds:
 		c.attemptEnds(ch)
-	case executions.TaskEnded:
+	case executions.ShardEnded:
 		s := ch.Ref().Shard()
 		c.releaseTask(e, s)
 		countEnd(c.shared, ch.State)
@@ -72,7 +74,7 @@ func (c *Core) follow(ch executions.Change) {
 		s := ch.Ref().Shard()
 		c.shared.Note(step.Note{Kind: step.NoteShardRequeued, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
 			Why: s.Cause(), Problem: s.Kill().IsZero()})
-		c.recording.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(),
+		c.recording.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Requeued, Item: s.Item(),
 			Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
 		c.shared.Numbers.TasksRequeued++
@@ -121,7 +123,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.daemons.TendLater(e.Job())
 	}
 	if j := c.config.Job(e.Job()); j != nil {
-		c.config.RemoveEndedJob(j, c.executions.Busy(e.Job()))
+		c.config.RemoveEndedJob(j, c.executions.HasOpen(e.Job()))
 	}
 }
 

@@ -16,8 +16,8 @@ type Request interface {
 	RequestToken() uint64
 }
 
-// ChangeRequested asks for a change of configuration. At most one may be among the events of a step. The reply is an *Error, or,
-// after ChangeCommitted, the view of what has changed, or of what was removed as it was.
+// ChangeRequested asks for a change of configuration. At most one may be among the events of a step. The reply is an
+// *Error, or, after ChangeCommitted, the view of what has changed, or of what was removed as it was.
 type ChangeRequested struct {
 	Token  uint64
 	Change config.Change
@@ -87,8 +87,8 @@ type HistoryStored struct{ Batches int64 }
 
 func (HistoryStored) CoreEvent() {}
 
-// AuditRequested hands in rows of changes that were made beside the core, such as of users. Rows have ids, by which one that comes twice
-// stands once. The reply has nothing.
+// AuditRequested hands in rows of changes that were made beside the core, such as of users. Rows have ids, by which
+// one that comes twice stands once. The reply has nothing.
 type AuditRequested struct {
 	Token uint64
 	Rows  []event.Audit
@@ -98,3 +98,7 @@ func (AuditRequested) CoreEvent() {}
 
 // RequestToken is the token of the reply.
 func (e AuditRequested) RequestToken() uint64 { return e.Token }
+
+// HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has
+// returned.
+func (c *Core) HistoryTerm() int64 { return c.recording.Term() }

@@ -174,7 +174,7 @@ func (c *Core) joinLoaded() error {
 	}
 	for _, name := range c.config.JobNames() {
 		if j := c.config.Job(name); j != nil {
-			if !c.config.ForgetUnused(j, c.executions.Busy(name)) {
+			if !c.config.ForgetUnused(j, c.executions.HasOpen(name)) {
 				c.applyJobState(j)
 			}
 		}

@@ -88,7 +88,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
 	s.until(5 * time.Minute)
-	if s.core.orphans.Len() != 1 || !s.core.orphans.Blocks("my_job", 0) {
+	if s.core.orphans.Len() != 1 || !s.core.orphans.IsBlocked("my_job", 0) {
 		t.Fatalf("orphans %v", s.core.orphans.All())
 	}
 	s.trigger()

@@ -150,7 +150,7 @@ func (s *stage) removeFramework() {
 // answerAboutAgent is the master's answer to the question whether an agent is registered.
 func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 	s.t.Helper()
-	question := s.core.agents.SeenNow(agent).Question()
+	question := s.core.agents.GetOrAdd(agent).Question()
 	if question == "" {
 		s.t.Fatalf("nothing was asked about agent %s", agent)
 	}
@@ -165,7 +165,7 @@ func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.Sta
 	s.t.Helper()
 	for begin := s.now; s.now.Sub(begin) < d; {
 		s.until(10 * time.Second)
-		if answer != "" && s.core.agents.SeenNow(agent).Question() != "" {
+		if answer != "" && s.core.agents.GetOrAdd(agent).Question() != "" {
 			s.answerAboutAgent(agent, answer)
 		}
 		s.offer("S2", 4, 1000)

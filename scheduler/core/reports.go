@@ -99,7 +99,7 @@ func (c *Core) failure(f cluster.Failure) {
 	c.shared.NeedChanged()
 	if f.ExecutorID == "" {
 		c.placement.AgentGone(f.AgentID)
-		c.agents.Remove(f.AgentID)
+		c.agents.MarkRemoved(f.AgentID)
 		return
 	}
 	c.shared.Note(step.Note{Kind: step.NoteExecutor,
@@ -118,7 +118,7 @@ func (c *Core) failure(f cluster.Failure) {
 // acceptAnswered: answered 202, the tasks are with the master; refused, they
 // never were (rules L3, L4).
 func (c *Core) acceptAnswered(a LaunchAnswered) {
-	if !c.subscription.Is(a.Session) {
+	if !c.subscription.IsOpen(a.Session) {
 		return // voided already
 	}
 	tasks, started, ok := c.placement.Answered(a.Seq)

@@ -201,7 +201,7 @@ func (s *scene) cmdSession(w *scenario.Words) error {
 func (s *scene) cmdAnswered(w *scenario.Words) error {
 	if len(w.List) > 0 {
 		agent, state := w.Next(), cluster.State(w.Next())
-		question := s.core.agents.SeenNow(agent).Question()
+		question := s.core.agents.GetOrAdd(agent).Question()
 		if question == "" {
 			return fmt.Errorf("nothing was asked about agent %s", agent)
 		}

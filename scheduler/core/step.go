@@ -88,7 +88,7 @@ func (c *Core) handle(e Event) {
 	case HistoryStored:
 		c.recording.StoredUpTo(e.Batches)
 	case ClusterEvent:
-		if c.subscription.Is(e.Session) {
+		if c.subscription.IsOpen(e.Session) {
 			c.handleClusterEvent(e.Event)
 		}
 	}
@@ -96,7 +96,7 @@ func (c *Core) handle(e Event) {
 
 // take takes a committed change of configuration, whoever has made it.
 func (c *Core) take(e Event) {
-	c.watch.SeeConfigured(e)
+	c.watch.SeeConfigured(e) // whom it concerned before
 	defer c.watch.SeeConfigured(e)
 	switch e := e.(type) {
 	case config.AppChanged:

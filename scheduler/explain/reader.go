@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Core is what a Reader reads; *core.Core has it. Errors are *problem.Error, of what is not there.
+// Core is what a Reader reads; *views.Views has it. Errors are *problem.Error, of what is not there.
 type Core interface {
 	Apps() []views.AppView
 	App(name string) (views.AppView, error)

@@ -39,12 +39,12 @@ type Agent struct {
 	// own is the account of tasks that bring an executor of their own and run here (Options.TaskExecutors).
 	own resources.Account
 	// unreachable is since when the master has reported the agent as unreachable; removedAt is when the master
-	// removed it. Both are zero while it is registered, and nothing is decided by them.
+	// removed it. Both are zero while it is registered. People see them; placement decides by registered alone.
 	unreachable, removedAt time.Time
 }
 
-// IsAway reports whether the master has removed the agent and does not wait for it to come back.
-func (a *Agent) IsAway() bool {
+// RemovedForGood reports whether the master has removed the agent and does not wait for it to come back.
+func (a *Agent) RemovedForGood() bool {
 	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
 }
 

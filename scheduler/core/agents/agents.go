@@ -75,7 +75,7 @@ func (as *Set) TakeBack() map[string]bool {
 // Offered applies what an offer says of its agent. It returns true if the agent was not registered before: calls to
 // it were lost meanwhile.
 func (as *Set) Offered(o cluster.Offer) (back bool) {
-	a := as.SeenNow(o.AgentID)
+	a := as.GetOrAdd(o.AgentID)
 	back = !a.registered
 	as.Register(a)
 	a.host, a.closed, as.allClosed = o.Hostname, "", reason.Reason{}
@@ -91,7 +91,7 @@ func (as *Set) Offered(o cluster.Offer) (back bool) {
 // ClosedNow notes that the cluster has stopped placing tasks on an agent, or places them there again, and returns
 // whether that is a change.
 func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
-	a := as.SeenNow(e.AgentID)
+	a := as.GetOrAdd(e.AgentID)
 	if e.Why != "" {
 		a.host = e.Hostname
 		as.attribute(a, e.Attributes)
@@ -106,7 +106,7 @@ func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 
 // Restore applies what a stored task says of its agent: that there is one, and the address of its API.
 func (as *Set) Restore(id, url string) {
-	if a := as.SeenNow(id); a.url == "" {
+	if a := as.GetOrAdd(id); a.url == "" {
 		a.url = url
 	}
 }
@@ -114,23 +114,23 @@ func (as *Set) Restore(id, url string) {
 // MeasureAgain sets what can be reserved on an agent to the amount seen now, because the former estimate was too
 // high (rule L2).
 func (as *Set) MeasureAgain(id string, seen resources.Amount) {
-	as.SeenNow(id).reservable = resources.Amount{}
+	as.GetOrAdd(id).reservable = resources.Amount{}
 	as.RaiseCapacity(id, seen)
 }
 
 // NotRegistered notes that the master answered a question about an agent with "not registered". The count of
 // StillRegistered starts again, because the agent may have been away before, too.
-func (as *Set) NotRegistered(id string) { as.SeenNow(id).registeredSince = time.Time{} }
+func (as *Set) NotRegistered(id string) { as.GetOrAdd(id).registeredSince = time.Time{} }
 
 // Allot puts a task that brings its own executor on the account of its agent. Each call is matched by one of Release
 // with the same arguments.
 func (as *Set) Allot(id string, need resources.Amount, daemon bool) {
-	as.SeenNow(id).own.Allot(need, daemon)
+	as.GetOrAdd(id).own.Allot(need, daemon)
 }
 
 // Release takes such a task off the account of its agent.
 func (as *Set) Release(id string, need resources.Amount, daemon bool) {
-	as.SeenNow(id).own.Release(need, daemon)
+	as.GetOrAdd(id).own.Release(need, daemon)
 }
 
 // ClockReported applies the time its that an agent reports by its own clock, and returns whether what people see of
@@ -168,8 +168,8 @@ func (as *Set) ClockNote(id string) reason.Reason {
 	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
 }
 
-// SeenNow returns the agent with that id, adding it if it is new, and notes that it was seen now.
-func (as *Set) SeenNow(id string) *Agent {
+// GetOrAdd returns the agent with that id, adding it if it is new, and notes that it was seen now.
+func (as *Set) GetOrAdd(id string) *Agent {
 	a := as.byID[id]
 	if a == nil {
 		a = &Agent{id: id}
@@ -197,8 +197,8 @@ func (as *Set) Register(a *Agent) {
 	}
 }
 
-// Remove notes that the master has removed an agent. An unknown one is ignored.
-func (as *Set) Remove(id string) {
+// MarkRemoved notes that the master has removed an agent. An unknown one is ignored.
+func (as *Set) MarkRemoved(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.shared.Now(), ""
 		as.lookAtClosed()
@@ -235,7 +235,7 @@ func (as *Set) SessionBegan() {
 // Ask returns the id of an invented task to reconcile. No such task was ever launched, so the answer of the master
 // shows whether the agent is registered. An agent has at most one such task in a session.
 func (as *Set) Ask(id string) (question string) {
-	a := as.SeenNow(id)
+	a := as.GetOrAdd(id)
 	if a.question == "" {
 		a.question = QuestionPrefix + as.shared.UUID()
 		as.questions[a.question] = id
@@ -249,7 +249,7 @@ const QuestionPrefix = "question-"
 // StillRegistered notes a sign that an agent is registered, and returns for how long there have been such signs
 // without a gap.
 func (as *Set) StillRegistered(id string) time.Duration {
-	a := as.SeenNow(id)
+	a := as.GetOrAdd(id)
 	if a.registeredSince.IsZero() || as.shared.Now().Sub(a.registeredSeen) > registeredGap {
 		a.registeredSince = as.shared.Now()
 	}
@@ -263,7 +263,7 @@ const registeredGap = time.Minute
 
 // RaiseCapacity raises the capacity of an agent, and what can be reserved there, to the amount seen if that is larger.
 func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
-	a := as.SeenNow(id)
+	a := as.GetOrAdd(id)
 	most := a.capacity.Max(seen)
 	if most != a.capacity {
 		as.capacities++
@@ -274,7 +274,7 @@ func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
 // RaiseTotal raises the total that people are shown of an agent to an amount that was seen while nothing was counted
 // twice.
 func (as *Set) RaiseTotal(id string, seen resources.Amount) {
-	a := as.SeenNow(id)
+	a := as.GetOrAdd(id)
 	if most := a.settled.Max(seen); most != a.settled {
 		a.settled = most
 		as.shared.ClusterChanged()

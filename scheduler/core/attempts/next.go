@@ -104,7 +104,7 @@ func (in *ending) decide() verdict {
 	}
 	switch finished := in.how == outcomeFinished; {
 	case (!finished || in.daemon) && in.runEnds.Is(reason.ServerStopped) && in.reruns():
-		return in.requeue(in.runEnds, executions.FailoverSource, 0) // for the next server (rule O4)
+		return in.again(in.runEnds, executions.FailoverSource, 0) // for the next server (rule O4)
 	case !wanted && in.runEnds.IsZero():
 		return in.afterOwnEnd()
 	case finished:
@@ -120,7 +120,7 @@ func (in *ending) decide() verdict {
 func (in *ending) afterOwnKill() verdict {
 	switch {
 	case in.daemon && in.runGoesOn():
-		return in.requeue(in.kill, in.source, 0)
+		return in.again(in.kill, in.source, 0)
 	case in.how == outcomeFinished:
 		return in.complete(executions.Finished, in.cause)
 	case in.daemon:
@@ -156,7 +156,7 @@ func (in *ending) afterOwnEnd() verdict {
 	case outcomeFinished, outcomeFailed:
 		if in.daemon {
 			counts.Fails++
-			return in.requeue(in.cause, in.source, counts.Fails-1).counting(counts)
+			return in.again(in.cause, in.source, counts.Fails-1).counting(counts)
 		}
 		if in.how == outcomeFinished {
 			return in.complete(executions.Finished, in.cause)
@@ -172,30 +172,30 @@ func (in *ending) afterOwnEnd() verdict {
 		if !mayRepeat(counts.Losses, in.limits.losses) {
 			return in.complete(executions.Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
 		}
-		return in.requeue(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).counting(counts)
+		return in.again(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).counting(counts)
 	case outcomeRejected:
 		counts.Errors++
 		if !mayRepeat(counts.Errors, in.limits.errors) {
 			return in.complete(executions.Failed, in.cause).counting(counts)
 		}
-		v := in.requeue(in.cause, in.next, counts.Errors-1).counting(counts)
+		v := in.again(in.cause, in.next, counts.Errors-1).counting(counts)
 		v.closeExecutor = in.ranBefore && counts.Errors > 1 // it may be for the executor, in words that we don't know
 		return v
 	case outcomeExecutorInfoMismatch:
 		// No fault of the job: the executor runs, but the master compares what it was started with, our role
 		// included, and will refuse every task for it.
-		v := in.requeue(in.cause, in.next, before)
+		v := in.again(in.cause, in.next, before)
 		v.closeExecutor, v.mismatch = true, true
 		return v
 	case outcomeExecutorStartFailed:
 		if in.servedElsewhere {
 			// That blames no agent, and a new generation is fetched from ours (rules L6, X4).
-			v := in.requeue(in.cause, in.next, before)
+			v := in.again(in.cause, in.next, before)
 			v.closeExecutor = true
 			return v
 		}
 		counts.Starts++
-		v := in.requeue(in.cause, in.next, 0)
+		v := in.again(in.cause, in.next, 0)
 		if !mayRepeat(counts.Starts, in.limits.starts) {
 			v = in.complete(executions.Failed,
 				reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
@@ -203,17 +203,17 @@ func (in *ending) afterOwnEnd() verdict {
 		v.blameAgent = true
 		return v.counting(counts)
 	case outcomeNeverStarted:
-		return in.requeue(in.cause, in.next, before)
+		return in.again(in.cause, in.next, before)
 	}
 	return in.complete(executions.Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
 }
 
-// failed ends the shard, or requeues it if its job's maxRetries allow that (rules E3, E6).
+// failed ends the shard, or has it run again if its job's maxRetries allow that (rules E3, E6).
 func (in *ending) failed(state executions.State, cause reason.Reason) verdict {
 	if in.counts.Fails >= in.retry.max {
 		return in.complete(state, cause)
 	}
-	v := in.requeue(cause, in.source, 0)
+	v := in.again(cause, in.source, 0)
 	v.delay = step.Backoff(in.retry.first, in.retry.most, in.counts.Fails)
 	v.counts.Fails++
 	return v
@@ -228,8 +228,8 @@ func (in *ending) complete(state executions.State, cause reason.Reason) verdict 
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 
-// requeue returns the verdict of another attempt, after a delay that grows with the number of tries before.
-func (in *ending) requeue(cause reason.Reason, source executions.Source, before int) verdict {
+// again returns the verdict of another attempt, after a delay that grows with the number of tries before.
+func (in *ending) again(cause reason.Reason, source executions.Source, before int) verdict {
 	delay := step.Backoff(in.limits.first, in.limits.most, before)
 	return verdict{state: executions.Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
 }
@@ -248,7 +248,7 @@ func (as *Attempts) endingOf(ref executions.TaskRef, how outcome) ending {
 		how: how, cause: s.Cause(), agent: s.Agent(),
 		away:   !s.Unreachable().IsZero() || !as.st.Agents.Registered(s.Agent()),
 		wanted: !s.KillSince().IsZero(), kill: s.Kill(), timedOut: s.TimedOut(),
-		tries: s.Attempt(), counts: s.Tries(), next: s.Type(),
+		tries: s.Attempt(), counts: s.Tries(), next: s.Source(),
 		daemon: e.Daemon(), runEnds: e.Kill(), source: e.Source(), failover: job.Failover,
 		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
 		taskExecutors: as.st.Opt.TaskExecutors,

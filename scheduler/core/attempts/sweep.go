@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Sweep checks every live task for the timeouts of rules E4 and S5 and of the STAGING row of the table, and every
+// Sweep checks every live task for the timeouts of rules E4 and S5 and for one that stays STAGING (E5), and every
 // orphan (E5). It may be called in every step and does its work every step.SweepEvery. E4, S5 and E5 count from
 // committed moments (F8); a staged task must have been found so by this leader, too.
 func (as *Attempts) Sweep() {

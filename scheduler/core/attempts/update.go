@@ -54,11 +54,11 @@ func (as *Attempts) learnAgent(u cluster.Update) {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
 		// The master passes on what an agent says, and answers reconciliation with GONE for a task
 		// that a registered agent does not have.
-		as.st.Agents.Register(as.st.Agents.SeenNow(u.AgentID))
+		as.st.Agents.Register(as.st.Agents.GetOrAdd(u.AgentID))
 	case u.State == cluster.Gone:
 		// The agent was removed, or replaced at its address: what the master does not know of it from now on
 		// is no word of the agent, and its tasks may have begun (rule E1).
-		as.st.Agents.Remove(u.AgentID)
+		as.st.Agents.MarkRemoved(u.AgentID)
 	case u.State == cluster.Unreachable:
 		as.st.Agents.Lost(u.AgentID, as.unreachableSince(u))
 	}
@@ -123,7 +123,7 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	if s.StuckStaging() && seen == executions.SeenStaging {
 		return // it counts as unreachable until it gets on
 	}
-	changed := as.st.Executions.Reached(ref)
+	changed := as.st.Executions.FoundReachable(ref)
 	if changed {
 		as.recording.TraceUpdate(ref, u, reason.Reason{}) // it is back
 	}

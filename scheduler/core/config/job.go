@@ -58,8 +58,8 @@ type Job struct {
 // IsDaemon reports whether the job is a daemon, whose fires its executors make (rule X8).
 func (j *Job) IsDaemon() bool { return j.cfg != nil && j.cfg.JobExecutionType == jobs.Daemon }
 
-// FiredHere reports whether the core makes the job's fires: it has a schedule, and is no daemon.
-func (j *Job) FiredHere() bool { return j.schedule != nil && !j.IsDaemon() }
+// MakesFires reports whether the core makes the job's fires: it has a schedule, and is no daemon.
+func (j *Job) MakesFires() bool { return j.schedule != nil && !j.IsDaemon() }
 
 // Record is what is stored of a job beside its document (rule F2).
 type Record struct {

@@ -155,10 +155,10 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 		}
 		return
 	case e != nil && e.Launched() && d.st.Config.Paused(j):
-		d.st.Executions.DrainShards(e, reason.Of(reason.Paused))
+		d.st.Executions.EndRuns(e, reason.Of(reason.Paused))
 		return
 	case e != nil && e.Launched() && d.st.Config.Inactive(j) == config.ShutDown:
-		d.st.Executions.Drain(e, d.st.Config.EndReason(j))
+		d.st.Executions.EndGently(e, d.st.Config.EndReason(j))
 		return
 	case d.st.Config.Inactive(j) != config.Active:
 		return // applyJobState has ended what there was

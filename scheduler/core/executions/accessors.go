@@ -205,8 +205,8 @@ func (s *Shard) TimedOut() bool { return s.rec.TimedOut }
 // Tries counts the attempts of the shard that ended otherwise than finished, by why.
 func (s *Shard) Tries() Tries { return s.rec.Tries }
 
-// Type is why the present attempt was launched or, while the shard waits, why the next one will be.
-func (s *Shard) Type() Source { return s.rec.Type }
+// Source is why the present attempt was launched or, while the shard waits, why the next one will be.
+func (s *Shard) Source() Source { return s.rec.Type }
 
 // UUID is that of the last status update that changed something, nil for none.
 func (s *Shard) UUID() []byte { return s.rec.UUID }

@@ -46,13 +46,13 @@ const (
 	// TaskKillWanted means that its kill is wanted. Why is the reason of this task alone, none if its execution ends
 	// or it exceeded its timeout.
 	TaskKillWanted
-	// TaskEnds means that its attempt ends, as State; the shard is still unchanged.
-	TaskEnds
+	// AttemptEnds means that its attempt ends, as State; the shard is still unchanged.
+	AttemptEnds
 	// ShardRequeued means that a shard whose attempt has ended gets another one, not before At. It still has the
 	// last one.
 	ShardRequeued
-	// TaskEnded means that a shard has ended with its attempt, as State.
-	TaskEnded
+	// ShardEnded means that a shard has ended with its attempt, as State.
+	ShardEnded
 )
 
 // Ref names the shard that the change is about, for kinds that are about one.

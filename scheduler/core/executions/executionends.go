@@ -32,7 +32,7 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 // EndAttempt notes that the present attempt of a shard ends: as which state it is recorded, whether it failed, why,
 // and the counts of the shard with it. The shard itself is ended or requeued by another transition, in the same step.
 func (es *Set) EndAttempt(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
-	es.tell(Change{Kind: TaskEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
+	es.tell(Change{Kind: AttemptEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
 	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
 }
@@ -42,7 +42,7 @@ func (es *Set) CompleteShard(ref TaskRef, state State) {
 	live := ref.Shard().Live()
 	last := es.complete(ref, state)
 	if live {
-		es.tell(Change{Kind: TaskEnded, Exec: ref.Exec, Index: ref.index, State: state})
+		es.tell(Change{Kind: ShardEnded, Exec: ref.Exec, Index: ref.index, State: state})
 	}
 	if last {
 		es.endExecution(ref.Exec)
@@ -115,9 +115,9 @@ func (es *Set) Kill(e *Execution, why reason.Reason) {
 	}
 }
 
-// DrainShards requests that each live task of a standing execution ends with its present run. A shard that a pause
+// EndRuns requests that each live task of a standing execution ends with its present run. A shard that a pause
 // has drained waits, and is placed again when the job is resumed (rule F10).
-func (es *Set) DrainShards(e *Execution, why reason.Reason) {
+func (es *Set) EndRuns(e *Execution, why reason.Reason) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.Live() && s.rec.KillSince.IsZero() {
 			es.WantKill(TaskRef{e, i}, WantedKill{Why: why, Drain: true})
@@ -125,14 +125,14 @@ func (es *Set) DrainShards(e *Execution, why reason.Reason) {
 	}
 }
 
-// Drain ends a standing execution, and lets the present runs of its shards come to their end (rule F11).
-func (es *Set) Drain(e *Execution, why reason.Reason) {
+// EndGently ends a standing execution, and lets the present runs of its shards come to their end (rule F11).
+func (es *Set) EndGently(e *Execution, why reason.Reason) {
 	if !e.rec.Kill.IsZero() {
 		return
 	}
 	e.rec.Kill = why
 	es.touch(e)
-	es.DrainShards(e, why)
+	es.EndRuns(e, why)
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting {
 			s.rec.Cause = why
@@ -243,9 +243,9 @@ func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 	return refs
 }
 
-// RecordWait reports whether the history is to record that an execution waits because of why, and notes that it is.
+// WaitIsNews reports whether the history is to record that an execution waits because of why, and notes that it is.
 // It is not if that is recorded already, or too much or too recently of this execution.
-func (es *Set) RecordWait(e *Execution, why reason.Reason) bool {
+func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
 	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
 		e.waitsRecorded > 0 && es.shared.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
 		return false

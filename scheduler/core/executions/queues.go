@@ -40,13 +40,13 @@ func (es *Set) First(job string) *Execution {
 	return nil
 }
 
-// Busy reports whether an execution of a job is open.
-func (es *Set) Busy(job string) bool { return len(es.queues[job]) > 0 }
+// HasOpen reports whether an execution of a job is open.
+func (es *Set) HasOpen(job string) bool { return len(es.queues[job]) > 0 }
 
-// Occupied reports whether a fire finds its job busy. It does not if the only open executions are launched ones that
-// are being killed, such as those of a deregistered job of the same name: the first fire of the new job waits for
+// FireMustWait reports whether a fire finds its job busy. It does not if the only open executions are launched ones
+// that are being killed, such as those of a deregistered job of the same name: the first fire of the new job waits for
 // them (rule K2).
-func (es *Set) Occupied(job string) bool {
+func (es *Set) FireMustWait(job string) bool {
 	return slices.ContainsFunc(es.queues[job], func(e *Execution) bool { return !e.Launched() || e.rec.Kill.IsZero() })
 }
 

@@ -52,8 +52,8 @@ func (s State) Terminal() bool {
 // Live reports whether a task of the shard is, or may be, on the cluster.
 func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
-// Held reports whether the shard's task is on its agent, which says what keeps it from beginning (Waits).
-func (s *Shard) Held() bool { return s.Live() && s.rec.waits != "" }
+// WaitsOnAgent reports whether the shard's task is on its agent, which says what keeps it from beginning (Waits).
+func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waits != "" }
 
 // TaskRef names a shard of an execution, and with it its present task. The zero value names none.
 type TaskRef struct {

@@ -91,9 +91,9 @@ func (es *Set) EndUnclear(ref TaskRef, state string) {
 	}
 }
 
-// Reached notes that an attempt was reported alive: its agent answers, and it has not ended. It returns whether that
-// is news.
-func (es *Set) Reached(ref TaskRef) (news bool) {
+// FoundReachable notes that an attempt was reported alive: its agent answers, and it has not ended. It returns whether
+// that is news.
+func (es *Set) FoundReachable(ref TaskRef) (news bool) {
 	s := ref.Shard()
 	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
 		return false

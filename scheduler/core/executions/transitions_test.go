@@ -87,7 +87,7 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		es.EndUnclear(ref, "LOST")
 		return before.rec.EndUnclear.IsZero()
 	case 3:
-		news := es.Reached(ref)
+		news := es.FoundReachable(ref)
 		if s.rec.Away && news || !s.rec.Unreachable.IsZero() || !s.rec.EndUnclear.IsZero() {
 			t.Fatalf("reached, and %+v", s)
 		}

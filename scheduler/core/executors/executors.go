@@ -203,8 +203,8 @@ func (es *Set) add(x *Executor) {
 	es.touch(x)
 }
 
-// Number returns a number for the id of a new executor, which is never returned again (rule X1).
-func (es *Set) Number() int64 {
+// NextNumber returns a number for the id of a new executor, which is never returned again (rule X1).
+func (es *Set) NextNumber() int64 {
 	es.counter++
 	es.counterChanged = true
 	return es.counter

@@ -140,7 +140,7 @@ func (f *Fires) EndLoading() { f.loading = false }
 // Follow adds a job to the timetable with its present schedule, or removes it if it is not active, has no schedule
 // or is a daemon.
 func (f *Fires) Follow(j *config.Job, active bool) {
-	if !active || !j.FiredHere() {
+	if !active || !j.MakesFires() {
 		f.timetable.Remove(j.Name())
 		return
 	}
@@ -170,7 +170,7 @@ func (f *Fires) NextOf(j *config.Job) time.Time {
 		return time.Time{}
 	}
 	from := f.st.Wall()
-	if j.FiredHere() {
+	if j.MakesFires() {
 		if from = f.cursor.Time; j.Since().After(from) {
 			from = j.Since()
 		}

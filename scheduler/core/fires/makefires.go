@@ -81,7 +81,7 @@ func (f *Fires) nextDueBatch() bool {
 func (f *Fires) openMissedWindow(upto time.Time) {
 	g := &missedWindow{upto: upto}
 	for name, j := range f.st.Config.AllJobs() {
-		if j.FiredHere() && f.st.Config.Inactive(j) == config.Active {
+		if j.MakesFires() && f.st.Config.Inactive(j) == config.Active {
 			g.names = append(g.names, name)
 		}
 	}
@@ -102,7 +102,7 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 		g.names = g.names[1:]
 		used++
 		j := f.st.Config.Job(name)
-		if j == nil || !j.FiredHere() || f.st.Config.Inactive(j) != config.Active {
+		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active {
 			continue
 		}
 		from := f.cursor.Time
@@ -144,7 +144,7 @@ func (f *Fires) fireDueBatch(budget int) int {
 	n := min(budget, len(p.names))
 	for _, name := range p.names[:n] {
 		j := f.st.Config.Job(name)
-		if j == nil || !j.FiredHere() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) ||
+		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) ||
 			f.cursor.covers(p.at, name) {
 			continue
 		}
@@ -170,7 +170,7 @@ func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Sourc
 	if f.st.Executions.Known(id) {
 		return
 	}
-	if f.st.Executions.Occupied(j.Name()) {
+	if f.st.Executions.FireMustWait(j.Name()) {
 		if !j.Config().Misfire {
 			first := f.st.Executions.First(j.Name())
 			why := reason.FireFoundBusy(at, first.ID(), string(first.State()))

@@ -24,8 +24,8 @@ type Orphan struct {
 	// Alive is set while it blocks only because it was seen alive, although its
 	// job has failover.
 	Alive bool `json:"alive,omitempty"`
-	// Away is since when the agent of one seen alive is away again, if it is, or it counts as if it were because the
-	// task gets no further than STAGING.
+	// Away is since when an orphan that was seen alive can't be reached again: its agent does not answer, or the task
+	// gets no further than STAGING. It is zero for any other.
 	Away time.Time `json:"away,omitzero"`
 	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that
 	// was given up for that has it since its launch.
@@ -40,8 +40,8 @@ type Orphan struct {
 	// Grace is what its kills name, the server's if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	// Known is set when the cluster has reported it since this session began and since its agent registered last, and
-	// keeps its kill where it keeps kills. It is not stored: a new leader has to ask.
+	// Known is set when the cluster has reported the task in this session, after its agent registered last. A cluster
+	// that keeps kills then keeps the one that was sent for it. It is not stored: a new leader has to ask.
 	Known bool `json:"-"`
 }
 
@@ -94,8 +94,8 @@ func (s *Set) Blocking(job string, item int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item == item })
 }
 
-// Blocks reports whether there is one that blocks a shard.
-func (s *Set) Blocks(job string, item int) bool {
+// IsBlocked reports whether there is one that blocks a shard.
+func (s *Set) IsBlocked(job string, item int) bool {
 	_, blocks := s.Blocking(job, item)
 	return blocks
 }
@@ -192,7 +192,8 @@ func (s *Set) setKnown(o *Orphan, known bool) {
 	s.follow(blocked, o.IsBlocking())
 }
 
-// follow has what depends on the shard of an orphan be looked at again, if the orphan blocks it now or does so no more.
+// follow has what depends on the shard of an orphan be looked at again, if the orphan blocks it now or does so no
+// more.
 func (s *Set) follow(blocked, blocks bool) {
 	if blocked != blocks {
 		s.shared.NeedChanged()

@@ -64,7 +64,7 @@ func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		if s.State() == executions.Waiting && !s.NotBefore().After(pl.st.Now()) &&
-			!pl.st.Orphans.Blocks(e.Job(), s.Item()) {
+			!pl.st.Orphans.IsBlocked(e.Job(), s.Item()) {
 			items = append(items, s.Item())
 		}
 	}

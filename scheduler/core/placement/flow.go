@@ -105,3 +105,21 @@ func (f *offerFlow) revive(waits bool) {
 	}
 	f.reviveNow()
 }
+
+// ManageOffers holds the offers that are needed and declines all others. It is called once in each step, after
+// Launch.
+func (pl *Placement) ManageOffers() {
+	if !pl.st.Subscription.Open() {
+		pl.flow.wake = time.Time{}
+		return
+	}
+	pl.findNeed()
+	o := outlook{
+		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
+			pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
+		maintained: pl.st.Agents.AllInMaintenance(), runs: pl.st.Executors.TakesTasks,
+	}
+	o.waits, o.hopeless = pl.anyWaiting()
+	o.nextFire, _ = pl.fires.Next()
+	pl.flow.manage(o)
+}

@@ -101,7 +101,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 func (pl *Placement) agentsOnOffer() []offers.Agent {
 	agents := pl.LookAtOffers()
 	for i := range agents {
-		pl.st.Agents.SeenNow(agents[i].ID)
+		pl.st.Agents.GetOrAdd(agents[i].ID)
 	}
 	return agents
 }
@@ -165,12 +165,12 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	e := d.exec
 	s := e.Shard(item)
 	kind := jobs.TaskReady
-	if s.Type() == executions.FailoverSource {
+	if s.Source() == executions.FailoverSource {
 		kind = jobs.TaskFailover
 	}
 	id := jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID, UUID: pl.st.UUID()}.String()
 	lost := ""
-	if s.Type() == executions.FailoverSource {
+	if s.Source() == executions.FailoverSource {
 		lost = s.TaskID()
 	}
 	on := pl.st.Agents.Get(agentID)

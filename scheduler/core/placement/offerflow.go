@@ -22,9 +22,9 @@ type offerFlow struct {
 // flowState is the part of offerFlow that ends with a session.
 type flowState struct {
 	suppressed bool
-	// filtered is set if something was declined since the last REVIVE that a shard could use once it waits: those
-	// resources are not offered until their filter ends. refused is set if something was declined that the waiting
-	// shards could not use.
+	// filtered is set once offers were declined that a shard could have used, had it waited: the master offers those
+	// resources again when the filter ends, or after a REVIVE, which clears the field.
+	// refused is set once offers were declined that no waiting shard could use.
 	filtered, refused bool
 	revivedAt         time.Time
 	// need has the offers that are held ahead; revivedFor is the moment up to which the last REVIVE was sent for

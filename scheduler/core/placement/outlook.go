@@ -7,24 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// ManageOffers holds the offers that are needed and declines all others. It is called once in each step, after
-// Launch.
-func (pl *Placement) ManageOffers() {
-	if !pl.st.Subscription.Open() {
-		pl.flow.wake = time.Time{}
-		return
-	}
-	pl.findNeed()
-	o := outlook{
-		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
-			pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
-		maintained: pl.st.Agents.AllInMaintenance(), runs: pl.st.Executors.TakesTasks,
-	}
-	o.waits, o.hopeless = pl.anyWaiting()
-	o.nextFire, _ = pl.fires.Next()
-	pl.flow.manage(o)
-}
-
 // anyWaiting reports whether a shard could be launched if an agent had the resources, and whether one waits that
 // fits no agent: no offer is held for that one.
 func (pl *Placement) anyWaiting() (waits, hopeless bool) {
@@ -47,7 +29,7 @@ func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 		}
 		for i := range e.NumShards() {
 			s := e.Shard(i)
-			if s.State() == executions.Waiting && !pl.st.Orphans.Blocks(e.Job(), s.Item()) &&
+			if s.State() == executions.Waiting && !pl.st.Orphans.IsBlocked(e.Job(), s.Item()) &&
 				!s.NotBefore().After(pl.st.Now()) {
 				return true, hopeless
 			}
@@ -82,7 +64,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	maintained := pl.st.Agents.AllInMaintenance()
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Launched() {
-			break // executions with shards to requeue come first
+			break // launched executions come first: the rest has no shard that waits for a retry
 		}
 		if pl.st.HeldBack(e) {
 			continue
@@ -92,7 +74,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 		for i := range e.NumShards() {
 			s := e.Shard(i)
 			if s.State() != executions.Waiting || !e.Kill().IsZero() || !s.NotBefore().After(pl.st.Now()) ||
-				s.NotBefore().After(upTo) || pl.st.Orphans.Blocks(e.Job(), s.Item()) {
+				s.NotBefore().After(upTo) || pl.st.Orphans.IsBlocked(e.Job(), s.Item()) {
 				continue
 			}
 			items = append(items, s.Item())
@@ -114,7 +96,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	}
 	for _, fire := range coming {
 		j := pl.st.Config.Job(fire.Job)
-		if j == nil || !fire.At.After(j.Since()) || !pl.st.CanLaunch(j) || pl.st.Executions.Occupied(fire.Job) {
+		if j == nil || !fire.At.After(j.Since()) || !pl.st.CanLaunch(j) || pl.st.Executions.FireMustWait(fire.Job) {
 			continue
 		}
 		a := pl.st.Config.App(j.Config().AppName)

@@ -204,7 +204,7 @@ const endSettles = time.Second
 // task. settled leaves out the tasks of executors whose last update is so recent that such an end may be on its way;
 // the agent has at least that much. It is called only in a step, because it also records that the agent was seen.
 func (pl *Placement) MeasureAgent(agentID string, runs []string) (most, settled resources.Amount) {
-	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.SeenNow(agentID).Own().Used())
+	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.GetOrAdd(agentID).Own().Used())
 	settled = most
 	for _, x := range pl.st.Executors.On(agentID) {
 		uses := x.Used()

@@ -39,7 +39,7 @@ func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) 
 	}
 	of := &d.with.App
 	info := cluster.Executor{
-		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: pl.st.Executors.Number()}.String(),
+		Version: 3, ID: jobs.ExecutorID{App: of.AppName, Agent: agentID, N: pl.st.Executors.NextNumber()}.String(),
 		Framework: pl.st.Subscription.FrameworkID(), Name: "elasticjob executor of " + of.AppName,
 		Resources: of.Resources(), Reserved: takeReserved(stock, of.Resources()),
 		Command: pl.st.Opt.ExecutorCommand, BinaryURI: pl.st.Opt.ExecutorBinary, User: pl.st.Opt.ExecutorUser,

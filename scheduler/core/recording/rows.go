@@ -15,9 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/wire"
 )
 
-// Step records an event in the life of an execution. id distinguishes it from other events of the same kind, so
+// Event records an event in the life of an execution. id distinguishes it from other events of the same kind, so
 // that an event that is recorded again by the next leader has the same row.
-func (h *Recording) Step(s event.Step, id ...string) {
+func (h *Recording) Event(s event.Step, id ...string) {
 	if h.On() {
 		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.shared.Wall()
 		h.rows.Steps = append(h.rows.Steps, s)
@@ -26,21 +26,21 @@ func (h *Recording) Step(s event.Step, id ...string) {
 
 // Waits records the reason for which an execution waits, unless it is empty or was the last one that was recorded.
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
-	if h.On() && h.of.RecordWait(e, why) {
-		h.Step(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why},
+	if h.On() && h.of.WaitIsNews(e, why) {
+		h.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why},
 			h.shared.Wall().Format(time.RFC3339Nano))
 	}
 }
 
 // Dropped records a fire that made no execution, and the reason.
 func (h *Recording) Dropped(job string, at time.Time, why reason.Reason) {
-	h.Step(event.Step{Execution: executions.ID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem,
+	h.Event(event.Step{Execution: executions.ID(job, at), Job: job, Kind: event.Dropped, Item: event.NoItem,
 		Message: why})
 }
 
 // Missed records that fires of a job up to a moment of the wall clock were not made in time, and the reason.
 func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
-	h.Step(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem,
+	h.Event(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem,
 		Message: why}, string(store.Encode(why)))
 }
 

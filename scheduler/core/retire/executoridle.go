@@ -103,7 +103,7 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 			(first.BusyBy(again) || !first.Launched() && r.st.CanLaunch(j)) {
 			return again
 		}
-		if known || r.st.Opt.ExecutorIdle == 0 || !j.FiredHere() || r.st.Config.Inactive(j) != config.Active {
+		if known || r.st.Opt.ExecutorIdle == 0 || !j.MakesFires() || r.st.Config.Inactive(j) != config.Active {
 			continue
 		}
 		if at := j.Schedule().Next(r.st.Wall()); !at.IsZero() && (next.IsZero() || at.Before(next)) {

@@ -114,8 +114,8 @@ type session struct {
 // Open reports whether there is a session.
 func (s *Subscription) Open() bool { return s.open }
 
-// Is reports whether the session of that number is open. Events of any other session must be ignored.
-func (s *Subscription) Is(number int64) bool { return s.open && s.number == number }
+// IsOpen reports whether the session of that number is open. Events of any other session must be ignored.
+func (s *Subscription) IsOpen(number int64) bool { return s.open && s.number == number }
 
 // Number returns the number of the open session, or of the one that was last asked for; 0 before the first.
 func (s *Subscription) Number() int64 { return s.number }

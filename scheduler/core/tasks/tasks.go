@@ -84,7 +84,7 @@ const besidesDescription = 768
 // Describe returns the description that the executor gets of the shard's present attempt, with the task id.
 func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id string) wire.Task {
 	t := ts.Task(e, s.Item())
-	t.TaskID, t.Attempt, t.Source = id, s.Attempt(), string(s.Type())
+	t.TaskID, t.Attempt, t.Source = id, s.Attempt(), string(s.Source())
 	if t.Daemon != nil {
 		t.Daemon.Rerun = ts.rerun(e.Job(), s.Item())
 	}

@@ -108,7 +108,7 @@ func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Executio
 			oldest(s.WaitSince())
 		case s.Live():
 			r.Running++
-			if s.Held() {
+			if s.WaitsOnAgent() {
 				held++
 				oldest(s.Launched())
 			}
@@ -220,7 +220,7 @@ func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 			switch s := e.Shard(i); {
 			case s.State() == executions.Waiting:
 				wait(s.WaitSince(), func() reason.Reason { return vs.ShardWaitReason(e, s) })
-			case s.Held():
+			case s.WaitsOnAgent():
 				wait(s.Launched(), func() reason.Reason { return reason.FromText(s.Waits()) })
 			}
 		}
@@ -232,12 +232,12 @@ func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 func (vs *Views) jobState(j *config.Job, running, waiting int, fires bool) string {
 	a := vs.st.Config.App(j.Config().AppName)
 	switch {
-	case j.State(vs.st.Executions.Busy(j.Name())) == config.JobDisabled:
+	case j.State(vs.st.Executions.HasOpen(j.Name())) == config.JobDisabled:
 		return string(config.JobDisabled)
 	case a == nil || a.Disabled():
 		return "APP_DISABLED"
-	case j.State(vs.st.Executions.Busy(j.Name())) != config.JobEnabled:
-		return string(j.State(vs.st.Executions.Busy(j.Name())))
+	case j.State(vs.st.Executions.HasOpen(j.Name())) != config.JobEnabled:
+		return string(j.State(vs.st.Executions.HasOpen(j.Name())))
 	case running > 0:
 		return "RUNNING"
 	case waiting > 0:

@@ -17,7 +17,7 @@ func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	var most resources.Amount
 	seen, room := false, 0
 	for _, ag := range vs.st.Agents.All() {
-		if ag.Capacity().IsZero() || ag.IsAway() {
+		if ag.Capacity().IsZero() || ag.RemovedForGood() {
 			continue
 		}
 		seen = true

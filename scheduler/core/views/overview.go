@@ -142,7 +142,7 @@ func (vs *Views) awayAgents() map[string]*Trouble {
 // AgentTotals returns the sums over the known agents as of now.
 func (vs *Views) AgentTotals() (t AgentTotals) {
 	for _, a := range vs.st.Agents.All() {
-		if a.IsAway() {
+		if a.RemovedForGood() {
 			continue
 		}
 		t.Total++

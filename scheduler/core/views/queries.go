@@ -51,7 +51,7 @@ func (vs *Views) Job(name string) (JobView, error) {
 }
 
 func (vs *Views) jobView(j *config.Job) JobView {
-	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.Busy(j.Name())),
+	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.HasOpen(j.Name())),
 		Version: j.Version()}
 	v.Note(vs.notesOf(j)...)
 	return v
@@ -63,7 +63,7 @@ func (vs *Views) Jobs() []JobView {
 	for _, name := range vs.st.Config.JobNames() {
 		if j := vs.st.Config.Job(name); j.Config() != nil {
 			out = append(out, JobView{Config: *j.Config(), Disabled: j.Mark().Disables(),
-				State: j.State(vs.st.Executions.Busy(j.Name()))})
+				State: j.State(vs.st.Executions.HasOpen(j.Name()))})
 		}
 	}
 	return out
@@ -175,7 +175,7 @@ func (vs *Views) RunningTasks() []TaskView {
 			continue
 		}
 		kind := jobs.TaskReady
-		if s.Type() == executions.FailoverSource {
+		if s.Source() == executions.FailoverSource {
 			kind = jobs.TaskFailover
 		}
 		out = append(out, TaskView{TaskID: id, JobName: ref.Exec.Job(), Item: s.Item(), Type: string(kind),
@@ -204,7 +204,7 @@ func (vs *Views) FailoverShards() []FailoverView {
 	out := []FailoverView{}
 	for _, e := range vs.st.Executions.Launchable() {
 		for i := range e.NumShards() {
-			if s := e.Shard(i); s.State() == executions.Waiting && s.Type() == executions.FailoverSource {
+			if s := e.Shard(i); s.State() == executions.Waiting && s.Source() == executions.FailoverSource {
 				out = append(out, FailoverView{JobName: e.Job(), Item: s.Item(), OriginalTaskID: s.TaskID()})
 			}
 		}

@@ -68,7 +68,7 @@ func (vs *Views) measureQueues(s *stats.Stats) {
 			case sh.State() != executions.Waiting:
 			case e.Daemon():
 				wait(&s.Daemon, 1, sh.WaitSince())
-			case sh.Type() == executions.FailoverSource:
+			case sh.Source() == executions.FailoverSource:
 				wait(&s.Failover, 1, sh.WaitSince())
 			default:
 				wait(&s.Retry, 1, sh.WaitSince())

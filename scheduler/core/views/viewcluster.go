@@ -265,7 +265,7 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 		state = "DRAINING"
 	case a.Registered():
 		state, v.Since = "REGISTERED", vs.shownOrNil(a.RegisteredAt())
-	case a.IsAway():
+	case a.RemovedForGood():
 		state, v.Since = "AWAY", vs.shownOrNil(a.RemovedAt())
 	default:
 		return v
