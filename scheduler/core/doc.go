@@ -46,7 +46,7 @@
 //
 // # How a step goes
 //
-// Step (step.go) is the list of what a step does. handle gives each event to the part that it is for; where an event
+// Step (handle.go) is the list of what a step does. handle gives each event to the part that it is for; where an event
 // concerns several parts, a method of Core names them in order: reports.go (what the cluster says), changed.go
 // (changes of the configuration), session.go and takeover.go (sessions), drain.go (the end of a term).
 //

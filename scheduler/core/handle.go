@@ -13,6 +13,10 @@ import (
 
 // Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
 // lets the rest out (see Decision).
+//
+// The order is: what has happened, what is due, what can be launched now, and what of the offers is left over. So a
+// shard that is lost in a step can be placed in the same one, and an offer is declined only when nothing of the step
+// needs it.
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.shared.SetRandom(rnd)
 	if c.shared.Set(now) {
@@ -23,6 +27,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	for _, e := range events {
 		c.handle(e)
 	}
+
 	c.shared.Timers.Run(c.shared.Now())
 	c.attempts.Sweep()
 	c.fires.Make()
@@ -31,10 +36,12 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.reconciler.Due()
 	c.takeOver()
 	c.attempts.ResendKills()
+
 	c.placement.Launch()
 	c.retirer.ShutDownClosing()
 	c.placement.ManageOffers()
 	c.finishDrain()
+
 	c.write()
 	c.watch.NameChanged(c.decision.Writes)
 	c.decision.Notifications = c.notifications.Take()
