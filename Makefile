@@ -8,7 +8,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 
 # What the linker sets; --version prints it.
-RELEASE := github.com/elasticjob-go/elasticjob/release
+RELEASE := github.com/elasticjob-go/elasticjob/internal/release
 
 # For which platforms make dist builds. The client alone is built for others than Linux.
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
@@ -95,7 +95,7 @@ bench: prepare build ## run the benchmarks, those of the history with HISTORY_RO
 
 .PHONY: docs
 docs: ## write the parts of docs/ that are made from the code
-	$(GO) test -count=1 -p 1 -run '^TestReference' ./reason ./api ./cmd/scheduler ./cmd/executor -docs
+	$(GO) test -count=1 -p 1 -run '^TestReference' ./internal/reason ./api ./cmd/scheduler ./cmd/executor -docs
 
 .PHONY: screenshots
 screenshots: build ## take pictures of every view of the console, into docs/screenshots (VIEW=jobs: of one)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // noNodeName stands for the rules of a cluster that runs pods.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/test/described"
 )
 

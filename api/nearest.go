@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // nearestRoute is the route that was most likely meant with a path that has none: one of the same method with a word

@@ -14,7 +14,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // fakePackages has a problem with every script but bin/start.sh.

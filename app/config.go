@@ -7,8 +7,8 @@
 package app
 
 import (
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // Config is one app's document. Names and defaults are the original's (contract

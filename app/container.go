@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // PullPolicies are the values of imagePullPolicy beside nothing.

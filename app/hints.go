@@ -1,6 +1,6 @@
 package app
 
-import "github.com/elasticjob-go/elasticjob/document"
+import "github.com/elasticjob-go/elasticjob/internal/document"
 
 // NamePattern is the pattern of apps' and jobs' names, for people and for forms.
 const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`

@@ -4,8 +4,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // secretive are the texts that may have secrets in URLs, such as the token of a signed one, by field.

@@ -3,7 +3,7 @@ package auth
 import (
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // CheckNewUser says what is wrong with the name and the password of a user who is to be added.

@@ -15,8 +15,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // ErrGone is wrapped by the errors of reading a task's files when the agent

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // Action is what is done about one app or job.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // values are the fields of a document as JSON, by name. Fields that say nothing may be left out, as documents leave them out.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // findCommand says what to start for a command's words: the first names a file in

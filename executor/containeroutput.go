@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // containerOutput is the standard output and standard error of a pod's container. Processes of the task have the former as it is, so that it costs

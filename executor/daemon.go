@@ -10,8 +10,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // shard drives a daemon's shard: one goroutine, that of its task, waits for what happens, tells the state machine, and does what

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // taskVariable is also how the supervisor knows a task's processes.

@@ -20,7 +20,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // script writes a package of one shell script and gives its URL.

@@ -23,7 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 var binary string

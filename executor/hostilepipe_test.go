@@ -8,7 +8,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // hostilePipes are what a program may do with its pipe in a run, as one without hello and as a resident one.

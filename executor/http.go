@@ -15,7 +15,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 const (

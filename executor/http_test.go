@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // rude is a server that answers every connection with bytes of its own, after it has read something.

@@ -10,7 +10,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // A daemon that is a request: each fire sends it, what the server answers is the result of the run, and a kill or a timeout cuts it off.

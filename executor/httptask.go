@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // transientRequest takes a task that is one request to its end, and gives what reports that. As a process, it is reported as running

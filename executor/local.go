@@ -15,7 +15,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Local is one task that is to be run here, for whoever tries a package, without an agent. Everything else is as on a cluster.

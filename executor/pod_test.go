@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	wait "github.com/elasticjob-go/elasticjob/test/eventually"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // TestPod: how a container ends, what it has written, and what it leaves to be read.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // BenchmarkPod measures the whole life of a container whose job writes a line: of the job alone, and of an executor that runs it, with nothing to

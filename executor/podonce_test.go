@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // untilShot is a script that says that it ran, and ends with its executor, as it would in a container.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // What Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the package, and its checksum, which is

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	wait "github.com/elasticjob-go/elasticjob/test/eventually"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // podTry is a container of a pod in which executor pod is the first process.

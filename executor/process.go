@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // process is a process of a task, with its pipe and the folders that are its own.

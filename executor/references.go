@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/elasticjob-go/elasticjob/secrets"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // SecretsVariable names, in an executor's environment, the folders that jobs may name files in by fromFile, with colons between them.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // reportAtMostEvery is how often the executor speaks of its tasks' progress.

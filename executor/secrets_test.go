@@ -13,7 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // A process gets the secrets that its task names, as they are when it starts, and no report of its end has them.

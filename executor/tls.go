@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire/mesostls"
+	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
 // The scheduler sets these in the ExecutorInfo when it knows that the cluster's agents speak TLS.

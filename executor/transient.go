@@ -10,7 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // transientRun is the id of a transient task's one run.

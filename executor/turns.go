@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // turns bound how many of a job's runs go on at once in this executor, where the job asks for it. Who waits gets a turn in the order of

@@ -3,7 +3,7 @@ package executor
 import (
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Turns are given in the order of asking, as many as a job may have at once, also after one who waits has gone.

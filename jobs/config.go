@@ -7,8 +7,8 @@
 package jobs
 
 import (
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // Execution types of a job.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Environment is the job's env as its executor gets it: texts, and the files and variables on the agent that have the others.

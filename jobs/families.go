@@ -11,8 +11,8 @@ import (
 	"unicode"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // family is all properties of one beginning. They have a meaning here; all others are a job's own.

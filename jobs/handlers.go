@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Types of jobErrorHandlerType: what is done about a run that failed. Whatever it is, the run has failed [D81].

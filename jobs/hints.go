@@ -2,7 +2,7 @@ package jobs
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Hints are what forms and editors need to know of a job's fields.

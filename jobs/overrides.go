@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // Overrides are what one run of a job has of its own, instead of the job's: the body of a trigger.

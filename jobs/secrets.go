@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // What of a job is a secret, here and nowhere else: texts of env and props that are marked so, or whose names say so; what the known

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // ShardingParameters reads shardingItemParameters, such as "0=a,1=b", into the

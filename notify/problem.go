@@ -7,7 +7,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
-	"github.com/elasticjob-go/elasticjob/netproblem"
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
 // What went wrong is shown to everybody who may see the job, and whoever may change it chooses the server. So errors

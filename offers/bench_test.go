@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // crowd is n agents of eight sizes, every third with an executor of each of some apps.

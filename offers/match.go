@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // Match places demands on agents, in the order of demands. It is pure and

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 func agent(id string, cpus, memory float64, running ...string) offers.Agent {

@@ -8,8 +8,8 @@ package offers
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // Offer is resources that one agent has free.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // fullness is what agents are ordered by.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // Pool holds the offers at hand. It

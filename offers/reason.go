@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // leave notes that items of the current demand wait, and why. What it says is

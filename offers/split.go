@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // Reserved is an amount that belongs to one reservation of our role.

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/zookeeper"
+	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 )
 
 const zkScheme = "zk://"

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/resources"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 func BenchmarkEncodeAccept100(b *testing.B) { benchmarkEncode(b, nil) }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/elasticjob-go/elasticjob/zookeeper"
+	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 )
 
 // ErrNotLeading is a session's Err when ZooKeeper says that its master leads no longer.

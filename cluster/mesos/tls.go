@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/elasticjob-go/elasticjob/wire/mesostls"
+	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
 // TLSFiles are where the certificates for a cluster with TLS are, in PEM form.

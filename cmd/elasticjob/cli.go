@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elasticjob-go/elasticjob/client"
-	"github.com/elasticjob-go/elasticjob/release"
+	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
 // cli is what all commands share: the streams, the flags of all of them, and what comes from outside.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/client"
 	"github.com/elasticjob-go/elasticjob/definitions"
-	codec "github.com/elasticjob-go/elasticjob/document"
+	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // definitionServer is a client as package definitions needs it.

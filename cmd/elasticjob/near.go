@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/client"
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // nearApp adds to an app that is not there the name that was probably meant.

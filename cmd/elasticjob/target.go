@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/elasticjob-go/elasticjob/client"
-	"github.com/elasticjob-go/elasticjob/release"
+	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
 // target is the server that a command talks to, and as whom.

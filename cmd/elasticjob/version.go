@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elasticjob-go/elasticjob/client"
-	"github.com/elasticjob-go/elasticjob/release"
+	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
 func (a *cli) versionCommand() *cobra.Command {

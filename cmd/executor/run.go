@@ -17,7 +17,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 const runUsage = `usage: executor run --app PACKAGE [--script COMMAND] [--job job.json] [--item N] [--param TEXT]

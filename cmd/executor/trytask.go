@@ -14,10 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/document"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // local is the task that the flags describe, as the scheduler would describe it for a trigger at now.

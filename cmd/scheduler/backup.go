@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/elasticjob-go/elasticjob/internal/release"
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
-	"github.com/elasticjob-go/elasticjob/release"
 )
 
 // backupHeader is the first line of a backup; the nodes follow, each on a line of its own, and then a backupTrailer.

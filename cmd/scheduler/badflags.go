@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // refuseBadFlags has a command say what is wrong with flags that can't be read, and refuse arguments that are no flags.

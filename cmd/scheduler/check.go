@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
-	"github.com/elasticjob-go/elasticjob/wire/mesostls"
+	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
 // mostJobMetrics is as many jobs as a cluster is made for.

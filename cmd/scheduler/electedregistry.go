@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/release"
 	"github.com/elasticjob-go/elasticjob/registry/database"
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
-	"github.com/elasticjob-go/elasticjob/release"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
-	"github.com/elasticjob-go/elasticjob/release"
+	"github.com/elasticjob-go/elasticjob/internal/release"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/history/database"
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
 // dsn is where history is kept. As a text it has no user and no password.

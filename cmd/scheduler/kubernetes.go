@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podevent"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podlog"
-	"github.com/elasticjob-go/elasticjob/release"
+	"github.com/elasticjob-go/elasticjob/internal/release"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 

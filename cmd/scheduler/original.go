@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // originalKey is one key of ElasticJob-Cloud's conf/elasticjob-cloud-scheduler.properties.

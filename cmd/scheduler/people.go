@@ -14,7 +14,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 	"github.com/elasticjob-go/elasticjob/registry/database"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 	"github.com/elasticjob-go/elasticjob/registry/database"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 	"github.com/elasticjob-go/elasticjob/registry/database"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )

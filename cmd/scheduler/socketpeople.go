@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // socketPeople are those of a server that runs beside this command, by the API's routes.

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // liteJob is a job as any of the forms has it, its settings by name in the form of plainKey.

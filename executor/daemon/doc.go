@@ -19,7 +19,7 @@ package daemon
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Sources of a run.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Shard is the state of one daemon's shard. It is for one goroutine at a time.

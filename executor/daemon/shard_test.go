@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -19,7 +19,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Limits bound what a package may take. All of them are positive; Defaults are the ones to begin with.

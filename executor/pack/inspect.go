@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"github.com/elasticjob-go/elasticjob/netproblem"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Contents is what a package is, as far as Inspect came.

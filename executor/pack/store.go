@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Source is a package as a task names it.

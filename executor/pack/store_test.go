@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 func open(t testing.TB, dir string, limits pack.Limits) *pack.Store {

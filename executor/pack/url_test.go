@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/pack"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // longScript is long enough to be sent in several parts; other is what it is changed into.

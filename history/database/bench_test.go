@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // busy is what a cluster with many short jobs records, 1,000 rows a batch: of each shard its begin in one batch and its end in the

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 func TestTextsAreStoredAsTheyAreOrCut(t *testing.T) {

@@ -26,7 +26,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
 
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
 // Options are what a DB needs from outside.

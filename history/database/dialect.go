@@ -12,7 +12,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
 // dialect is what the two kinds of databases don't have in common.

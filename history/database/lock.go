@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
 // lockPatience is how long a migration waits for another one's. The caller tries again: a large table may take longer.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // The statistics of a job are those of its executions, a daemon's those of its shards' runs.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"unicode/utf8"
 
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // A row has a reason twice: as an English sentence, which people query, and as a value, {"code":…,"args":{…}}, by which

@@ -8,7 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // What a row has of a reason is answered as a code with its arguments.

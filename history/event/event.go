@@ -12,7 +12,7 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // Batch is what one commit of one term records. It is true when the commit of that number has happened.

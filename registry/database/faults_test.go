@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
+	"github.com/elasticjob-go/elasticjob/internal/mysql"
 	"github.com/elasticjob-go/elasticjob/migrations"
-	"github.com/elasticjob-go/elasticjob/mysql"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 

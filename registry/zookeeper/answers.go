@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // explain turns a refusal into a sentence that says what to do. What no time

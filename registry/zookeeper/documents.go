@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/elasticjob-go/elasticjob/zookeeper"
+	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 )
 
 // documents reports what others change in the edited folders. It watches the folders and each node in them on a

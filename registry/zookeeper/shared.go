@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // Shared values are read and written on the follower's session, which every server has, whoever leads.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // An agent that takes no tasks now could hold what no other can: then nobody is told that none ever will.

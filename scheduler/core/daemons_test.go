@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // A daemon's shard that somebody kills while the server stops is not filed as killed: the next server places it again.

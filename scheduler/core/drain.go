@@ -1,7 +1,7 @@
 package core
 
 import (
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // beginDrain begins the end of everything on the cluster (rule O4).

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a task that

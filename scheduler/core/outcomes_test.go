@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"strconv"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // runsRecord is what is committed of the runs of a daemon's shard.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // fireDaemon has a daemon's process run again and again, until its task ends. Runs are seldom, so that they don't fill the world.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // reservedOf gives every third agent reservations for our role: of one that gives CPU only, of one that gives memory only,

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
-	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // Query says which jobs a page is to have. What is empty leaves nothing out.

@@ -3,8 +3,8 @@ package view
 import (
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/secrets"
 )
 
 // matches reports whether each word, in small letters, is in the name, the app or the description.

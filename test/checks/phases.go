@@ -66,7 +66,7 @@ const forking = "executor/supervisor"
 var raced = []string{
 	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/pack", "executor/pipe", forking,
 	"history/outbox",
-	"history", "notify", "registry/...", "scheduler", "scheduler/view", "sdk", "zookeeper",
+	"history", "notify", "registry/...", "scheduler", "scheduler/view", "sdk", "internal/zookeeper",
 }
 
 // isRaced reports whether a package, as ./folder, is one of raced.

@@ -19,8 +19,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
 
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // impostor listens where an agent did. It does to executors that take it for the agent what harms most: it keeps

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // What is refused as malformed when an app is published the API server would refuse at each launch, and what is taken it takes.

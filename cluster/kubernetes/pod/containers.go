@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // volumes checks the volumes of a template that is merged onto a base.

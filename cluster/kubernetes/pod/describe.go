@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/elasticjob-go/elasticjob/secrets"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // How the executor in a pod gets its task: in a variable, or in a file that another variable names.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/document"
-	"github.com/elasticjob-go/elasticjob/secrets"
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // maxViolations bounds the answer to a template in which nothing is right.

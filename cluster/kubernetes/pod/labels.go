@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // labelsOf are the labels by which people and tools find a task's pod. An execution's id has an @ in it, which no label has: _ stands for it.

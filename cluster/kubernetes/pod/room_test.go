@@ -8,7 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 func list(cpu, memory string) corev1.ResourceList {

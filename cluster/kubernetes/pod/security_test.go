@@ -7,7 +7,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Pods are such as the restricted standard takes, by the rules that API servers themselves ask; what a template does otherwise they see.

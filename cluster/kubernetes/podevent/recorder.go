@@ -17,7 +17,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Events are written at perSecond, burst at once, and up to queued wait.

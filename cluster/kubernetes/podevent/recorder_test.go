@@ -19,8 +19,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podevent"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

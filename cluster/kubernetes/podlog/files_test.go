@@ -8,8 +8,8 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podlog"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 const stdout = "jobs/p/u/stdout"

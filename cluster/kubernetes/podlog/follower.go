@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // MostFollowed is how many pods are followed at once. Each is a connection through the API server to a node.

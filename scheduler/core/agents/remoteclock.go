@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // remoteClock estimates from reports how far the clock of an agent is off. A report that took long to arrive looks

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // TestE1WhatMayHaveBegun: an attempt counts as never begun only where that is known.

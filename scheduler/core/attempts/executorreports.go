@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Between status updates executors say how far their tasks have come, and show that they live (wire.Report). These

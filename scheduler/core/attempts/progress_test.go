@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/sandbox"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 func TestProgressIsBounded(t *testing.T) {

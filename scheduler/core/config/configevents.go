@@ -2,8 +2,8 @@ package config
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // AppChanged is a committed change of an app's document or disabled mark (rule T4).

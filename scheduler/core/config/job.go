@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
-	"github.com/elasticjob-go/elasticjob/reason"
 )
 
 // App is a registered app. Its methods only read; Set owns it, and alone changes it.

@@ -3,9 +3,9 @@ package executions
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // AcceptSeq is the number of the ACCEPT that launched the present attempt while it is unanswered; 0 once it was

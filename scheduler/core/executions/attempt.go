@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // attempt is one task of a shard, from its launch to its end. A launch makes a new one by assignment, so that

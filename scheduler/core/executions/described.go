@@ -1,8 +1,8 @@
 package executions
 
 import (
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Described is how large the descriptions of an execution's tasks are, in bytes, with the versions of the settings

@@ -3,7 +3,7 @@ package executions
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // Change is something that has happened to an execution, or to one of its shards, and that other parts of the core

@@ -2,9 +2,9 @@ package executions
 
 import (
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Prepared is what all tasks of an execution share.

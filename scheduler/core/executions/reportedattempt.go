@@ -3,7 +3,7 @@ package executions
 import (
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 // These are the transitions of a shard and its attempts: what can happen to them. Each keeps the indexes over the

@@ -3,8 +3,8 @@ package placement
 import (
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 

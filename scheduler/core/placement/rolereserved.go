@@ -2,8 +2,8 @@ package placement
 
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/offers"
-	"github.com/elasticjob-go/elasticjob/resources"
 )
 
 // What is reserved for our role is used first (rule L7). Offers, capacities and matches count with the sums of

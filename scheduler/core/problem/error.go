@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/document"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Kind classifies an Error, so that an API can choose a status code.

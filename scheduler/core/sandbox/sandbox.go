@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Places answers where the output of tasks is, from the state of a term.

@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // Unreachable records that an attempt, launched then, could not fetch its app's package because the host was not

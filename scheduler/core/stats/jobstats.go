@@ -1,6 +1,6 @@
 package stats
 
-import "github.com/elasticjob-go/elasticjob/wire"
+import "github.com/elasticjob-go/elasticjob/internal/wire"
 
 // PerJob has the numbers of single jobs, for a bounded number of jobs: those that ended a run first. Each job adds
 // some series to every scrape, and a cluster may have 100,000 jobs. NewPerJob makes one.

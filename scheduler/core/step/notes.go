@@ -1,6 +1,6 @@
 package step
 
-import "github.com/elasticjob-go/elasticjob/reason"
+import "github.com/elasticjob-go/elasticjob/internal/reason"
 
 // NoteKind is the subject of a Note, and the text of its log line.
 type NoteKind string

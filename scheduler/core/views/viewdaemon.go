@@ -4,11 +4,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/wire"
 )
 
 // viewDaemon returns what people see of the runs of a daemon's shard, nil for other shards.

@@ -3,7 +3,7 @@ package views
 import (
 	"slices"
 
-	"github.com/elasticjob-go/elasticjob/reason"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
 // Why is a reason in an answer: in English, and as a code with its arguments, by which programs decide and the

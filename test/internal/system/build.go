@@ -62,7 +62,7 @@ func BuildVersion(version string) (Binaries, error) {
 	b := Binaries{Dir: dir}
 	flags := "-ldflags="
 	if version != "" {
-		flags += "-X github.com/elasticjob-go/elasticjob/release.version=" + version
+		flags += "-X github.com/elasticjob-go/elasticjob/internal/release.version=" + version
 	}
 	if Race {
 		err = build(root, "CGO_ENABLED=1", flags, "-race", "-o", b.Scheduler(), "./cmd/scheduler")

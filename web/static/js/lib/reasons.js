@@ -1,5 +1,5 @@
 // Why something is as it is, in the user's language. The server says it in English, with a code and arguments beside it:
-// the words of the codes in Chinese are those of reason/zh.txt, and are filled in as reason/words.go says.
+// the words of the codes in Chinese are those of internal/reason/zh.txt, and are filled in as internal/reason/words.go says.
 import { chinese } from './reasonwords.js'
 import { language } from './store.js'
 

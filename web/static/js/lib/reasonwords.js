@@ -1,4 +1,4 @@
-// The words of reasons in Chinese, from reason/zh.txt. make docs writes this file.
+// The words of reasons in Chinese, from internal/reason/zh.txt. make docs writes this file.
 
 /** @type {Record<string, string>} */
 export const chinese = {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // SyntaxError says that a body is no JSON object, where, and what was found.

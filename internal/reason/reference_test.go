@@ -29,13 +29,13 @@ func asJSON(t *testing.T, value any) string {
 func TestReferenceOfConsoleWords(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("// The words of reasons in Chinese, from reason/zh.txt. make docs writes this file.\n\n" +
+	b.WriteString("// The words of reasons in Chinese, from internal/reason/zh.txt. make docs writes this file.\n\n" +
 		"/** @type {Record<string, string>} */\nexport const chinese = {\n")
 	for _, code := range Codes() {
 		fmt.Fprintf(&b, "  %s: %s,\n", code, asJSON(t, Template(code, Chinese)))
 	}
 	b.WriteString("}\n")
-	reference.CheckFile(t, "../web/static/js/lib/reasonwords.js", b.String())
+	reference.CheckFile(t, "../../web/static/js/lib/reasonwords.js", b.String())
 }
 
 // TestReferenceOfExamples: testdata/words.json has reasons as they are answered, with their words. The console's unit
@@ -74,7 +74,7 @@ func TestReferenceOfCodes(t *testing.T) {
 	for _, code := range Codes() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", code, reference.Cell(Template(code, English)))
 	}
-	reference.Check(t, "../docs/reasons.md", "codes of reasons", b.String())
+	reference.Check(t, "../../docs/reasons.md", "codes of reasons", b.String())
 }
 
 // TestDocsShowAReason holds the example of docs/api.md against a reason's sentence, code and arguments.
@@ -86,7 +86,7 @@ func TestDocsShowAReason(t *testing.T) {
 		Code   Code           `json:"reasonCode"`
 		Args   map[string]any `json:"reasonArgs"`
 	}{r.String(), r.Code(), r.Args()}
-	if diff := cmp.Diff(reference.Block(t, "../docs/api.md", `"reasonCode":"lost_too_often"`),
+	if diff := cmp.Diff(reference.Block(t, "../../docs/api.md", `"reasonCode":"lost_too_often"`),
 		asJSON(t, answer)+"\n"); diff != "" {
 		t.Errorf("- document, + code:\n%s", diff)
 	}

@@ -3,7 +3,7 @@ package resources_test
 import (
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/resources"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
 func TestHolds(t *testing.T) {

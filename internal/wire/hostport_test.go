@@ -3,7 +3,7 @@ package wire_test
 import (
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 func TestHostPort(t *testing.T) {

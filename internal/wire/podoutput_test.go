@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/elasticjob-go/elasticjob/wire"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 const aRecord = "\x1b_elasticjob;{\"report\":{\"v\":1,\"time\":\"2026-05-01T12:00:02Z\",\"tasks\":[{\"taskId\":\"t\"}]}}\x1b\\\n"

@@ -112,8 +112,8 @@ func TestBoundsSayWhatIsTooMuch(t *testing.T) {
 
 // FuzzStored holds what is read of any document against its bounds, and against what is written of it.
 func FuzzStored(f *testing.F) {
-	for _, file := range []string{"../app/testdata/app-3.0.1.yaml", "../app/testdata/app-2.1.5.json",
-		"../jobs/testdata/script-3.0.1.yaml", "../jobs/testdata/job-2.1.5.json"} {
+	for _, file := range []string{"../../app/testdata/app-3.0.1.yaml", "../../app/testdata/app-2.1.5.json",
+		"../../jobs/testdata/script-3.0.1.yaml", "../../jobs/testdata/job-2.1.5.json"} {
 		doc, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)

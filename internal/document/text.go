@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // Text is one entry of a map of texts: mostly a plain text, which documents have as a string, so that the original can read

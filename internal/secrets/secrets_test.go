@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 func TestNames(t *testing.T) {

@@ -16,15 +16,15 @@ import (
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
+	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
-	"github.com/elasticjob-go/elasticjob/zookeeper"
 )
 
 // What the library leaves when it hangs, TestCloseOutlivesTheLibrary brings about.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/go-zookeeper/zk.(*Conn).flushRequests"),
-		goleak.IgnoreAnyFunction("github.com/elasticjob-go/elasticjob/zookeeper.(*Client).drain"))
+		goleak.IgnoreAnyFunction("github.com/elasticjob-go/elasticjob/internal/zookeeper.(*Client).drain"))
 }
 
 // patience is how long a test waits for what must come.

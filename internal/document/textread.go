@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/elasticjob-go/elasticjob/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // textReader reads a text that is an object, key by key.
