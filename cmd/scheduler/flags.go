@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,18 +135,51 @@ A flag or ` + envPrefix + `… that is given and empty is refused; empty keys an
 	}
 	cmd.SetVersionTemplate(release.Text("scheduler"))
 	refuseBadFlags(cmd)
-	c.flags(cmd.Flags())
+	showGroups(cmd, c.flags(cmd.Flags()))
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.AddCommand(userCommand(), tokenCommand(), migrateCommand(), backupCommand(), restoreCommand(), acceptCommand(),
 		readyCommand(), localClusterCommand(), localAgentCommand())
 	return cmd
 }
 
-// flags defines all flags.
-func (c *config) flags(f *pflag.FlagSet) {
-	f.SortFlags = false
+// flags defines all flags, and returns them in the groups and the order in which --help shows them: what is needed
+// every day first.
+func (c *config) flags(all *pflag.FlagSet) (groups []*pflag.FlagSet) {
+	all.SortFlags = false
+	for _, g := range []struct {
+		name   string
+		define func(*pflag.FlagSet)
+	}{
+		{"Cluster", c.clusterFlags},
+		{"State", c.stateFlags},
+		{"API and access", c.accessFlags},
+		{"Jobs", c.jobFlags},
+		{"History", c.historyFlags},
+		{"Other", c.otherFlags},
+	} {
+		f := pflag.NewFlagSet(g.name, pflag.ContinueOnError)
+		f.SortFlags = false
+		g.define(f)
+		all.AddFlagSet(f)
+		groups = append(groups, f)
+	}
+	return groups
+}
+
+func (c *config) clusterFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.local, "local", false, "run jobs on this machine: brings a cluster of its own, needs nothing else")
 	f.StringVar(&c.mesos, "mesos", "", "run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
+	f.BoolVar(&c.kubernetes.on, "kubernetes", false, "run jobs on Kubernetes: each shard is a pod")
+	f.Float64Var(&c.localCPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
+	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
+	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false,
+		"with --local: end the executors that an earlier run left behind, instead of finding them again")
+	f.StringVar(&c.role, "mesos-role", "",
+		"with --mesos: the framework's role; what agents have reserved for it is used first")
+	f.StringVar(&c.principal, "mesos-principal", "",
+		"with --mesos: the framework's principal (default: that of the credentials)")
+	f.StringVar(&c.mesosUser, "mesos-user", "",
+		"with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
 	f.StringVar(&c.mesosFiles.credentials, "mesos-credentials-file", "",
 		"with --mesos: file with principal and secret, on a line or as Mesos' JSON")
 	f.StringVar(&c.mesosFiles.ca, "mesos-ca-file", "",
@@ -154,13 +188,14 @@ func (c *config) flags(f *pflag.FlagSet) {
 		"with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that want one of their clients; read for each connection")
 	f.StringVar(&c.mesosFiles.key, "mesos-key-file", "",
 		"with --mesos-cert-file: PEM file of that certificate's private key; it is sent nowhere, and executors have one of their own from their agent")
-	f.StringVar(&c.role, "mesos-role", "",
-		"with --mesos: the framework's role; what agents have reserved for it is used first")
-	f.StringVar(&c.principal, "mesos-principal", "",
-		"with --mesos: the framework's principal (default: that of the credentials)")
-	f.StringVar(&c.mesosUser, "mesos-user", "",
-		"with --mesos: the user that executors run as from now on (default: the one that this server runs as)")
 	c.kubernetes.flags(f)
+	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute,
+		"how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
+}
+
+func (c *config) stateFlags(f *pflag.FlagSet) {
+	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(),
+		"folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
 	f.StringVar(&c.zk, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
 	f.StringVar(&c.zkNamespace, "zk-namespace", "elasticjob-cloud",
 		"with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
@@ -169,52 +204,72 @@ func (c *config) flags(f *pflag.FlagSet) {
 	f.StringVar(&c.zkDigestFile, "zk-digest-file", "",
 		"with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
 	c.registryFlags(f)
-	c.historyFlags(f)
+	c.documents = documentLimits{all: byteSize(step.DefaultOptions().DocumentsLimit),
+		perApp: byteSize(step.DefaultOptions().DocumentsPerAppLimit)}
+	f.Var(&c.documents.all, "documents-limit",
+		"how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
+	f.Var(&c.documents.perApp, "documents-per-app-limit", "the same of each app and its jobs")
+}
+
+func (c *config) accessFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8899",
 		"address of the REST API; one that other machines can reach serves health and artifacts only until there is a user (scheduler user add) or --api-token-file")
 	f.StringVar(&c.advertise, "advertise", "",
 		"host:port at which agents and other servers find this one (default: the listen address)")
 	f.StringVar(&c.tokenFile, "api-token-file", "",
 		"file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
+	f.DurationVar(&c.loginLifetime, "login-lifetime", auth.DefaultLoginLifetime, "how long a login lasts, 1m to 168h")
 	c.tlsFlags(f)
 	c.openID.flags(f)
-	f.StringVar(&c.dataDir, "data-dir", defaultDataDir(),
-		"folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
-	f.Float64Var(&c.localCPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
-	f.Float64Var(&c.localMemory, "local-memory", defaultMemory(), "with --local: memory on offer, in MB")
-	f.BoolVar(&c.giveUpExecutors, "give-up-executors", false,
-		"with --local: end the executors that an earlier run left behind, instead of finding them again")
-	f.DurationVar(&c.loginLifetime, "login-lifetime", auth.DefaultLoginLifetime, "how long a login lasts, 1m to 168h")
-	f.StringVar(&c.executorDir, "executor-dir", "",
-		"folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
-	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute,
-		"how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
-	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second,
-		"time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
-	f.StringSliceVar(&c.executorLimits, "executor-limit", nil,
-		"a bound of executors that start from now on, as name=value, repeated or separated by commas:\n"+
-			"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024,\n"+
-			"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB,\n"+
-			"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096,\n"+
-			"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
-	c.isolationFlags(f)
-	f.DurationVar(&c.reconcile, "reconcile-interval", 10*time.Minute,
-		"how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
+}
+
+func (c *config) jobFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.timeZone, "time-zone", "Local",
 		"zone of crons whose job names none: an IANA name, or Local for this machine's")
+	f.DurationVar(&c.killGrace, "kill-grace", 5*time.Second,
+		"time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
 	f.BoolVar(&c.spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
-	c.documents = documentLimits{all: byteSize(step.DefaultOptions().DocumentsLimit),
-		perApp: byteSize(step.DefaultOptions().DocumentsPerAppLimit)}
-	f.Var(&c.documents.all, "documents-limit",
-		"how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
-	f.Var(&c.documents.perApp, "documents-per-app-limit", "the same of each app and its jobs")
-	f.IntVar(&c.jobMetrics, "job-metrics", 1000,
-		"of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
-	c.log.flags(f)
+	c.isolationFlags(f)
+	f.DurationVar(&c.executorIdle, "executor-idle", 5*time.Minute,
+		"how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
+	f.StringSliceVar(&c.executorLimits, "executor-limit", nil,
+		"a bound of executors that start from now on, as name=value, repeated or separated by commas: "+
+			"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024, "+
+			"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB, "+
+			"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096, "+
+			"output-file 32MiB, output-tasks 1000, output-bytes 1GiB, keep-failed 0 are the defaults")
+	f.StringVar(&c.executorDir, "executor-dir", "",
+		"folder of the executor binaries, executor or executor-<os>-<arch> (default: the folder of this program)")
+}
+
+func (c *config) otherFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.configFile, "config", "",
 		"read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
 	f.BoolVar(&c.checkConfig, "check-config", false,
 		"check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
+	c.log.flags(f)
+	f.IntVar(&c.jobMetrics, "job-metrics", 1000,
+		"of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
+}
+
+// helpWidth is how wide the lines about flags are in --help.
+const helpWidth = 120
+
+// showGroups has --help of a command show its flags in groups, and those of its subcommands one after the other.
+func showGroups(cmd *cobra.Command, groups []*pflag.FlagSet) {
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	other := groups[len(groups)-1]
+	other.AddFlag(cmd.Flags().Lookup("help"))
+	other.AddFlag(cmd.Flags().Lookup("version"))
+	var text strings.Builder
+	for _, g := range groups {
+		fmt.Fprintf(&text, "\n\n%s:\n%s", g.Name(), strings.TrimRight(g.FlagUsagesWrapped(helpWidth), "\n"))
+	}
+	const flags = "{{if .HasAvailableLocalFlags}}\n\nFlags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}"
+	cmd.SetUsageTemplate(strings.Replace(cmd.UsageTemplate(), flags,
+		"{{if .HasParent}}"+strings.Replace(flags, "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", helpWidth), 1)+
+			"{{else}}"+text.String()+"{{end}}", 1))
 }
 
 // defaultMemory is three quarters of the machine's, in whole MB.

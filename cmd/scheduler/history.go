@@ -36,7 +36,7 @@ func (c *config) historyFlags(f *pflag.FlagSet) {
 }
 
 func (c *config) dbFlag(f *pflag.FlagSet) {
-	f.Var(&c.db, "db", "keep history in this database of MySQL 8 or MariaDB: user:password@tcp(host:3306)/database. With a password use --db-file or "+envPrefix+"DB:\n"+
+	f.Var(&c.db, "db", "keep history in this database of MySQL 8 or MariaDB: user:password@tcp(host:3306)/database. With a password use --db-file or "+envPrefix+"DB: "+
 		"everybody on this machine can read a command line (default: with --local a file of --data-dir, else there is no history in SQL)")
 	f.StringVar(&c.dbFile, "db-file", "", "file with what --db takes, readable by its owner only")
 }

@@ -23,12 +23,12 @@ import (
 
 // isolationFlags are about what jobs can reach.
 func (c *config) isolationFlags(f *pflag.FlagSet) {
-	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines,\n"+
-		"by name or uid, or as UID:GID, which they need not know; it takes executors that are root's,\n"+
-		"and is needed where they are, but with --local:\n"+
+	f.StringVar(&c.runAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, "+
+		"by name or uid, or as UID:GID, which they need not know; it takes executors that are root's, "+
+		"and is needed where they are, but with --local: "+
 		"there root's server takes ids that no one else has, or else root, and its log says which")
 	f.BoolVar(&c.hideData, "hide-data", true,
-		"with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them.\n"+
+		"with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them. "+
 			"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")
 }
 

@@ -33,7 +33,6 @@ type kubernetesFlags struct {
 }
 
 func (k *kubernetesFlags) flags(f *pflag.FlagSet) {
-	f.BoolVar(&k.on, "kubernetes", false, "run jobs on Kubernetes: each shard is a pod")
 	f.StringVar(&k.kubeconfig, "kubeconfig", "",
 		"with --kubernetes: file that says how to reach the API server (default: as kubectl finds it, in a pod its service account)")
 	f.StringVar(&k.namespace, "kubernetes-namespace", "",

@@ -95,11 +95,7 @@ func TestReferenceOfFlags(t *testing.T) {
 	flags := command().Flags()
 	ours := variables(flags)
 	var text strings.Builder
-	text.WriteString("| flag | environment | default | values | a change counts | |\n|---|---|---|---|---|---|\n")
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == "version" {
-			return
-		}
+	row := func(f *pflag.Flag) {
 		about := takes[f.Name]
 		if about.takes == "" {
 			if f.Value.Type() != "bool" {
@@ -112,7 +108,15 @@ func TestReferenceOfFlags(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "| `--%s` | `%s` | %s | %s | %s | %s |\n", f.Name, ours[f.Name], defaultOf(f), about.takes,
 			about.counts, reference.Cell(usageOf(f)))
-	})
+	}
+	for i, g := range new(config).flags(pflag.NewFlagSet("", pflag.ContinueOnError)) {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		fmt.Fprintf(&text, "### %s\n\n| flag | environment | default | values | a change counts | |\n|---|---|---|---|---|---|\n",
+			g.Name())
+		g.VisitAll(row)
+	}
 	for name := range takes {
 		if flags.Lookup(name) == nil {
 			t.Errorf("there is no flag --%s", name)

@@ -20,7 +20,7 @@ type inDatabase struct {
 }
 
 func (c *config) registryFlags(f *pflag.FlagSet) {
-	f.Var(&c.registry.db, "registry", "keep configuration and state in this database of MySQL 8 or MariaDB, and elect a leader there: mysql://user:password@host:3306/database. With a password use --registry-file or "+envPrefix+"REGISTRY:\n"+
+	f.Var(&c.registry.db, "registry", "keep configuration and state in this database of MySQL 8 or MariaDB, and elect a leader there: mysql://user:password@host:3306/database. With a password use --registry-file or "+envPrefix+"REGISTRY: "+
 		"everybody on this machine can read a command line. It may be that of --db")
 	f.StringVar(&c.registry.file, "registry-file", "", "file with what --registry takes, readable by its owner only")
 	f.DurationVar(&c.registry.lease, "registry-lease", database.DefaultLease,
