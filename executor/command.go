@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
@@ -83,7 +84,7 @@ func shebang(file string) ([]string, bool) {
 
 // head is what a file begins with: as much as the kernel reads to see how it is run.
 func head(file string) string {
-	f, err := openRegular(file, os.O_RDONLY)
+	f, err := output.OpenRegular(file, os.O_RDONLY)
 	if err != nil {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -48,7 +49,7 @@ type Config struct {
 	Cache string
 	// Package bounds packages, Output what tasks write.
 	Package pack.Limits
-	Output  OutputLimits
+	Output  output.Limits
 	// Processes bounds each task's processes and threads, where that can be had; 0 does not.
 	Processes int
 	// Secrets are the folders, absolute, that jobs may name files in (SecretsVariable).
@@ -116,7 +117,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		BackoffMax:    duration("MESOS_SUBSCRIPTION_BACKOFF_MAX", 2*time.Second),
 		ShutdownGrace: duration("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", 5*time.Second),
 		Package:       pack.Defaults(),
-		Output:        DefaultOutputLimits(),
+		Output:        output.DefaultLimits(),
 		Processes:     DefaultProcesses,
 		Secrets:       SecretFolders(getenv(SecretsVariable)),
 	}

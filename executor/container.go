@@ -1,15 +1,18 @@
 package executor
 
 import (
+	"log/slog"
 	"os"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // container is the pod's container that an executor runs one task in. A nil one is none: its methods change nothing then.
 type container struct {
-	output *containerOutput
+	output *output.Streams
 	env    []string      // its environment, NAME=value
 	folder string        // the working folder of its image, "" for the root
 	ready  *pack.Package // what its init container has fetched, nil without one
@@ -63,9 +66,16 @@ var wordsOfContainer = strings.NewReplacer(
 
 // ownContainer is the one that this process is in.
 func ownContainer(folder, begun string) *container {
-	c := &container{output: newContainerOutput(os.Stdout, os.Stderr, folder), env: os.Environ(), begun: begun}
+	c := &container{output: output.NewStreams(os.Stdout, os.Stderr, folder), env: os.Environ(), begun: begun}
 	if at, err := os.Getwd(); err == nil {
 		c.folder = strings.TrimSuffix(at, "/")
 	}
 	return c
+}
+
+func newOutput(config Config, as *isolation.Account, log *slog.Logger) output.Sink {
+	if config.container != nil {
+		return config.container.output
+	}
+	return output.NewFiles(config.Sandbox, config.Output, as, log)
 }

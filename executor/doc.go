@@ -28,7 +28,7 @@
 // nothing is sent anywhere. A stand-in for one (podAgent) launches the one task and writes what must be known while it runs into the container's output, as records
 // between what the job writes (wire.PodRecord): that its package is being fetched, and then no more; the runs of a daemon's shard; progress. The end is
 // in the exit status and, in full, in the termination message. A signal to the first process is the kill. The job has the container's own streams
-// (containeroutput.go) and variables (container.go); there are no output files, and nothing is kept for another task. A daemon's shard is drained when a file says so. The executor is its own
+// (package output) and variables (container.go); there are no output files, and nothing is kept for another task. A daemon's shard is drained when a file says so. The executor is its own
 // supervisor (supervisor.Inside): as the first process of the container no task can kill it, and with it everything ends.
 //
 // A container can be started a second time, although its pod says Never: by a kubelet whose container runtime was killed in the moment of the first start.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os/user"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,32 +98,6 @@ func (env environment) list() []string {
 // mayBeLarge are the variables that hold what a job's document says, however long that is.
 var mayBeLarge = []string{
 	contextVariable, "ELASTICJOB_SHARDING_PARAMETER", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_PROPS",
-}
-
-// longestVariable is how long NAME=VALUE may be with the zero byte that ends it: Linux's MAX_ARG_STRLEN where a page has
-// 4 KiB.
-const longestVariable = 128 << 10
-
-// moveLarge writes the values that are too long for a variable into files of the process's folder for TMPDIR. NAME is
-// not set then, and NAME_FILE is the file's path.
-func (f *workFolders) moveLarge(env environment, temporary string) error {
-	for _, name := range mayBeLarge {
-		value := env[name]
-		if len(name)+len("=")+len(value)+1 <= longestVariable {
-			continue
-		}
-		path := filepath.Join(temporary, name)
-		inside, err := filepath.Rel(f.sandbox.Name(), path)
-		if err != nil {
-			return err
-		}
-		if err := f.as.Do(func() error { return f.sandbox.WriteFile(inside, []byte(value), 0o600) }); err != nil {
-			return err
-		}
-		delete(env, name)
-		env[name+"_FILE"] = path
-	}
-	return nil
 }
 
 // shardContext is the original's sharding context.

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -142,11 +143,11 @@ func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
 
 // refusal is the cause of a run whose answer is not of 2xx.
 func refusal(answer *http.Response, begin []byte) error {
-	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, readable(answer.Status, answerCause))
+	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, output.Readable(answer.Status, answerCause))
 	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
 		text += fmt.Sprintf(", a redirect to %s, which is not followed: those of GET and HEAD are, up to %d, if they lead to the same host and port", to.Host, mostRedirects)
 	}
-	if body := readable(string(begin), answerCause); body != "" {
+	if body := output.Readable(string(begin), answerCause); body != "" {
 		text += ":\n" + body
 	}
 	return errors.New(text)
@@ -233,5 +234,5 @@ func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, wha
 	case l.timedOut.Load():
 		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", at.Host, what, l.read)
 	}
-	return fmt.Errorf("%s: %s: %s", at.Host, what, readable(err.Error(), answerCause))
+	return fmt.Errorf("%s: %s: %s", at.Host, what, output.Readable(err.Error(), answerCause))
 }

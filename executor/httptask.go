@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -57,10 +58,10 @@ func (t *task) requestEnded(code int, err error) {
 		t.report(killed, status.Cause, status)
 		return
 	}
-	status.Cause = t.hide(readable(err.Error(), causeLength))
+	status.Cause = t.hide(output.Readable(err.Error(), output.CauseLength))
 	t.log.Warn("task failed", "phase", status.Phase, "error", status.Cause)
 	first, _, _ := strings.Cut(status.Cause, "\n")
-	t.report(failedState, readable(first, messageLength), status)
+	t.report(failedState, output.Readable(first, output.MessageLength), status)
 }
 
 // requestOutput is where the answers to a task's requests go.
@@ -68,7 +69,7 @@ func (t *task) requestOutput() (io.Writer, error) {
 	if err := t.beginOutput(); err != nil {
 		return nil, err
 	}
-	file, err := t.session.outputs.answers(t.number)
+	file, err := t.session.outputs.Answers(t.number)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (r *requestRunner) start(run daemon.Run) {
 				r.finished(daemon.Result{})
 				return
 			}
-			r.finished(daemon.Result{Cause: readable(err.Error(), causeLength)})
+			r.finished(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
 		})
 	})
 }

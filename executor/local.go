@@ -14,6 +14,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -85,7 +86,7 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 		Cache:      ownCache(l.Sandbox),
 		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace),
 		Supervisor: l.Supervisor,
-		Package:    pack.Defaults(), Output: DefaultOutputLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
+		Package:    pack.Defaults(), Output: output.DefaultLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
 	}
 	if config.RunAs = l.RunAs; config.RunAs == "" && os.Geteuid() == 0 {
 		config.RunAs = "0"
@@ -99,7 +100,7 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	followed, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var following sync.WaitGroup
 	for name, to := range map[string]io.Writer{"stdout": l.Stdout, "stderr": l.Stderr} {
-		following.Go(func() { followFile(followed, filepath.Join(l.Sandbox, tasksFolder, "1", name), to) })
+		following.Go(func() { output.Follow(followed, filepath.Join(l.Sandbox, output.Folder, "1", name), to) })
 	}
 	err = runWith(ctx, config, a, log)
 	stop()

@@ -14,6 +14,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -77,13 +78,13 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 
 // NotStarted is the end of a task that was kept from being started, here at least.
 func NotStarted(err error) Ending {
-	status := wire.Status{Phase: wire.PhaseStart, Cause: readable(err.Error(), causeLength),
+	status := wire.Status{Phase: wire.PhaseStart, Cause: output.Readable(err.Error(), output.CauseLength),
 		SupervisorLost: errors.Is(err, errBegun)}
 	var failed *pack.Error
 	if errors.As(err, &failed) {
 		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
 	}
-	return Ending{Message: readable(err.Error(), messageLength), Status: status}
+	return Ending{Message: output.Readable(err.Error(), output.MessageLength), Status: status}
 }
 
 // Begin puts an empty line in the place of the termination message. Without a message the kubelet takes the end of the container's output, which
@@ -183,7 +184,7 @@ func (p Pod) drainWhenAsked(ctx context.Context, a *podAgent) {
 // fetched, and then no more; each run of a daemon's shard; and progress. All else follows from the container's own state.
 type podAgent struct {
 	*localAgent
-	output *containerOutput
+	output *output.Streams
 	log    *slog.Logger
 
 	mu       sync.Mutex
@@ -214,7 +215,7 @@ func (a *podAgent) tell(u update) error {
 		return nil
 	}
 	a.fetching = fetching
-	return a.output.record(wire.PodRecord{Status: &status})
+	return a.output.Record(wire.PodRecord{Status: &status})
 }
 
 // message passes on new progress. Totals of daemons are in the records of their runs.
@@ -225,7 +226,7 @@ func (a *podAgent) message(_ context.Context, data []byte) error {
 	for _, t := range report.Tasks {
 		if t.Progress != nil && t.Progress.At.After(a.progress) {
 			a.progress = t.Progress.At
-			return a.output.record(wire.PodRecord{Report: &report})
+			return a.output.Record(wire.PodRecord{Report: &report})
 		}
 	}
 	return nil

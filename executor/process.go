@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -66,7 +66,7 @@ func (t *task) beginOutput() error {
 	if t.writes {
 		return nil
 	}
-	end, err := t.session.outputs.begin(t.number)
+	end, err := t.session.outputs.Begin(t.number)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		return err
 	}
 	env := t.session.base.of(spec, at, shard)
-	if err := t.session.temporaries.moveLarge(env, at.temporary); err != nil {
+	if err := t.session.temporaries.moveLarge(env, mayBeLarge, at.temporary); err != nil {
 		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
 	}
 	path, args, err := findCommand(cmp.Or(at.root, at.start), spec.Command, env["PATH"])
@@ -113,13 +113,13 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		Path: path, Args: args, Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.start,
 		Processes: t.session.config.Processes, As: t.session.as,
 	}
-	files, ended, err := t.session.outputs.streams(t.number, &start)
+	files, ended, err := t.session.outputs.Streams(t.number, &start)
 	if err != nil {
 		return err
 	}
 	ends, theirs, err := pipe.Open()
 	if err != nil {
-		closeAll(files)
+		output.CloseAll(files)
 		ended()
 		return err
 	}
@@ -142,12 +142,6 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		t.end(p) // killed in between
 	}
 	return nil
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		_ = f.Close()
-	}
 }
 
 // wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor was lost first.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
@@ -25,7 +26,7 @@ type processRunner struct {
 
 	run   *daemon.Run // until it is finished
 	given bool        // the process has it: by its start, or over its pipe
-	mark  outputMark  // where the run's output begins
+	mark  output.Mark // where the run's output begins
 
 	restarts daemon.Restarts
 	restart  *time.Timer // runs while a resident process is to be started again; else nil
@@ -59,18 +60,18 @@ func (r *processRunner) start(run daemon.Run) {
 // launch starts a process, for the run if one waits.
 func (r *processRunner) launch() {
 	if r.run != nil {
-		r.mark = r.session.outputs.mark(r.number)
+		r.mark = r.session.outputs.Mark(r.number)
 	}
 	p, err := r.startProcess(r.specOf(r.run), r.hear, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
 	switch {
 	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
 		return // the shard sees it
 	case err != nil && r.run != nil:
-		r.finish(daemon.Result{Cause: readable(err.Error(), causeLength)})
+		r.finish(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
 		return
 	case err != nil:
 		wait := r.restarts.Ended(0)
-		r.tellRestart("the resident process is not started: "+readable(err.Error(), causeLength), wait)
+		r.tellRestart("the resident process is not started: "+output.Readable(err.Error(), output.CauseLength), wait)
 		r.startAgain(wait)
 		return
 	}
@@ -139,7 +140,7 @@ func (r *processRunner) pipeClosed(p *process) {
 // give asks the resident process for the run.
 func (r *processRunner) give() {
 	if !r.given {
-		r.mark = r.session.outputs.mark(r.number)
+		r.mark = r.session.outputs.Mark(r.number)
 	}
 	r.given = true
 	if err := r.process.pipe.Send(runOf(r.specOf(r.run), r.runID())); err != nil {

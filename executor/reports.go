@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -42,7 +43,7 @@ func (r *reports) progress(id string, m pipe.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.of(id)
-	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: readable(m.Message, wire.MaxProgressMessage),
+	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: output.Readable(m.Message, wire.MaxProgressMessage),
 		At: time.Now().UTC()}
 	n.changed = true
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
@@ -41,7 +42,6 @@ const inheritance = 30 * time.Second
 
 // Folders in the sandbox.
 const (
-	tasksFolder       = "tasks"
 	temporariesFolder = "tmp"
 	workFoldersFolder = "work"
 	failedFolder      = "failed"
@@ -55,7 +55,7 @@ type session struct {
 	supervisor *supervisor.Client
 	store      *pack.Store
 	ledger     *ledger
-	outputs    output
+	outputs    output.Sink
 	base       environment
 	as         *isolation.Account // who tasks run as, nil for the executor's own user
 	refuses    error              // why no process of a task can be started, or nil
@@ -157,7 +157,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	for range senders {
 		helpers.Go(func() { s.send(background) })
 	}
-	helpers.Go(func() { s.outputs.watch(background) })
+	helpers.Go(func() { s.outputs.Watch(background) })
 	helpers.Go(func() { s.clock.watch(background) })
 	helpers.Go(func() { s.sendReports(background) })
 	shutdown := make(chan struct{})
@@ -214,7 +214,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 		}
 		return nil
 	}
-	folders := []string{tasksFolder, temporariesFolder, workFoldersFolder}
+	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
 	if as != nil && config.KeepFailed > 0 {
 		folders = append(folders, failedFolder)
 	}
@@ -224,7 +224,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 		path := filepath.Join(config.Sandbox, folder)
 		switch {
 		case err != nil || as == nil:
-		case folder == tasksFolder:
+		case folder == output.Folder:
 			err = os.Chmod(path, 0o700) // tasks have their output open, and nothing to look for there
 		default:
 			err = os.Lchown(path, int(as.UID), int(as.GID))

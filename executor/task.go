@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -57,7 +58,7 @@ func newTask(s *session, a assignment, number int) *task {
 	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number),
 		drain: make(chan struct{}, 1)}
 	if s.config.AgentSandbox != "" {
-		t.status.Dir, t.status.Sandbox = tasksFolder+"/"+t.number, s.config.AgentSandbox
+		t.status.Dir, t.status.Sandbox = output.Folder+"/"+t.number, s.config.AgentSandbox
 	}
 	t.ctx, t.cancel = context.WithCancelCause(context.Background())
 	return t
@@ -150,14 +151,14 @@ func (t *task) run() {
 		t.report(killed, why.Error()+" before its process was started", t.status)
 	default:
 		status := t.status
-		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, readable(err.Error(), causeLength),
+		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength),
 			errors.Is(err, errBegun)
 		var failed *pack.Error
 		if errors.As(err, &failed) {
 			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
 		}
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
-		t.report(failedState, readable(err.Error(), messageLength), status)
+		t.report(failedState, output.Readable(err.Error(), output.MessageLength), status)
 	}
 }
 

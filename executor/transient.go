@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -106,7 +107,7 @@ func known(hello pipe.Message) error {
 
 // errorOf is the error of a done, as it can be shown; empty when the run succeeded.
 func errorOf(done pipe.Message) string {
-	text := readable(done.Error, len(done.Error))
+	text := output.Readable(done.Error, len(done.Error))
 	if text == "" && done.Error != "" {
 		return "the run failed, and its error has no text"
 	}
@@ -131,7 +132,7 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	// A process that said hello may end with its stream, before the signal reaches it.
 	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
 	if why := t.why(); cut && why != nil {
-		status.Cause = t.causeOf(why.Error(), outputMark{})
+		status.Cause = t.causeOf(why.Error(), output.Mark{})
 		if said.hello && (!said.done || said.failure != "") {
 			status.ExitStatus = nil // what a resident process ends with says nothing of its run
 		}
@@ -163,7 +164,7 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 		return
 	}
 	if status.Cause == "" {
-		status.Cause = t.causeOf(text, outputMark{})
+		status.Cause = t.causeOf(text, output.Mark{})
 	}
 	text = firstLine(text)
 	t.log.Warn("task failed", "error", text)
@@ -171,15 +172,15 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 }
 
 // causeOf is what happened, with the end of the output since the mark.
-func (t *task) causeOf(what string, since outputMark) string {
-	return t.session.outputs.cause(t.number, what, since, t.hide)
+func (t *task) causeOf(what string, since output.Mark) string {
+	return t.session.outputs.Cause(t.number, what, since, t.hide)
 }
 
 // firstLine is a text for where there is room for one line; never empty.
 func firstLine(text string) string {
-	line, _, _ := strings.Cut(readable(text, len(text)), "\n")
-	if len(line) > messageLength {
-		line = strings.ToValidUTF8(line[:messageLength], "") + "…"
+	line, _, _ := strings.Cut(output.Readable(text, len(text)), "\n")
+	if len(line) > output.MessageLength {
+		line = strings.ToValidUTF8(line[:output.MessageLength], "") + "…"
 	}
 	if line == "" {
 		return "failed"

@@ -413,3 +413,29 @@ func (f *workFolders) removeAll() {
 		f.log.Warn("working folders of tasks not removed", "folder", f.dir, "error", err)
 	}
 }
+
+// longestVariable is how long NAME=VALUE may be with the zero byte that ends it: Linux's MAX_ARG_STRLEN where a page has
+// 4 KiB.
+const longestVariable = 128 << 10
+
+// moveLarge writes the values of the variables with these names that are too long for one into files of the process's
+// folder for TMPDIR. NAME is not set then, and NAME_FILE is the file's path.
+func (f *workFolders) moveLarge(env map[string]string, names []string, temporary string) error {
+	for _, name := range names {
+		value := env[name]
+		if len(name)+len("=")+len(value)+1 <= longestVariable {
+			continue
+		}
+		path := filepath.Join(temporary, name)
+		inside, err := filepath.Rel(f.sandbox.Name(), path)
+		if err != nil {
+			return err
+		}
+		if err := f.as.Do(func() error { return f.sandbox.WriteFile(inside, []byte(value), 0o600) }); err != nil {
+			return err
+		}
+		delete(env, name)
+		env[name+"_FILE"] = path
+	}
+	return nil
+}

@@ -1,4 +1,6 @@
-package executor
+// Package output is where the tasks of an executor write to: files in its sandbox, which it bounds and of which it
+// keeps the last ones (Files), or the streams of a pod's container (Streams). It finds in them why a task has failed.
+package output
 
 import (
 	"context"
@@ -19,8 +21,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// OutputLimits bound what tasks' output may take on the disk.
-type OutputLimits struct {
+// Limits bound what tasks' output may take on the disk.
+type Limits struct {
 	// File is the size, in bytes, at which stdout or stderr is rotated: its end goes to
 	// stdout.1, which is replaced, and the file begins empty.
 	File int64
@@ -31,36 +33,43 @@ type OutputLimits struct {
 	Every time.Duration
 }
 
-// DefaultOutputLimits keep an executor below about 1.1 GiB, plus 128 MiB per running task.
-func DefaultOutputLimits() OutputLimits {
-	return OutputLimits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
+// Folder is the folder in the sandbox with a folder of each task's output, by the task's number.
+const Folder = "tasks"
+
+// outputMode is the mode of the folders of output.
+const outputMode = 0o755
+
+// DefaultLimits keep an executor below about 1.1 GiB, plus 128 MiB per running task.
+func DefaultLimits() Limits {
+	return Limits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
 }
 
-// output is where tasks write to: files in the sandbox, or the streams of a pod's container (containerOutput).
-type output interface {
-	// begin makes room for a task's output. end must be called when its processes are gone, with when it was known
+// Sink is where tasks write to: Files or Streams.
+type Sink interface {
+	// Begin makes room for a task's output. end must be called when its processes are gone, with when it was known
 	// that they are: before the task's end is reported, since tasks that start after that report end later.
-	begin(number string) (end func(at time.Time), err error)
-	// streams gives a process of the task its standard output and standard error, by what it is started with: by the specification, or by
-	// descriptors, which the caller closes once the process has them. ended must be called when nothing of the process is left, or it was not started.
-	streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
-	// answers takes what a task's requests are answered.
-	answers(number string) (io.WriteCloser, error)
-	// mark says where the output of what comes next begins.
-	mark(number string) outputMark
-	// cause is why something failed: the end of what was written to stderr since the mark, after what happened. hide sees what is read before it is
-	// cut to its length, so that no half of a secret is left.
-	cause(number, what string, since outputMark, hide func(string) string) string
-	// watch bounds what running tasks write, until ctx ends.
-	watch(ctx context.Context)
+	Begin(number string) (end func(at time.Time), err error)
+	// Streams gives a process of the task its standard output and standard error, by what it is started with: by the
+	// specification, or by descriptors, which the caller closes once the process has them. ended must be called when
+	// nothing of the process is left, or it was not started.
+	Streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
+	// Answers takes what a task's requests are answered.
+	Answers(number string) (io.WriteCloser, error)
+	// Mark says where the output of what comes next begins.
+	Mark(number string) Mark
+	// Cause is why something failed: the end of what was written to stderr since the mark, after what happened. hide
+	// sees what is read before it is cut to its length, so that no half of a secret is left.
+	Cause(number, what string, since Mark, hide func(string) string) string
+	// Watch bounds what running tasks write, until ctx ends.
+	Watch(ctx context.Context)
 }
 
-// outputs looks after the files that tasks write to. They are plain files, so that output costs a task nothing and
+// Files looks after the files that tasks write to. They are plain files, so that output costs a task nothing and
 // outlives everything; so a size is only noticed after the fact. They are the executor's own. Where tasks are another
 // user's, that user can't reach them by a path, and can open them again by the descriptors that its processes have.
-type outputs struct {
+type Files struct {
 	sandbox string
-	limits  OutputLimits
+	limits  Limits
 	as      *isolation.Account // who writes to them, nil for the executor's own user
 	log     *slog.Logger
 
@@ -80,25 +89,21 @@ type folder struct {
 
 var streamNames = []string{"stdout", "stderr"}
 
-var _ output = (*outputs)(nil)
+var _ Sink = (*Files)(nil)
 
-func newOutput(config Config, as *isolation.Account, log *slog.Logger) output {
-	if config.container != nil {
-		return config.container.output
-	}
-	return newOutputs(config.Sandbox, config.Output, as, log)
-}
-
-func newOutputs(sandbox string, limits OutputLimits, as *isolation.Account, log *slog.Logger) *outputs {
-	return &outputs{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{},
+// NewFiles returns the output of the tasks whose sandbox it is. as is who writes to the files, nil for the executor's
+// own user. Watch must run for the limits to hold.
+func NewFiles(sandbox string, limits Limits, as *isolation.Account, log *slog.Logger) *Files {
+	return &Files{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{},
 		begun: make(chan struct{}, 1)}
 }
 
-func (o *outputs) file(number, name string) string {
-	return filepath.Join(o.sandbox, tasksFolder, number, name)
+func (o *Files) file(number, name string) string {
+	return filepath.Join(o.sandbox, Folder, number, name)
 }
 
-func (o *outputs) begin(number string) (end func(at time.Time), err error) {
+// Begin makes the task's files, empty.
+func (o *Files) Begin(number string) (end func(at time.Time), err error) {
 	if _, err := o.folder(number); err != nil {
 		return nil, err
 	}
@@ -106,7 +111,7 @@ func (o *outputs) begin(number string) (end func(at time.Time), err error) {
 	for _, name := range streamNames {
 		f, err := o.open(o.file(number, name))
 		if err != nil {
-			closeAll(w.files)
+			CloseAll(w.files)
 			return nil, fmt.Errorf("make the file of the task's %s: %w", name, err)
 		}
 		w.files, w.paths = append(w.files, f), append(w.paths, o.file(number, name))
@@ -116,7 +121,7 @@ func (o *outputs) begin(number string) (end func(at time.Time), err error) {
 }
 
 // open makes an output file, or takes one that is empty.
-func (o *outputs) open(path string) (*os.File, error) {
+func (o *Files) open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return nil, err
@@ -133,7 +138,7 @@ func (o *outputs) open(path string) (*os.File, error) {
 
 // permit lets tasks open an output file again, as by /dev/stdout. The folder above keeps others of their group from
 // it.
-func (o *outputs) permit(f *os.File) error {
+func (o *Files) permit(f *os.File) error {
 	if o.as == nil {
 		return f.Chmod(0o644)
 	}
@@ -141,7 +146,7 @@ func (o *outputs) permit(f *os.File) error {
 }
 
 // filesOf are the output files of a running task.
-func (o *outputs) filesOf(number string) []*os.File {
+func (o *Files) filesOf(number string) []*os.File {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if w := o.live[number]; w != nil {
@@ -150,12 +155,12 @@ func (o *outputs) filesOf(number string) []*os.File {
 	return nil
 }
 
-// streams opens the files again, so that no flag that a process sets on its descriptors counts for the executor's.
-func (o *outputs) streams(number string, _ *supervisor.Spec) (files []*os.File, ended func(), err error) {
+// Streams opens the files again, so that no flag that a process sets on its descriptors counts for the executor's.
+func (o *Files) Streams(number string, _ *supervisor.Spec) (files []*os.File, ended func(), err error) {
 	for i := range streamNames {
 		f, err := o.writer(number, i)
 		if err != nil {
-			closeAll(files)
+			CloseAll(files)
 			return nil, nil, err
 		}
 		files = append(files, f)
@@ -163,10 +168,10 @@ func (o *outputs) streams(number string, _ *supervisor.Spec) (files []*os.File, 
 	return files, func() {}, nil
 }
 
-func (o *outputs) answers(number string) (io.WriteCloser, error) { return o.writer(number, 0) }
+func (o *Files) Answers(number string) (io.WriteCloser, error) { return o.writer(number, 0) }
 
 // writer opens a running task's file for what is added to it.
-func (o *outputs) writer(number string, stream int) (*os.File, error) {
+func (o *Files) writer(number string, stream int) (*os.File, error) {
 	files := o.filesOf(number)
 	if files == nil {
 		return nil, errors.New("open the task's output: it has ended")
@@ -183,7 +188,7 @@ func (o *outputs) writer(number string, stream int) (*os.File, error) {
 }
 
 // add begins to look after a task's output.
-func (o *outputs) add(number string, w *watched) {
+func (o *Files) add(number string, w *watched) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.live[number] = w
@@ -195,13 +200,13 @@ func (o *outputs) add(number string, w *watched) {
 
 // end counts a task's output among what is kept, in the order in which tasks ended. Large outputs take longer to be
 // looked at than small ones, so that calls for tasks that ended one after the other can overtake each other.
-func (o *outputs) end(number string, at time.Time) {
+func (o *Files) end(number string, at time.Time) {
 	o.mu.Lock()
 	w := o.live[number]
 	delete(o.live, number)
 	o.mu.Unlock()
 	w.close()
-	dir := filepath.Join(o.sandbox, tasksFolder, number)
+	dir := filepath.Join(o.sandbox, Folder, number)
 	found := o.contentsOf(dir)
 	if found.largest > o.limits.File {
 		o.shorten(number)
@@ -221,7 +226,7 @@ func (o *outputs) end(number string, at time.Time) {
 	o.mu.Unlock()
 	for _, f := range remove {
 		if !o.keepForReuse(f) {
-			if err := pack.RemoveTree(filepath.Join(o.sandbox, tasksFolder, f.number)); err != nil {
+			if err := pack.RemoveTree(filepath.Join(o.sandbox, Folder, f.number)); err != nil {
 				o.log.Warn("old output not removed", "error", err)
 			}
 		}
@@ -229,11 +234,11 @@ func (o *outputs) end(number string, at time.Time) {
 }
 
 // shorten leaves the end of what an ended task's output is too large of.
-func (o *outputs) shorten(number string) {
+func (o *Files) shorten(number string) {
 	for _, stream := range streamNames {
 		path := o.file(number, stream)
 		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && outputSize(info, o.limits.File) > o.limits.File {
+		if err == nil && info.Mode().IsRegular() && FileSize(info, o.limits.File) > o.limits.File {
 			if err := keepEnd(path, o.limits.File); err != nil {
 				o.log.Warn("output not shortened", "file", path, "error", err)
 			}
@@ -248,7 +253,7 @@ const (
 	reusableSize = 64 << 10
 )
 
-func (o *outputs) keepForReuse(f folder) bool {
+func (o *Files) keepForReuse(f folder) bool {
 	if f.bytes > reusableSize || !f.plain {
 		return false
 	}
@@ -262,8 +267,8 @@ func (o *outputs) keepForReuse(f folder) bool {
 }
 
 // folder makes the folder of a task's output and gives its path.
-func (o *outputs) folder(number string) (string, error) {
-	path := filepath.Join(o.sandbox, tasksFolder, number)
+func (o *Files) folder(number string) (string, error) {
+	path := filepath.Join(o.sandbox, Folder, number)
 	o.mu.Lock()
 	old := ""
 	if len(o.reusable) > 0 {
@@ -271,7 +276,7 @@ func (o *outputs) folder(number string) (string, error) {
 	}
 	o.mu.Unlock()
 	if old != "" {
-		used := filepath.Join(o.sandbox, tasksFolder, old)
+		used := filepath.Join(o.sandbox, Folder, old)
 		if o.emptied(used) && syscall.Rename(used, path) == nil {
 			return path, nil
 		}
@@ -283,16 +288,16 @@ func (o *outputs) folder(number string) (string, error) {
 
 // remake makes an empty folder in the place of whatever lies there.
 func remake(path string) error {
-	if os.Mkdir(path, folderMode) == nil {
+	if os.Mkdir(path, outputMode) == nil {
 		return nil // it is new
 	}
 	if err := pack.RemoveTree(path); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), outputMode); err != nil {
 		return err
 	}
-	return os.Mkdir(path, folderMode)
+	return os.Mkdir(path, outputMode)
 }
 
 // watched is a running task's output as it was seen last. Only watch uses what is not its files once it is in live.
@@ -313,17 +318,17 @@ func (w *watched) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	closeAll(w.files)
+	CloseAll(w.files)
 }
 
 // often is how often a task is looked at that is new, or whose output grows fast.
-func (o *outputs) often() time.Duration {
+func (o *Files) often() time.Duration {
 	return min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
 }
 
-// watch rotates what grows too large, until ctx ends. It looks at a task often when it is new
+// Watch rotates what grows too large, until ctx ends. It looks at a task often when it is new
 // or its output grows fast, then less and less.
-func (o *outputs) watch(ctx context.Context) {
+func (o *Files) Watch(ctx context.Context) {
 	var next time.Time // when the earliest task is due; zero without any
 	timer := time.NewTimer(o.often())
 	defer timer.Stop()
@@ -345,7 +350,7 @@ func (o *outputs) watch(ctx context.Context) {
 }
 
 // lookAtDue looks at the tasks that are due, and says when the next one is; zero if no task runs.
-func (o *outputs) lookAtDue() (next time.Time) {
+func (o *Files) lookAtDue() (next time.Time) {
 	now := time.Now()
 	o.mu.Lock()
 	tasks := slices.Collect(maps.Values(o.live))
@@ -363,7 +368,7 @@ func (o *outputs) lookAtDue() (next time.Time) {
 }
 
 // look rotates what is too large, and says when to look again.
-func (o *outputs) look(w *watched) {
+func (o *Files) look(w *watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -375,7 +380,7 @@ func (o *outputs) look(w *watched) {
 		if err != nil {
 			continue
 		}
-		size := outputSize(info, o.limits.File)
+		size := FileSize(info, o.limits.File)
 		if size-w.sizes[i] > o.limits.File/4 {
 			w.every = o.often()
 		}
@@ -387,5 +392,12 @@ func (o *outputs) look(w *watched) {
 		if err := rotate(f, w.paths[i], o.limits.File); err != nil {
 			o.log.Warn("output not rotated, and lost", "file", w.paths[i], "error", err)
 		}
+	}
+}
+
+// CloseAll closes files that were only read, or were written by others.
+func CloseAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
 	}
 }

@@ -1,4 +1,4 @@
-package executor
+package output
 
 import (
 	"context"
@@ -17,10 +17,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// containerOutput is the standard output and standard error of a pod's container. Processes of the task have the former as it is, so that it costs
-// nothing; records of the executor stand between what they write (wire.PodRecord). Standard error goes through a pipe of each process, and its end
-// is kept for the cause of a failure. The kubelet bounds what is kept of both.
-type containerOutput struct {
+// Streams is the standard output and standard error of a pod's container. Processes of the task have the
+// former as it is, so that it costs nothing; records of the executor stand between what they write (wire.PodRecord).
+// Standard error goes through a pipe of each process, and its end is kept for the cause of a failure. The kubelet
+// bounds what is kept of both.
+type Streams struct {
 	stdout, stderr *os.File
 	folder         string // on the disk that tasks write to
 
@@ -33,20 +34,22 @@ type containerOutput struct {
 	part  [16 << 10]byte // what is read at once
 }
 
-var _ output = (*containerOutput)(nil)
+var _ Sink = (*Streams)(nil)
 
-func newContainerOutput(stdout, stderr *os.File, folder string) *containerOutput {
-	return &containerOutput{stdout: stdout, stderr: stderr, folder: folder, pipes: map[*os.File]bool{}}
+// NewStreams returns the output of the one task of a container with these streams. folder is any on the disk that the task
+// writes to.
+func NewStreams(stdout, stderr *os.File, folder string) *Streams {
+	return &Streams{stdout: stdout, stderr: stderr, folder: folder, pipes: map[*os.File]bool{}}
 }
 
-func (o *containerOutput) begin(string) (end func(time.Time), err error) {
+func (o *Streams) Begin(string) (end func(time.Time), err error) {
 	return func(time.Time) {}, nil
 }
 
-func (o *containerOutput) watch(context.Context) {}
+func (o *Streams) Watch(context.Context) {}
 
-// streams passes the container's own stdout, and a pipe as stderr.
-func (o *containerOutput) streams(string, *supervisor.Spec) ([]*os.File, func(), error) {
+// Streams passes the container's own stdout, and a pipe as stderr.
+func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, fmt.Errorf("make the pipe of stderr: %w", err)
@@ -56,7 +59,7 @@ func (o *containerOutput) streams(string, *supervisor.Spec) ([]*os.File, func(),
 		os.NewFile(uintptr(fds[1]), "stderr of a process")
 	stdout, err := unix.FcntlInt(o.stdout.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		closeAll([]*os.File{read, write})
+		CloseAll([]*os.File{read, write})
 		return nil, nil, fmt.Errorf("pass on stdout: %w", err)
 	}
 	o.mu.Lock()
@@ -80,7 +83,7 @@ func (o *containerOutput) streams(string, *supervisor.Spec) ([]*os.File, func(),
 }
 
 // copy passes on what a process writes to stderr, until nobody holds the pipe or its deadline comes.
-func (o *containerOutput) copy(pipe *os.File) {
+func (o *Streams) copy(pipe *os.File) {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
 		return
@@ -95,7 +98,7 @@ func (o *containerOutput) copy(pipe *os.File) {
 }
 
 // drain passes on at once what was written to the pipes until now, and not more than a pipe holds of what follows.
-func (o *containerOutput) drain() {
+func (o *Streams) drain() {
 	o.mu.Lock()
 	var all []*os.File
 	for pipe := range o.pipes {
@@ -119,7 +122,7 @@ func (o *containerOutput) drain() {
 const pipeSize = 64 << 10
 
 // take passes on the next part of what a pipe holds. It returns EAGAIN if it holds nothing now.
-func (o *containerOutput) take(fd uintptr) error {
+func (o *Streams) take(fd uintptr) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n, err := unix.Read(int(fd), o.part[:])
@@ -132,12 +135,12 @@ func (o *containerOutput) take(fd uintptr) error {
 		return io.EOF
 	}
 	o.end, o.count = append(o.end, o.part[:n]...), o.count+int64(n)
-	o.end = append(o.end[:0], o.end[max(0, len(o.end)-keptOutput):]...)
+	o.end = append(o.end[:0], o.end[max(0, len(o.end)-Kept):]...)
 	return writeWhole(o.stderr, o.part[:n])
 }
 
-// record puts a record into the output: one write, so that nothing gets in between.
-func (o *containerOutput) record(r wire.PodRecord) error {
+// Record puts a record into the output: one write, so that nothing gets in between.
+func (o *Streams) Record(r wire.PodRecord) error {
 	data, err := r.Encode()
 	if err != nil {
 		return err
@@ -146,14 +149,14 @@ func (o *containerOutput) record(r wire.PodRecord) error {
 	return err
 }
 
-func (o *containerOutput) answers(string) (io.WriteCloser, error) { return unclosed{o}, nil }
+func (o *Streams) Answers(string) (io.WriteCloser, error) { return unclosed{o}, nil }
 
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
 // Write writes to stdout.
-func (o *containerOutput) Write(data []byte) (int, error) {
+func (o *Streams) Write(data []byte) (int, error) {
 	o.writing.Lock()
 	defer o.writing.Unlock()
 	if err := writeWhole(o.stdout, data); err != nil {
@@ -181,7 +184,7 @@ func writeWhole(to *os.File, data []byte) error {
 	return nil
 }
 
-func (o *containerOutput) mark(string) (m outputMark) {
+func (o *Streams) Mark(string) (m Mark) {
 	o.drain()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -189,7 +192,7 @@ func (o *containerOutput) mark(string) (m outputMark) {
 	return m
 }
 
-func (o *containerOutput) cause(_, what string, since outputMark, hide func(string) string) string {
+func (o *Streams) Cause(_, what string, since Mark, hide func(string) string) string {
 	if diskFull(o.folder) {
 		what += "; the node's disk is full"
 	}

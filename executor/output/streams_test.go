@@ -1,4 +1,4 @@
-package executor
+package output
 
 import (
 	"io"
@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A process can make a stream non-blocking that it shares with its executor. A record is written whole nevertheless, when there is room for it.
+// A process can make a stream non-blocking that it shares with its executor. A record is written whole nevertheless,
+// when there is room for it.
 func TestRecordInANonBlockingStream(t *testing.T) {
 	t.Parallel()
 	read, write, err := os.Pipe()
@@ -20,7 +21,7 @@ func TestRecordInANonBlockingStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	o := newContainerOutput(write, write, t.TempDir())
+	o := NewStreams(write, write, t.TempDir())
 	fd := int(write.Fd())
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
@@ -33,7 +34,7 @@ func TestRecordInANonBlockingStream(t *testing.T) {
 	}
 	recorded := make(chan error)
 	go func() {
-		err := o.record(wire.PodRecord{Status: &wire.Status{Phase: wire.PhaseFetch}})
+		err := o.Record(wire.PodRecord{Status: &wire.Status{Phase: wire.PhaseFetch}})
 		_ = write.Close()
 		recorded <- err
 	}()
@@ -56,8 +57,8 @@ func TestEndOfStderr(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stderr.Close()
-	o := newContainerOutput(os.Stdout, stderr, t.TempDir())
-	files, ended, err := o.streams("1", &supervisor.Spec{})
+	o := NewStreams(os.Stdout, stderr, t.TempDir())
+	files, ended, err := o.Streams("1", &supervisor.Spec{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,31 +68,31 @@ func TestEndOfStderr(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	expect := func(since outputMark, want string) {
+	expect := func(since Mark, want string) {
 		t.Helper()
-		if got := o.cause("1", "failed", since,
+		if got := o.Cause("1", "failed", since,
 			func(text string) string { return strings.ReplaceAll(text, "secret", "***") }); got != want {
 			t.Errorf("got %.200q, want %.200q", got, want)
 		}
 	}
-	expect(outputMark{}, "failed; it wrote nothing to stderr")
+	expect(Mark{}, "failed; it wrote nothing to stderr")
 	write("first\n")
-	second := o.mark("1")
+	second := o.Mark("1")
 	expect(second, "failed; it wrote nothing to stderr")
 	write("a secret\n")
 	expect(second, "failed; end of stderr:\na ***")
-	expect(outputMark{}, "failed; end of stderr:\nfirst\na ***")
-	third := o.mark("1")
-	write(strings.Repeat("x", 3*keptOutput))
-	expect(third, "failed; end of stderr:\n…"+strings.Repeat("x", causeLength))
-	expect(outputMark{}, "failed; end of stderr:\n…"+strings.Repeat("x", causeLength))
-	closeAll(files)
+	expect(Mark{}, "failed; end of stderr:\nfirst\na ***")
+	third := o.Mark("1")
+	write(strings.Repeat("x", 3*Kept))
+	expect(third, "failed; end of stderr:\n…"+strings.Repeat("x", CauseLength))
+	expect(Mark{}, "failed; end of stderr:\n…"+strings.Repeat("x", CauseLength))
+	CloseAll(files)
 	ended()
 	if len(o.pipes) != 0 {
 		t.Errorf("%d pipes are kept", len(o.pipes))
 	}
 	passed, err := os.ReadFile(stderr.Name())
-	if want := "first\na secret\n" + strings.Repeat("x", 3*keptOutput); err != nil || string(passed) != want {
+	if want := "first\na secret\n" + strings.Repeat("x", 3*Kept); err != nil || string(passed) != want {
 		t.Errorf("%d bytes were passed on, want %d: %v", len(passed), len(want), err)
 	}
 }

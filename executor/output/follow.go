@@ -1,4 +1,4 @@
-package executor
+package output
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 // followEvery is how often a file is looked at that is followed.
 const followEvery = 20 * time.Millisecond
 
-// followFile writes what a file gets to to, until ctx ends and the file has been read to its end. A file that is not there yet is
-// waited for; one that was rotated is read from its beginning again. What can't be written is left out.
-func followFile(ctx context.Context, path string, to io.Writer) {
+// Follow writes what a file gets to to, until ctx ends and the file has been read to its end. A file that is not
+// there yet is waited for; one that was rotated is read from its beginning again. What can't be written is left out.
+func Follow(ctx context.Context, path string, to io.Writer) {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
 	var at int64

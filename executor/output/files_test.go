@@ -1,4 +1,4 @@
-package executor
+package output
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
+func newTestOutputs(t *testing.T, limits Limits) *Files {
 	t.Helper()
-	o := newOutputs(t.TempDir(), limits, nil, slog.New(slog.DiscardHandler))
+	o := NewFiles(t.TempDir(), limits, nil, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(context.Background())
 	var watcher sync.WaitGroup
-	watcher.Go(func() { o.watch(ctx) })
+	watcher.Go(func() { o.Watch(ctx) })
 	t.Cleanup(func() {
 		stop()
 		watcher.Wait()
@@ -31,9 +31,9 @@ func newTestOutputs(t *testing.T, limits OutputLimits) *outputs {
 }
 
 // mustBegin begins a task's output.
-func (o *outputs) mustBegin(t *testing.T, number string) (end func()) {
+func (o *Files) mustBegin(t *testing.T, number string) (end func()) {
 	t.Helper()
-	ended, err := o.begin(number)
+	ended, err := o.Begin(number)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +44,10 @@ func (o *outputs) mustBegin(t *testing.T, number string) (end func()) {
 // next.
 func TestTheLastTasksAreKept(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, OutputLimits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, Every: time.Hour})
 	var ends []func(time.Time)
 	for _, number := range []string{"1", "2", "3", "4"} {
-		end, err := o.begin(number)
+		end, err := o.Begin(number)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestTheLastTasksAreKept(t *testing.T) {
 	}
 }
 
-func (o *outputs) write(t *testing.T, number, stream, text string) {
+func (o *Files) write(t *testing.T, number, stream, text string) {
 	t.Helper()
 	path := o.file(number, stream)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -92,7 +92,7 @@ func size(t *testing.T, path string) int64 {
 
 func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Millisecond})
+	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Millisecond})
 	end := o.mustBegin(t, "1")
 	o.write(t, "1", "stdout", strings.Repeat("a", 1500)+strings.Repeat("b", 1000))
 	path := o.file("1", "stdout")
@@ -120,8 +120,8 @@ func TestSmallLimitsCountBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
-	if err != nil || outputSize(info, 1000) != 3 {
-		t.Errorf("%d bytes, %v", outputSize(info, 1000), err)
+	if err != nil || FileSize(info, 1000) != 3 {
+		t.Errorf("%d bytes, %v", FileSize(info, 1000), err)
 	}
 }
 
@@ -151,13 +151,13 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newTestOutputs(t, OutputLimits{File: limit, Tasks: 10, Bytes: 100 * limit, Every: time.Millisecond})
+			o := newTestOutputs(t, Limits{File: limit, Tasks: 10, Bytes: 100 * limit, Every: time.Millisecond})
 			end := o.mustBegin(t, "1")
-			files, ended, err := o.streams("1", nil)
+			files, ended, err := o.Streams("1", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer closeAll(files)
+			defer CloseAll(files)
 			path := o.file("1", "stdout")
 			if err := errors.Join(writeString(files[0], "precious"), c.spoil(files[0], path)); err != nil {
 				t.Fatal(err)
@@ -210,7 +210,7 @@ func TestWhatIsWrittenBehindAHoleIsKept(t *testing.T) {
 // TestNobodyLeasesARunningTasksOutput: a lease would keep the executor and the agent from opening the file.
 func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Hour})
 	defer o.mustBegin(t, "1")()
 	for kind, flags := range map[int]int{unix.F_WRLCK: os.O_WRONLY, unix.F_RDLCK: os.O_RDONLY} {
 		f, err := os.OpenFile(o.file("1", "stdout"), flags, 0)
@@ -224,21 +224,9 @@ func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
 	}
 }
 
-// TestOutputByDefault: whoever sets nothing keeps the output of the last 1,000 tasks, and at most 1 GiB.
-func TestOutputByDefault(t *testing.T) {
-	t.Parallel()
-	c, err := FromEnvironment(func(name string) string {
-		return map[string]string{"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E",
-			"MESOS_SANDBOX": "/s"}[name]
-	})
-	if err != nil || c.Output.Tasks != 1000 || c.Output.Bytes != 1<<30 {
-		t.Errorf("%+v, %v", c.Output, err)
-	}
-}
-
 func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, OutputLimits{File: 100_000, Tasks: 3, Bytes: 250_000, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 100_000, Tasks: 3, Bytes: 250_000, Every: time.Hour})
 	kept := func() string {
 		entries, err := os.ReadDir(filepath.Join(o.sandbox, "tasks"))
 		if err != nil {
@@ -284,7 +272,7 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 // a link or pipe in the place of a folder is neither followed nor waited for.
 func TestOutputFolderIsNew(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, OutputLimits{File: 1000, Tasks: 1, Bytes: 10_000, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 1000, Tasks: 1, Bytes: 10_000, Every: time.Hour})
 	precious := filepath.Join(t.TempDir(), "precious")
 	if err := os.WriteFile(precious, []byte(strings.Repeat("x", 5000)), 0o644); err != nil {
 		t.Fatal(err)
@@ -298,7 +286,7 @@ func TestOutputFolderIsNew(t *testing.T) {
 				syscall.Mkfifo(filepath.Join(path, "stdout"), 0o644))
 		},
 	}
-	if err := os.Mkdir(filepath.Join(o.sandbox, tasksFolder), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(o.sandbox, Folder), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for i, put := range put {
@@ -348,44 +336,8 @@ func TestReadable(t *testing.T) {
 		strings.Repeat("ä", 20):       "…" + strings.Repeat("ä", 6),
 		"\x1b":                        "",
 	} {
-		if got := readable(text, 13); got != want {
+		if got := Readable(text, 13); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestParseDuration(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{
-		"15mins": 15 * time.Minute, "2secs": 2 * time.Second, "1.5days": 36 * time.Hour,
-		"250ms": 250 * time.Millisecond,
-		"3us":   3 * time.Microsecond, "1weeks": 7 * 24 * time.Hour, "0ns": 0,
-	} {
-		if got, err := parseDuration(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "5", "secs", "-1secs", "1 secs", "1e400secs", "5m"} {
-		if got, err := parseDuration(text); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
-}
-
-// TestAgentSandboxIsThePathOnItsHost: an executor in a container with a file system of its own sees its sandbox at another
-// path than the agent, whose files API takes the agent's.
-func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"},
-		{"", "/mnt/mesos/sandbox"}} {
-		config, err := FromEnvironment(func(name string) string {
-			return map[string]string{
-				"MESOS_AGENT_ENDPOINT": "h:1", "MESOS_FRAMEWORK_ID": "F", "MESOS_EXECUTOR_ID": "E",
-				"MESOS_SANDBOX": "/mnt/mesos/sandbox", "MESOS_DIRECTORY": test.directory,
-			}[name]
-		})
-		if err != nil || config.Sandbox != "/mnt/mesos/sandbox" || config.AgentSandbox != test.want {
-			t.Errorf("MESOS_DIRECTORY=%q: %q and %q, %v", test.directory, config.Sandbox, config.AgentSandbox, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package executor
+package output
 
 import (
 	"bytes"
@@ -22,21 +22,22 @@ import (
 // follows a link or waits for a pipe.
 
 const (
-	// causeLength bounds the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 of all, and
+	// CauseLength bounds the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 of all, and
 	// what happened stands before the output.
-	causeLength   = 1600
-	messageLength = 300
-	// keptOutput is how much of a stream's end is read for that: something is left when secrets and terminal colours were taken out.
-	keptOutput = 4 * causeLength
+	CauseLength   = 1600
+	MessageLength = 300
+	// Kept is how much of a stream's end is read for that: something is left when secrets and terminal colours
+	// were taken out.
+	Kept = 4 * CauseLength
 )
 
 // openOwn opens a file that nothing was put in the place of.
 func openOwn(path string, flags int) (*os.File, error) {
-	return openRegular(path, flags|syscall.O_NOFOLLOW)
+	return OpenRegular(path, flags|syscall.O_NOFOLLOW)
 }
 
-// openRegular doesn't wait at a pipe, but follows links: packages hold some.
-func openRegular(path string, flags int) (*os.File, error) {
+// OpenRegular doesn't wait at a pipe, but follows links: packages hold some.
+func OpenRegular(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -58,9 +59,9 @@ func readOwnDir(path string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// outputSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
+// FileSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
 // allocated behind its end, has that of its blocks.
-func outputSize(info fs.FileInfo, limit int64) int64 {
+func FileSize(info fs.FileInfo, limit int64) int64 {
 	if disk := diskSize(info); disk-max(limit, allocatedAhead) > info.Size() {
 		return disk
 	}
@@ -107,7 +108,7 @@ type contents struct {
 	plain, empty bool
 }
 
-func (o *outputs) contentsOf(dir string) (c contents) {
+func (o *Files) contentsOf(dir string) (c contents) {
 	entries, err := readOwnDir(dir)
 	c.plain, c.empty = err == nil && len(entries) == len(streamNames), true
 	for _, entry := range entries {
@@ -117,7 +118,7 @@ func (o *outputs) contentsOf(dir string) (c contents) {
 			c.bytes += sizeOfAll(filepath.Join(dir, entry.Name()))
 			continue
 		}
-		size := outputSize(info, o.limits.File)
+		size := FileSize(info, o.limits.File)
 		c.bytes, c.largest = c.bytes+size, max(c.largest, size)
 		c.empty = c.empty && info.Size() == 0
 		stat, ok := info.Sys().(*syscall.Stat_t)
@@ -128,7 +129,7 @@ func (o *outputs) contentsOf(dir string) (c contents) {
 }
 
 // emptied empties the output files of a folder that was found plain, if it still is.
-func (o *outputs) emptied(dir string) bool {
+func (o *Files) emptied(dir string) bool {
 	c := o.contentsOf(dir)
 	if !c.plain || c.empty {
 		return c.plain
@@ -259,10 +260,10 @@ func copyEnd(source *os.File, to string, limit int64) error {
 	return err
 }
 
-// outputMark is how much a task had written to its streams at some moment.
-type outputMark [2]int64
+// Mark is how much a task had written to its streams at some moment.
+type Mark [2]int64
 
-func (o *outputs) mark(number string) (m outputMark) {
+func (o *Files) Mark(number string) (m Mark) {
 	for i, f := range o.filesOf(number) {
 		if info, err := f.Stat(); err == nil {
 			m[i] = info.Size()
@@ -271,8 +272,8 @@ func (o *outputs) mark(number string) (m outputMark) {
 	return m
 }
 
-// cause takes the end of stdout if nothing was written to stderr.
-func (o *outputs) cause(number, what string, since outputMark, hide func(string) string) string {
+// Cause takes the end of stdout if nothing was written to stderr.
+func (o *Files) Cause(number, what string, since Mark, hide func(string) string) string {
 	if diskFull(o.sandbox) {
 		what += "; the agent's disk is full"
 	}
@@ -296,7 +297,8 @@ func withEnd(what, stream, end string) string {
 	return withReason(what, end) + "; end of " + stream + ":\n" + end
 }
 
-// tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was empty then, or was rotated since.
+// tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was
+// empty then, or was rotated since.
 func tail(f *os.File, since int64, hide func(string) string) (text string, whole bool) {
 	info, err := f.Stat()
 	if err != nil {
@@ -306,7 +308,7 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	if size < since {
 		since = 0
 	}
-	parts, err := endOf(f, min(size-since, keptOutput))
+	parts, err := endOf(f, min(size-since, Kept))
 	if err != nil {
 		return "", since == 0
 	}
@@ -323,17 +325,17 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	return lastOf(end.Bytes(), hide), since == 0
 }
 
-// lastOf is the end of a stream, of which at most keptOutput bytes were read, as a cause has it.
+// lastOf is the end of a stream, of which at most Kept bytes were read, as a cause has it.
 func lastOf(data []byte, hide func(string) string) string {
-	if len(data) == keptOutput { // perhaps cut in a character
+	if len(data) == Kept { // perhaps cut in a character
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
-	return readable(hide(string(data)), causeLength)
+	return Readable(hide(string(data)), CauseLength)
 }
 
-// readable keeps the last limit bytes of a text, in whole characters, without control characters
+// Readable keeps the last limit bytes of a text, in whole characters, without control characters
 // and terminal colours, so that it can be shown anywhere.
-func readable(text string, limit int) string {
+func Readable(text string, limit int) string {
 	var b strings.Builder
 	escape := false
 	last := rune(0)

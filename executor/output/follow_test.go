@@ -1,4 +1,4 @@
-package executor
+package output
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func TestFollowedFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var got text
 	var following sync.WaitGroup
-	following.Go(func() { followFile(ctx, path, &got) })
+	following.Go(func() { Follow(ctx, path, &got) })
 	write(os.O_CREATE, "first\n")
 	got.await(t, "first\n")
 	write(os.O_APPEND, "second\n")
