@@ -49,7 +49,7 @@
 // Addresses of packages are logged and reported without passwords and without their query, which may be a signature (pack/redact.go).
 //
 // Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the user
-// can't write there (cache.go). Each task works in a folder of its own that shows its package (work.go).
+// can't write there (cache.go). Each task works in a folder of its own that shows its package (package workdir).
 //
 // With --run-as tasks are another user's, and the executor is root's (package isolation). The sandbox and the cache are root's then, and that user may
 // pass through them and read packages; working and temporary folders are his, and nothing in them is touched but with his rights. Output files are root's,

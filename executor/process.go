@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -39,7 +40,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	if err := t.beginOutput(); err != nil {
 		return nil, err
 	}
-	temporary, giveBack, err := t.session.temporaries.take("", "")
+	temporary, giveBack, err := t.session.temporaries.Take("", "")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		return nil, errNoCommand
 	}
 	root := t.root(spec)
-	work, putBack, err := t.session.works.take(root, t.fetched.State)
+	work, putBack, err := t.session.works.Take(root, t.fetched.State)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		return err
 	}
 	env := t.session.base.of(spec, at, shard)
-	if err := t.session.temporaries.moveLarge(env, mayBeLarge, at.temporary); err != nil {
+	if err := t.session.temporaries.MoveLarge(env, mayBeLarge, at.temporary); err != nil {
 		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
 	}
 	path, args, err := findCommand(cmp.Or(at.root, at.start), spec.Command, env["PATH"])
@@ -105,7 +106,7 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
-	path, args = inView(at.root, at.work, path, args)
+	path, args = workdir.InView(at.root, at.work, path, args)
 	if !spec.PlainCommand {
 		args = append(args, shard)
 	}

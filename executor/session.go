@@ -18,6 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
 )
 
 // Ends of [Run] that aren't asked for. All tasks were stopped at once.
@@ -60,8 +61,8 @@ type session struct {
 	as         *isolation.Account // who tasks run as, nil for the executor's own user
 	refuses    error              // why no process of a task can be started, or nil
 
-	temporaries workFolders
-	works       workFolders
+	temporaries *workdir.Folders
+	works       *workdir.Folders
 	starting    chan struct{} // holds one for each process that is being started
 	turns       *turns
 	clock       *clockWatch
@@ -128,10 +129,10 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		references: references{folders: config.Secrets, lookup: os.LookupEnv},
 		ledger:     newLedger(), outputs: newOutput(config, as, log),
 		base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
-		temporaries: workFolders{sandbox: sandbox, dir: temporariesFolder, as: as, log: log},
-		works: workFolders{
-			sandbox: sandbox, dir: workFoldersFolder, kept: failedFolder, keep: config.KeepFailed, as: as, log: log,
-		},
+		temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
+		works: workdir.New(workdir.Options{
+			Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, Keep: config.KeepFailed, As: as, Log: log,
+		}),
 		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(),
 		reports: newReports(), orphaned: make(chan struct{}),
 	}
@@ -143,7 +144,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		_ = supervised.Close()
 		s.work.Wait()
 		s.alarm.wait()
-		s.works.removeAll() // sandboxes are kept for long, and links take disk space
+		s.works.RemoveAll() // sandboxes are kept for long, and links take disk space
 		stop()
 		s.ledger.close()
 		helpers.Wait()
@@ -237,7 +238,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 }
 
 func makeFolder(parent, name string) error {
-	if err := os.Mkdir(filepath.Join(parent, name), folderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(filepath.Join(parent, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil

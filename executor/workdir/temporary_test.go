@@ -1,4 +1,4 @@
-package executor
+package workdir
 
 import (
 	"log/slog"
@@ -31,11 +31,11 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			pool := workFolders{sandbox: openSandbox(t), dir: "tmp", log: slog.New(slog.DiscardHandler)}
+			pool := New(Options{Sandbox: openSandbox(t), Dir: "tmp", Log: slog.New(slog.DiscardHandler)})
 			begin := time.Now()
 			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
 				for range 2 { // spoilt while it is in use, and by another task when it isn't
-					path, release, err := pool.take("", "")
+					path, release, err := pool.Take("", "")
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,4 +1,4 @@
-package executor
+package workdir
 
 import (
 	"fmt"
@@ -45,8 +45,8 @@ func write(t *testing.T, root string, files ...string) {
 	}
 }
 
-// TestViewOfAReplacedPackage: a package that is replaced, since a job changed it, while a task is being started in it is seen whole,
-// and not as what is left of the one that is being removed.
+// TestViewOfAReplacedPackage: a package that is replaced, since a job changed it, while a task is being started in it
+// is seen whole, and not as what is left of the one that is being removed.
 func TestViewOfAReplacedPackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,8 +94,8 @@ func TestViewOfAReplacedPackage(t *testing.T) {
 	}
 }
 
-// TestWorkFolderIsAsItShouldBe: whatever a task did to its working folder, while it had it or afterwards, the next task
-// that gets it finds the package and nothing else.
+// TestWorkFolderIsAsItShouldBe: whatever a task did to its working folder, while it had it or afterwards, the next
+// task that gets it finds the package and nothing else.
 func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
@@ -125,16 +125,16 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 			}
 			want := map[string]string{"run": root + "/run", "a": "d---------", "a/b": "d---------",
 				"a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
-			works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
+			works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 			t.Cleanup(func() {
-				if err := removeTree(works.sandbox, works.dir); err != nil { // what was closed last
+				if err := removeTree(works.opt.Sandbox, works.opt.Dir); err != nil { // what was closed last
 					t.Error(err)
 				}
 			})
 			begin := time.Now()
 			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
 				for range 2 {
-					path, release, err := works.take(root, "state")
+					path, release, err := works.Take(root, "state")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -197,8 +197,8 @@ func TestLargePackageIsLinked(t *testing.T) {
 	for i := range viewEntries {
 		write(t, root, fmt.Sprint("many/", i))
 	}
-	works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
-	path, _, err := works.take(root, "")
+	works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
+	path, _, err := works.Take(root, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,12 +212,12 @@ func TestLargePackageIsLinked(t *testing.T) {
 // TestWorkFoldersOfOldPackagesGo: a package that isn't used any more has no folders on the disk.
 func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 	t.Parallel()
-	works := workFolders{sandbox: openSandbox(t), dir: "work", log: slog.New(slog.DiscardHandler)}
+	works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 	root := t.TempDir()
 	write(t, root, "run")
 	late := func(string) {}
 	for i := range 3 * workPools {
-		_, release, err := works.take(root, fmt.Sprint("state ", i))
+		_, release, err := works.Take(root, fmt.Sprint("state ", i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 		release("")
 	}
 	late("")
-	if found, err := listFolder(works.sandbox, works.dir); err != nil || len(found) != workPools {
+	if found, err := listFolder(works.opt.Sandbox, works.opt.Dir); err != nil || len(found) != workPools {
 		t.Errorf("%d folders, %v", len(found), err)
 	}
 }
@@ -247,9 +247,9 @@ func BenchmarkWorkFolder(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				works := workFolders{sandbox: openSandbox(b), dir: "work", log: slog.New(slog.DiscardHandler)}
+				works := New(Options{Sandbox: openSandbox(b), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 				for b.Loop() {
-					path, release, err := works.take(root, "state")
+					path, release, err := works.Take(root, "state")
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -1,0 +1,157 @@
+package workdir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// folder is a working folder with the stamps of its real folders, in the view's order, from when all was as it should
+// be.
+type folder struct {
+	path   string
+	stamps []stamp
+}
+
+// untouched reports whether nothing was added to the folder, removed from it or exchanged in it.
+func (w *folder) untouched(sandbox *os.Root, v *view) bool {
+	if len(w.stamps) != len(v.folders) {
+		return false
+	}
+	for i, dir := range v.folders {
+		info, err := sandbox.Lstat(filepath.Join(w.path, dir))
+		if err != nil || w.stamps[i] == (stamp{}) || stampOf(info) != w.stamps[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// restore makes the folder what the view says: it removes what doesn't belong there, and makes what is missing.
+func (w *folder) restore(sandbox *os.Root, v *view) error {
+	w.stamps = w.stamps[:0]
+	for _, dir := range v.folders {
+		path := filepath.Join(w.path, dir)
+		before, err := realFolder(sandbox, path)
+		if err != nil {
+			return err
+		}
+		if err := restoreEntries(sandbox, path, v.entries[dir]); err != nil {
+			return err
+		}
+		w.stamps = append(w.stamps, stampOf(before))
+	}
+	return nil
+}
+
+// realFolder makes sure that the path is a folder that this user can write to, and gives what was seen of it last.
+func realFolder(sandbox *os.Root, path string) (fs.FileInfo, error) {
+	info, err := sandbox.Lstat(path)
+	if err == nil && !info.IsDir() {
+		if err = sandbox.Remove(path); err == nil {
+			err = fs.ErrNotExist
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = sandbox.MkdirAll(path, folderMode)
+	case err == nil && info.Mode().Perm() == folderMode:
+		return info, nil
+	case err == nil:
+		err = sandbox.Chmod(path, folderMode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.Lstat(path)
+}
+
+func restoreEntries(sandbox *os.Root, path string, want map[string]string) error {
+	found, err := listFolder(sandbox, path)
+	if err != nil {
+		return err
+	}
+	right := 0
+	for _, e := range found {
+		name := filepath.Join(path, e.Name())
+		to, wanted := want[e.Name()]
+		if wanted && (to == "" && e.IsDir() || to != "" && leadsTo(sandbox, name, to)) {
+			right++
+			continue
+		}
+		if err := removeTree(sandbox, name); err != nil {
+			return err
+		}
+	}
+	if right == len(want) {
+		return nil
+	}
+	for name, to := range want {
+		if to == "" {
+			continue // made when its turn comes
+		}
+		if err := sandbox.Symlink(to, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func leadsTo(sandbox *os.Root, link, target string) bool {
+	to, err := sandbox.Readlink(link)
+	return err == nil && to == target
+}
+
+func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
+	folder, err := sandbox.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = folder.Close() }()
+	return folder.ReadDir(-1)
+}
+
+// removeTree removes a folder with all that is in it, also where a task has taken its own permissions away.
+func removeTree(sandbox *os.Root, path string) error {
+	if err := sandbox.RemoveAll(path); err == nil {
+		return nil
+	}
+	openTree(sandbox, path)
+	return sandbox.RemoveAll(path)
+}
+
+// openTree gives the folders of a tree their permissions back, as far as they are this user's.
+func openTree(sandbox *os.Root, path string) {
+	if info, err := sandbox.Lstat(path); err != nil || !info.IsDir() {
+		return
+	}
+	_ = sandbox.Chmod(path, 0o700) // before it is read
+	entries, _ := listFolder(sandbox, path)
+	for _, e := range entries {
+		if e.IsDir() {
+			openTree(sandbox, filepath.Join(path, e.Name()))
+		}
+	}
+}
+
+// stamp is how a folder is seen to be as it was, without reading it. The zero value is none.
+type stamp struct {
+	inode   uint64
+	changed int64 // by the file system's clock, which nobody can set for one file
+}
+
+// settled is how old the last change must be for the next one to have another time for certain: clocks of
+// file systems tick every few milliseconds.
+const settled = 100 * time.Millisecond
+
+// stampOf gives none for a folder that was changed just now, or by a clock that is ahead.
+func stampOf(info fs.FileInfo) stamp {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || time.Since(time.Unix(stat.Ctim.Unix())) < settled {
+		return stamp{}
+	}
+	return stamp{inode: stat.Ino, changed: stat.Ctim.Nano()}
+}

@@ -1,0 +1,118 @@
+package workdir
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// view is what a working folder is made of, by real folder: what lies in it, with the target of each link, "" for a
+// folder.
+type view struct {
+	folders []string // what contains others comes first; "" is the working folder itself
+	entries map[string]map[string]string
+}
+
+// viewEntries is how many entries of a package a working folder has as its own at most, beyond those of the package's
+// top folder. Folders that would exceed it are links to the package's: what is written there is written into the
+// package.
+const viewEntries = 500
+
+// viewOf looks at a package. Without one, the working folder is empty. A package that a job has changed may be
+// replaced meanwhile: then what was seen is what is left of the old one, which is being removed, and viewOf looks
+// again.
+func viewOf(root string) (*view, error) {
+	if root == "" {
+		return look("")
+	}
+	for {
+		folder, err := os.Open(root) // as long as it is open, no other folder gets its inode
+		if err != nil {
+			return nil, err
+		}
+		v, err := look(root)
+		replaced := !leadsBack(root, folder)
+		_ = folder.Close()
+		if !replaced {
+			return v, err
+		}
+	}
+}
+
+// leadsBack reports whether the path is still that of a folder which was opened by it.
+func leadsBack(path string, folder *os.File) bool {
+	then, err := folder.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(then, now)
+}
+
+// look reads a package's folders, breadth first.
+func look(root string) (*view, error) {
+	v := &view{entries: map[string]map[string]string{}}
+	seen := 0
+	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {
+		dir := queue[0]
+		var found []fs.DirEntry
+		if root != "" {
+			var err error
+			if found, err = os.ReadDir(filepath.Join(root, dir)); err != nil {
+				return nil, err
+			}
+		}
+		if dir != "" && seen+len(found) > viewEntries {
+			parent, name := filepath.Split(dir)
+			v.entries[strings.TrimSuffix(parent, "/")][name] = filepath.Join(root, dir)
+			continue
+		}
+		seen += len(found)
+		v.folders = append(v.folders, dir)
+		entries := make(map[string]string, len(found))
+		v.entries[dir] = entries
+		for _, e := range found {
+			inside := filepath.Join(dir, e.Name())
+			entries[e.Name()] = filepath.Join(root, inside)
+			switch {
+			case e.IsDir():
+				entries[e.Name()] = ""
+				queue = append(queue, inside)
+			case e.Type()&fs.ModeSymlink != 0:
+				// A link within the package leads to the same place of the working folder.
+				to, err := os.Readlink(filepath.Join(root, inside))
+				if err != nil {
+					return nil, err
+				}
+				if filepath.IsLocal(filepath.Join(dir, to)) {
+					entries[e.Name()] = to
+				}
+			}
+		}
+	}
+	return v, nil
+}
+
+// InView gives the paths of a command in the working folder instead of those in the package, so that what a program
+// looks for beside itself is found in the working folder, where it may write.
+func InView(root, work, path string, args []string) (string, []string) {
+	if root == "" {
+		return path, args
+	}
+	move := func(text string) (string, bool) {
+		inside, ok := strings.CutPrefix(text, root+string(filepath.Separator))
+		if !ok {
+			return text, false
+		}
+		return filepath.Join(work, inside), true
+	}
+	program, _ := move(path)
+	for i, arg := range args {
+		if moved, ok := move(arg); ok {
+			args[i] = moved // the file, perhaps behind its interpreter
+			break
+		}
+	}
+	return program, args
+}
