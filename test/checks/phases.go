@@ -188,7 +188,8 @@ func inTurn(g goTest) (steps []step) {
 
 // quick lists what make test runs, with the tests of some packages that need no whole system.
 func quick(about string, unit []string) []phase {
-	trials := goTest{packages: []string{"./test/commands"}, run: "^TestDocuments$/^(README.md|docs)$/^mesos.md$", cached: true}
+	const documents = "^TestDocuments$/^(README.md|docs)$/^mesos.md$"
+	trials := goTest{packages: []string{"./test/commands"}, run: documents, cached: true}
 	built := []string{"programs"}
 	return []phase{
 		{name: "programs", about: "build the programs", steps: []step{programs("test", "", "0")}},

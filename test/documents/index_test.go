@@ -26,7 +26,8 @@ func TestTheIndexHasEveryDocument(t *testing.T) {
 	}
 }
 
-// TestTheREADMEsAreShort: what a newcomer reads first fits on three screens, and the commands to begin with on the first.
+// TestTheREADMEsAreShort: what a newcomer reads first fits on three screens, and the first one has the commands to
+// begin with.
 func TestTheREADMEsAreShort(t *testing.T) {
 	t.Parallel()
 	const screen = 50 // lines
