@@ -188,15 +188,16 @@ func inTurn(g goTest) (steps []step) {
 
 // quick lists what make test runs, with the tests of some packages that need no whole system.
 func quick(about string, unit []string) []phase {
-	readme := goTest{packages: []string{"./test/commands"}, run: "^TestDocuments$/^README.md$", cached: true}
+	const documents = "^TestDocuments$/^(README.md|docs)$/^mesos.md$"
+	trials := goTest{packages: []string{"./test/commands"}, run: documents, cached: true}
 	built := []string{"programs"}
 	return []phase{
 		{name: "programs", about: "build the programs", steps: []step{programs("test", "", "0")}},
 		consoleLint(),
 		vet(),
 		{
-			name: "quickstart", about: "README's quick start and the demo, typed", waits: true, needs: built,
-			steps: []step{tests(readme), tests(goTest{packages: []string{"./examples/demo"}, cached: true})},
+			name: "quickstart", about: "README's quick start, a trial on Mesos and the demo, typed", waits: true, needs: built,
+			steps: []step{tests(trials), tests(goTest{packages: []string{"./examples/demo"}, cached: true})},
 		},
 		{
 			name: "unit", about: about, waits: true,

@@ -115,7 +115,7 @@ func TestPythonResidentDaemon(t *testing.T) {
 
 func TestWriteADaemon(t *testing.T) {
 	r := follow(t)
-	for _, block := range r.section("Write a job") {
+	for _, block := range r.inGo() {
 		r.types("", block)
 	}
 	r.untilWrote("hello_daemon", regexp.MustCompile(`^row 0\n(row \d\n)+row 0\n`))

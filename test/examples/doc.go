@@ -1,3 +1,3 @@
-// Package examples runs what the READMEs of examples/ and "Write a job" of the repository's own say, word for word, with a server
-// that runs.
+// Package examples types what the READMEs of examples/ and the Go section of docs/write-a-job.md say, word for word,
+// with a running server.
 package examples

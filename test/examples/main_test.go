@@ -119,16 +119,17 @@ func blocksOf(text string) (all []string) {
 	return all
 }
 
-// section are the blocks of a section of the repository's own README.
-func (r *reader) section(title string) []string {
+// inGo returns the blocks of the section about Go in docs/write-a-job.md.
+func (r *reader) inGo() []string {
 	r.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	const document, title = "write-a-job.md", "Go, with the SDK"
+	text, err := os.ReadFile(filepath.Join(root, "docs", document))
 	if err != nil {
 		r.Fatal(err)
 	}
 	_, from, found := strings.Cut(string(text), "\n## "+title+"\n")
 	if !found {
-		r.Fatalf("README.md has no section %q", title)
+		r.Fatalf("%s has no section %q", document, title)
 	}
 	section, _, _ := strings.Cut(from, "\n## ")
 	return blocksOf(section)

@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestQuickStart sends what README's quick start sends.
+// TestQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it: a cron of seven fields, and a
+// trigger with the name as body.
 func TestQuickStart(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
