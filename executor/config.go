@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
@@ -119,7 +120,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		Package:       pack.Defaults(),
 		Output:        output.DefaultLimits(),
 		Processes:     DefaultProcesses,
-		Secrets:       SecretFolders(getenv(SecretsVariable)),
+		Secrets:       launch.SecretFolders(getenv(launch.SecretsVariable)),
 	}
 	problems = append(problems, c.limits(getenv)...)
 	if text := getenv(HideVariable); text != "" {

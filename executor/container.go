@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
@@ -37,12 +38,12 @@ func (c *container) prepared() *pack.Package {
 
 // environment adds the container's variables to what each process gets. Whoever has published the image and the pod's template expects them;
 // ELASTICJOB_… are the executor's own.
-func (c *container) environment(base environment) environment {
+func (c *container) environment(base launch.Environment) launch.Environment {
 	if c == nil {
 		return base
 	}
 	for _, variable := range c.env {
-		if name, value, ok := strings.Cut(variable, "="); ok && !isOwnVariable(name) {
+		if name, value, ok := strings.Cut(variable, "="); ok && !launch.IsOwnVariable(name) {
 			base[name] = value
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	_ "time/tzdata" // what a zone's name means must not depend on the machine
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
@@ -91,7 +92,7 @@ func (s *shard) newRunner() (runner, error) {
 	if len(s.spec.Command) == 0 {
 		return nil, errNoCommand
 	}
-	if _, err := shardContext(s.spec); err != nil {
+	if _, err := launch.ShardContext(s.spec); err != nil {
 		return nil, err
 	}
 	root, search := s.root(s.spec), s.session.base["PATH"]
@@ -99,7 +100,7 @@ func (s *shard) newRunner() (runner, error) {
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}
-	if _, _, err := findCommand(root, s.spec.Command, search); err != nil {
+	if _, _, err := launch.Find(root, s.spec.Command, search); err != nil {
 		return nil, err
 	}
 	return &processRunner{shard: s}, nil

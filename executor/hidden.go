@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 )
 
 // HideVariable has, in an executor's environment, what is hidden from it and its tasks: isolation.Places in JSON.
@@ -28,7 +29,7 @@ func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) 
 	places.Last = false // that of its tasks is within
 	places.Keep, places.Closed = append([]string{sandbox, cache}, secrets...), secrets
 	for _, folder := range secrets {
-		own := filepath.Join(folder, ofApps, app)
+		own := filepath.Join(folder, launch.OfApps, app)
 		err := os.MkdirAll(own, 0o700)
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 			return places, fmt.Errorf("make the folder for the secrets of app %s: %w", app, err)

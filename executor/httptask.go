@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -20,7 +21,7 @@ func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	shard, err := shardContext(spec)
+	shard, err := launch.ShardContext(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ type requestRunner struct {
 }
 
 func newRequestRunner(s *shard) (runner, error) {
-	if _, err := shardContext(s.spec); err != nil {
+	if _, err := launch.ShardContext(s.spec); err != nil {
 		return nil, err
 	}
 	output, err := s.requestOutput()
@@ -107,7 +108,7 @@ func (r *requestRunner) start(run daemon.Run) {
 	r.end = end
 	r.started()
 	r.waiting.Go(func() {
-		shard, err := shardContext(spec)
+		shard, err := launch.ShardContext(spec)
 		if err == nil {
 			_, err = request(ctx, *spec.HTTP, shard, r.output)
 		}

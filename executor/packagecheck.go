@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -121,7 +122,7 @@ func (f *PackageFacts) add(field, format string, args ...any) {
 func (f *PackageFacts) findScript(c PackageCheck) {
 	root := pack.Root(f.Dir, c.Command[0])
 	name := c.Command[0]
-	_, _, err := findCommand(root, c.Command, baseEnvironment(nil)["PATH"])
+	_, _, err := launch.Find(root, c.Command, launch.BaseEnvironment(nil)["PATH"])
 	inside, notBelow := filepath.Rel(f.Dir, filepath.Join(root, path.Clean(name)))
 	info, missing := os.Stat(filepath.Join(root, path.Clean(name)))
 	isInside := !path.IsAbs(name) && notBelow == nil && filepath.IsLocal(inside) && missing == nil &&
@@ -138,7 +139,7 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 		f.addMissing(root, name)
 	case !path.IsAbs(name):
 		// A program of the agents, which this server need not have; but a file of that name in another folder of the package is what was meant.
-		if found, _, _ := lookNear(root, name); slices.ContainsFunc(found,
+		if found, _, _ := launch.LookNear(root, name); slices.ContainsFunc(found,
 			func(file string) bool { return path.Base(file) == name }) {
 			f.addMissing(root, name)
 		}
@@ -179,7 +180,7 @@ func (f *PackageFacts) addMissing(root, name string) {
 	case !strings.Contains(name, "/"):
 		where = "is neither in the package nor a program of this machine"
 	}
-	found, files, more := lookNear(root, name)
+	found, files, more := launch.LookNear(root, name)
 	switch {
 	case len(found) > 0:
 		f.add("bootstrapScript", "%s %s; did you mean %s?", name, where,
@@ -197,8 +198,8 @@ func (f *PackageFacts) judgeScript(c PackageCheck, file string, refused error) {
 		f.add("bootstrapScript", "%s", refused)
 		return
 	}
-	begin := head(file)
-	interpreter, isScript := shebang(file)
+	begin := launch.Head(file)
+	interpreter, isScript := launch.Shebang(file)
 	switch {
 	case isScript && strings.HasSuffix(strings.Join(interpreter, " "), "\r"):
 		f.add("bootstrapScript", "the first line of %s ends with a carriage return: save the script with Unix line ends", f.Script.Path)

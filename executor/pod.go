@@ -14,6 +14,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -54,8 +55,8 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 		Drain:   getenv("ELASTICJOB_DRAIN_FILE"),
 	}
 	p.Begun = cmp.Or(getenv("ELASTICJOB_BEGUN_FILE"), filepath.Join(p.Folder, "begun"))
-	if folders := getenv(SecretsVariable); folders != "" {
-		p.Secrets = SecretFolders(folders)
+	if folders := getenv(launch.SecretsVariable); folders != "" {
+		p.Secrets = launch.SecretFolders(folders)
 	}
 	text, file := getenv("ELASTICJOB_TASK"), getenv("ELASTICJOB_TASK_FILE")
 	if text == "" && file == "" {

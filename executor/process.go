@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
@@ -54,8 +55,8 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		return nil, err
 	}
 	p.releases = append(p.releases, putBack)
-	if err := t.startIn(places{temporary: temporary, work: work, root: root,
-		start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
+	if err := t.startIn(launch.Places{Temporary: temporary, Work: work, Root: root,
+		Start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
 	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
@@ -86,32 +87,32 @@ func (t *task) root(spec wire.Task) string {
 }
 
 // startIn starts the process in its folders, unless the task was killed meanwhile.
-func (t *task) startIn(at places, p *process, spec wire.Task) error {
+func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	spec, err := t.withReferences(spec)
 	if err != nil {
 		return err
 	}
-	shard, err := shardContext(spec)
+	shard, err := launch.ShardContext(spec)
 	if err != nil {
 		return err
 	}
-	env := t.session.base.of(spec, at, shard)
-	if err := t.session.temporaries.MoveLarge(env, mayBeLarge, at.temporary); err != nil {
+	env := t.session.base.Of(spec, at, shard)
+	if err := t.session.temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
 		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
 	}
-	path, args, err := findCommand(cmp.Or(at.root, at.start), spec.Command, env["PATH"])
+	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"])
 	if err != nil {
 		return err
 	}
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
-	path, args = workdir.InView(at.root, at.work, path, args)
+	path, args = workdir.InView(at.Root, at.Work, path, args)
 	if !spec.PlainCommand {
 		args = append(args, shard)
 	}
 	start := supervisor.Spec{
-		Path: path, Args: args, Env: env.list(), Marker: taskVariable + "=" + spec.TaskID, Dir: at.start,
+		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: at.Start,
 		Processes: t.session.config.Processes, As: t.session.as,
 	}
 	files, ended, err := t.session.outputs.Streams(t.number, &start)
@@ -131,7 +132,7 @@ func (t *task) startIn(at places, p *process, spec wire.Task) error {
 		ended()
 		var refused *supervisor.StartError
 		if errors.As(err, &refused) {
-			return explainStart(path, spec.Command[0], refused)
+			return launch.ExplainStart(path, spec.Command[0], refused)
 		}
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -23,7 +24,7 @@ func TestSecretsComeToTheProcessOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "db"), []byte("hunter2-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := newAgent(t, env(executor.SecretsVariable, folder), env("GIVEN", "hunter2-given"))
+	a := newAgent(t, env(launch.SecretsVariable, folder), env("GIVEN", "hunter2-given"))
 	task := taskOf("t1", script(t, `for i in $(seq 200); do printf "$A $B "; done >&2
 		echo; echo "$A $B $PLAIN_TOKEN $MARKED $URL" >&2; exit 3`))
 	task.EnvFiles, task.EnvVariables = map[string]string{"A": folder + "/db"}, map[string]string{"B": "GIVEN"}
@@ -63,12 +64,12 @@ func TestSecretsByHand(t *testing.T) {
 	}
 	args := []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json"}
 	c := tr.command(args...)
-	c.Env = append(c.Env, executor.SecretsVariable+"="+tr.dir)
+	c.Env = append(c.Env, launch.SecretsVariable+"="+tr.dir)
 	if out, err := c.Output(); err != nil || string(out) != "hunter2 m\n" {
 		t.Errorf("%s, %v", out, err)
 	}
 	if status, _, said := tr.run(args...); status != 125 ||
-		!strings.Contains(said, "it is in no folder for secrets: that is "+executor.DefaultSecrets) {
+		!strings.Contains(said, "it is in no folder for secrets: that is "+launch.DefaultSecrets) {
 		t.Errorf("without a folder: %d %s", status, said)
 	}
 }
@@ -83,7 +84,7 @@ func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAgent(t, env(executor.SecretsVariable, folder), env("MESOS_EXECUTOR_ID", "thief@-@S0@-@1"))
+	a := newAgent(t, env(launch.SecretsVariable, folder), env("MESOS_EXECUTOR_ID", "thief@-@S0@-@1"))
 	task := func(id, app string) wire.Task {
 		task := taskOf(id, script(t, "exit 0"))
 		task.AppName = app
@@ -142,7 +143,7 @@ func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 				}
 			}
 			id := env("MESOS_EXECUTOR_ID", app+"@-@S0@-@1")
-			a := newAgentIn(t, work, env(executor.SecretsVariable, secrets), id, asNobody(t), func(cmd *exec.Cmd) {
+			a := newAgentIn(t, work, env(launch.SecretsVariable, secrets), id, asNobody(t), func(cmd *exec.Cmd) {
 				places, err := executor.HiddenFrom(cmd.Dir, app, isolation.Places{Folder: data}, []string{secrets})
 				if err != nil {
 					t.Fatal(err)
@@ -195,7 +196,7 @@ func TestSecretsThatOnlyTheOperatorWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := env("MESOS_EXECUTOR_ID", "billing@-@S0@-@1")
-	a := newAgentIn(t, work, env(executor.SecretsVariable, secrets), id, asNobody(t), func(cmd *exec.Cmd) {
+	a := newAgentIn(t, work, env(launch.SecretsVariable, secrets), id, asNobody(t), func(cmd *exec.Cmd) {
 		var places isolation.Places
 		err := as.Do(func() (err error) {
 			places, err = executor.HiddenFrom(cmd.Dir, "billing", isolation.Places{Folder: data}, []string{secrets})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -57,7 +58,7 @@ type session struct {
 	store      *pack.Store
 	ledger     *ledger
 	outputs    output.Sink
-	base       environment
+	base       launch.Environment
 	as         *isolation.Account // who tasks run as, nil for the executor's own user
 	refuses    error              // why no process of a task can be started, or nil
 
@@ -67,7 +68,7 @@ type session struct {
 	turns       *turns
 	clock       *clockWatch
 	alarm       *alarm
-	references  references
+	references  launch.References
 	reports     *reports
 
 	// orphaned is closed when the supervisor has ended and what it left behind was killed, but for processes in left.
@@ -126,9 +127,9 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	}
 	s := &session{
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
-		references: references{folders: config.Secrets, lookup: os.LookupEnv},
+		references: launch.NewReferences(config.Secrets, os.LookupEnv),
 		ledger:     newLedger(), outputs: newOutput(config, as, log),
-		base: config.container.environment(baseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
+		base: config.container.environment(launch.BaseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
 		temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
 		works: workdir.New(workdir.Options{
 			Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, Keep: config.KeepFailed, As: as, Log: log,

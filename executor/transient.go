@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -116,7 +117,7 @@ func errorOf(done pipe.Message) string {
 
 // runOf is what a resident process is asked for.
 func runOf(spec wire.Task, id string) pipe.Run {
-	shard, _ := shardContext(spec) // without an error: its process was started with it
+	shard, _ := launch.ShardContext(spec) // without an error: its process was started with it
 	return pipe.Run{
 		ID: id, FireTime: spec.FireTime, Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
 		Context: json.RawMessage(shard), Props: spec.Props,

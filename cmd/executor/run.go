@@ -17,6 +17,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -105,7 +106,7 @@ func (f tryFlags) run() (status int, err error) {
 			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
 		}
 	}()
-	local.Secrets = executor.SecretFolders(os.Getenv(executor.SecretsVariable))
+	local.Secrets = launch.SecretFolders(os.Getenv(launch.SecretsVariable))
 	local.RunAs, local.Supervisor, local.Stdout, local.Stderr = f.runAs, supervisorCommand, os.Stdout, os.Stderr
 	local.Progress = func(p wire.Progress) {
 		fmt.Fprintf(os.Stderr, "executor run: %.0f %%: %s\n", 100*p.Fraction, p.Message)

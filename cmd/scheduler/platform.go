@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
@@ -82,7 +83,7 @@ func openLocal(ctx context.Context, c config, address string, executors *artifac
 	}
 	if hidden != nil {
 		options.ExecutorEnvironment = map[string]string{
-			executor.HideVariable: hidden.text, executor.SecretsVariable: strings.Join(hidden.secrets, ":"),
+			executor.HideVariable: hidden.text, launch.SecretsVariable: strings.Join(hidden.secrets, ":"),
 		}
 		options.IsolateExecutor = hidden.start
 	}

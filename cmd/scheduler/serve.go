@@ -20,6 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/internal/release"
 	"github.com/elasticjob-go/elasticjob/notify"
 	"github.com/elasticjob-go/elasticjob/offers"
@@ -218,7 +219,7 @@ func coreOptions(c config, zone *time.Location, binary string) step.Options {
 		c.kubernetes.core(&o)
 	case c.local: // its cluster runs everything as who started it
 		o.KillAnswer = localKillAnswer
-		o.ExecutorEnvironment = map[string]string{executor.SecretsVariable: secretsFolder(c.dataDir)}
+		o.ExecutorEnvironment = map[string]string{launch.SecretsVariable: secretsFolder(c.dataDir)}
 	default:
 		o.ExecutorUser = c.user()
 	}

@@ -1,4 +1,7 @@
-package executor
+// Package launch says what a task's process is started with: the file that its command names (command.go), its
+// environment (environment.go), and the values that its job takes from files and variables of the agent
+// (references.go).
+package launch
 
 import (
 	"errors"
@@ -17,10 +20,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// findCommand says what to start for a command's words: the first names a file in
+// Find says what to start for a command's words: the first names a file in
 // root, the package, or a program in the search path. A file there without execute bit
 // that begins with "#!" is run through the interpreter that it names.
-func findCommand(root string, words []string, search string) (file string, args []string, err error) {
+func Find(root string, words []string, search string) (file string, args []string, err error) {
 	name := words[0]
 	inside := path.Clean(name)
 	switch {
@@ -60,7 +63,7 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 	if info.Mode()&0o111 != 0 {
 		return file, append([]string{file}, words[1:]...), nil
 	}
-	interpreter, ok := shebang(file)
+	interpreter, ok := Shebang(file)
 	if !ok {
 		return "", nil, fmt.Errorf("command %q has no execute bit and doesn't begin with #!: set the bit before packing (chmod +x)", words[0])
 	}
@@ -68,9 +71,9 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 	return interpreter[0], append(args, words[1:]...), nil
 }
 
-// shebang reads a script's first line as the kernel does: a program and at most one argument.
-func shebang(file string) ([]string, bool) {
-	line, ok := strings.CutPrefix(head(file), "#!")
+// Shebang reads a script's first line as the kernel does: a program and at most one argument.
+func Shebang(file string) ([]string, bool) {
+	line, ok := strings.CutPrefix(Head(file), "#!")
 	line, _, _ = strings.Cut(line, "\n")
 	program, argument, _ := strings.Cut(strings.Trim(line, " \t"), " ")
 	if !ok || program == "" {
@@ -82,8 +85,8 @@ func shebang(file string) ([]string, bool) {
 	return []string{program}, true
 }
 
-// head is what a file begins with: as much as the kernel reads to see how it is run.
-func head(file string) string {
+// Head is what a file begins with: as much as the kernel reads to see how it is run.
+func Head(file string) string {
 	f, err := output.OpenRegular(file, os.O_RDONLY)
 	if err != nil {
 		return ""
@@ -96,8 +99,8 @@ func head(file string) string {
 	return string(text)
 }
 
-// explainStart says why the system refused to start a file.
-func explainStart(file, name string, refused *supervisor.StartError) error {
+// ExplainStart says why the system refused to start a file.
+func ExplainStart(file, name string, refused *supervisor.StartError) error {
 	if refused.Op != "exec" {
 		return fmt.Errorf("start command %q: %w", name, refused)
 	}
@@ -105,7 +108,7 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 	switch refused.Errno {
 	case syscall.ENOENT:
 		what = "the file or the program that runs it isn't there"
-		if interpreter, ok := shebang(file); ok {
+		if interpreter, ok := Shebang(file); ok {
 			what = fmt.Sprintf("its first line names %q, which isn't on this agent", interpreter[0])
 			if strings.HasSuffix(strings.Join(interpreter, " "), "\r") {
 				what = "its first line ends with a carriage return: save the script with Unix line ends"
@@ -115,7 +118,7 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
 	case syscall.ENOEXEC:
 		what = "it is neither a program for this machine nor a script that begins with #!"
-		if strings.HasPrefix(head(file), "\x7fELF") {
+		if strings.HasPrefix(Head(file), "\x7fELF") {
 			what = "it is a program for another kind of machine"
 		}
 	case syscall.E2BIG:
@@ -129,7 +132,7 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 
 // near says what was perhaps meant, or else what there is.
 func near(root, name string) string {
-	found, files, more := lookNear(root, name)
+	found, files, more := LookNear(root, name)
 	switch {
 	case len(found) > 0:
 		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
@@ -139,8 +142,8 @@ func near(root, name string) string {
 	return ""
 }
 
-// lookNear looks for files with a name like that, the nearest first, and for a few of all files.
-func lookNear(root, name string) (found, files []string, more bool) {
+// LookNear looks for files with a name like that, the nearest first, and for a few of all files.
+func LookNear(root, name string) (found, files []string, more bool) {
 	base := strings.ToLower(path.Base(name))
 	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }
 	seen := 0

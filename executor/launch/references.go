@@ -1,4 +1,4 @@
-package executor
+package launch
 
 import (
 	"errors"
@@ -12,34 +12,39 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// SecretsVariable names, in an executor's environment, the folders that jobs may name files in by fromFile, with colons between them.
+// SecretsVariable names, in an executor's environment, the folders that jobs may name files in by fromFile, with
+// colons between them.
 const SecretsVariable = "ELASTICJOB_SECRETS_DIR"
 
 // DefaultSecrets is the folder where nobody names any.
 const DefaultSecrets = "/etc/elasticjob/secrets"
 
-// ofApps is the folder, in one of secrets, whose folders are each for one app, by its name.
-const ofApps = "apps"
+// OfApps is the folder, in one of secrets, whose folders are each for one app, by its name.
+const OfApps = "apps"
 
 // maxSecret bounds a file, in bytes, as a job's document bounds a value.
 const maxSecret = 64 << 10
 
-// references reads what a job's env names instead of holding it.
+// References reads what a job's env names instead of holding it.
 //
-// The executor reads, and not the job's process: so the files need not be readable for the user that jobs run as. Hence a job
-// could read through it whatever the executor may read, and anybody who may publish can write a job; therefore files are read only
-// in folders that the agent's operator has set aside. A symbolic link leads nowhere outside of its folder (os.Root), and a
-// folder of apps is for the app of its name alone. Of the executor's variables those are refused that it has from its agent
-// or from the scheduler: its token is among them.
+// The executor reads, and not the job's process: so the files need not be readable for the user that jobs run as.
+// Hence a job could read through it whatever the executor may read, and anybody who may publish can write a job;
+// therefore files are read only in folders that the agent's operator has set aside. A symbolic link leads nowhere
+// outside of its folder (os.Root), and a folder of apps is for the app of its name alone. Of the executor's variables
+// those are refused that it has from its agent or from the scheduler: its token is among them.
 //
 // In a pod, where the job can read every file itself, the folder is the root.
-type references struct {
+type References struct {
 	folders []string
 	lookup  func(name string) (string, bool) // os.LookupEnv
+}
+
+// NewReferences returns references to files below the folders, and to the variables that lookup knows.
+func NewReferences(folders []string, lookup func(name string) (string, bool)) References {
+	return References{folders: folders, lookup: lookup}
 }
 
 // SecretFolders reads the value of SecretsVariable.
@@ -50,9 +55,9 @@ func SecretFolders(value string) []string {
 	return slices.DeleteFunc(filepath.SplitList(value), func(folder string) bool { return !filepath.IsAbs(folder) })
 }
 
-// resolve gives the values of all references of a task, by the names of the variables that they are for. The error has all that is wrong, and
-// no content.
-func (r references) resolve(t wire.Task) (map[string]string, error) {
+// Resolve gives the values of all references of a task, by the names of the variables that they are for. The error has
+// all that is wrong, and no content.
+func (r References) Resolve(t wire.Task) (map[string]string, error) {
 	values := make(map[string]string, len(t.EnvFiles)+len(t.EnvVariables))
 	var wrong []error
 	for _, name := range slices.Sorted(maps.Keys(t.EnvFiles)) {
@@ -67,7 +72,7 @@ func (r references) resolve(t wire.Task) (map[string]string, error) {
 		variable := t.EnvVariables[name]
 		value, there := r.lookup(variable)
 		switch {
-		case isOwnVariable(variable):
+		case IsOwnVariable(variable):
 			wrong = append(wrong, fmt.Errorf("env.%s: %s is a variable of the executor's own, which no job is given",
 				name, variable))
 		case !there:
@@ -81,23 +86,23 @@ func (r references) resolve(t wire.Task) (map[string]string, error) {
 	return values, errors.Join(wrong...)
 }
 
-// isOwnVariable is the rule of jobs.Config.Check, for tasks of other schedulers.
-func isOwnVariable(name string) bool {
+// IsOwnVariable is the rule of jobs.Config.Check, for tasks of other schedulers.
+func IsOwnVariable(name string) bool {
 	return slices.ContainsFunc([]string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // file reads a file for a job of the app, without one newline at its end.
-func (r references) file(path, app string) (string, error) {
+func (r References) file(path, app string) (string, error) {
 	for _, folder := range r.folders {
 		inside, err := filepath.Rel(folder, path)
 		if err != nil || !filepath.IsLocal(inside) {
 			continue
 		}
-		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == ofApps &&
+		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == OfApps &&
 			!strings.HasPrefix(rest, app+"/") {
 			return "", fmt.Errorf("it is for the app that its folder below %s is named after, and not for %s",
-				filepath.Join(folder, ofApps), app)
+				filepath.Join(folder, OfApps), app)
 		}
 		return readSecret(folder, inside)
 	}
@@ -142,61 +147,4 @@ func reason(err error) error {
 		return of.Err
 	}
 	return err
-}
-
-// withReferences is the task with the values of its references, read now; from now on they are hidden in what is reported of it.
-func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
-	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
-		return spec, nil
-	}
-	values, err := t.session.references.resolve(spec)
-	if err != nil {
-		return spec, err
-	}
-	env := maps.Clone(values)
-	for name, value := range spec.Env {
-		env[name] = value
-	}
-	spec.Env = env
-	t.conceal(slices.Collect(maps.Values(values)))
-	return spec, nil
-}
-
-// secretsOf are the secrets in a task's description.
-func secretsOf(spec wire.Task) (known []string) {
-	every := []map[string]string{spec.Env, spec.Props}
-	if r := spec.HTTP; r != nil {
-		every = append(every, map[string]string{"http.url": r.URL, "http.uri": r.URL, "http.data": r.Data})
-	}
-	for _, texts := range every {
-		for name, value := range texts {
-			known = append(known, secrets.Of(name, value, slices.Contains(spec.Secrets, name))...)
-		}
-	}
-	for _, text := range append([]string{spec.JobParameter, spec.ShardingParameter}, spec.Command...) {
-		known = append(known, secrets.InURLs(text)...)
-	}
-	return known
-}
-
-// conceal has secrets hidden in all that is reported of the task from now on.
-func (t *task) conceal(more []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, s := range more {
-		if !slices.Contains(t.concealed, s) {
-			t.concealed = append(slices.Clip(t.concealed), s)
-		}
-	}
-}
-
-// hide is a text without the task's secrets: what a process says may hold what it was given.
-func (t *task) hide(text string) string {
-	t.mu.Lock()
-	known := t.concealed
-	t.mu.Unlock()
-	if len(known) == 0 {
-		return text
-	}
-	return secrets.Redact(text, known)
 }

@@ -1,4 +1,4 @@
-package executor
+package launch
 
 import (
 	"bytes"
@@ -15,55 +15,56 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// taskVariable is also how the supervisor knows a task's processes.
-const taskVariable = "ELASTICJOB_TASK_ID"
+// TaskVariable is also how the supervisor knows a task's processes.
+const TaskVariable = "ELASTICJOB_TASK_ID"
 
 // contextVariable has the sharding context.
 const contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
 
-// environment is a process's environment. It is built from nothing: not a
+// Environment is a process's environment. It is built from nothing: not a
 // variable of the executor's own goes on.
-type environment map[string]string
+type Environment map[string]string
 
-// baseEnvironment is that of a user's processes, nil for the executor's own.
-func baseEnvironment(as *isolation.Account) environment {
+// BaseEnvironment is that of a user's processes, nil for the executor's own.
+func BaseEnvironment(as *isolation.Account) Environment {
 	home := "/"
 	if as != nil {
 		home = cmp.Or(as.Home, home)
 	} else if account, err := user.Current(); err == nil && account.HomeDir != "" {
 		home = account.HomeDir
 	}
-	return environment{
+	return Environment{
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"HOME": home,
 		"LANG": "C.UTF-8",
 		"TZ":   "UTC",
-		// Python writes beside the modules that it reads, and that is the package, not the working folder: where it may,
-		// as root, each run would change the package.
+		// Python writes beside the modules that it reads, and that is the package, not the working folder: where it
+		// may, as root, each run would change the package.
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
 }
 
-// places are a task's folders; root is that of its package, "" without one, and start the one that its process begins in.
-type places struct {
-	temporary, work, root, start string
+// Places are a task's folders; root is that of its package, "" without one, and start the one that its process begins
+// in.
+type Places struct {
+	Temporary, Work, Root, Start string
 }
 
-// of adds the job's own variables, which may change what base says, and then ours, which they can't. A process that is not started
-// for a run has a task without a source, and no variables of a run.
-func (base environment) of(t wire.Task, at places, shard string) environment {
+// Of adds the job's own variables, which may change what base says, and then ours, which they can't. A process that is
+// not started for a run has a task without a source, and no variables of a run.
+func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 	env := maps.Clone(base)
-	env["TMPDIR"] = at.temporary
+	env["TMPDIR"] = at.Temporary
 	maps.Copy(env, t.Env)
-	env["ELASTICJOB_WORK_DIR"] = at.work
+	env["ELASTICJOB_WORK_DIR"] = at.Work
 	delete(env, "ELASTICJOB_PACKAGE_DIR")
-	if at.root != "" {
-		env["ELASTICJOB_PACKAGE_DIR"] = at.root
+	if at.Root != "" {
+		env["ELASTICJOB_PACKAGE_DIR"] = at.Root
 	}
-	maps.Copy(env, environment{
+	maps.Copy(env, Environment{
 		contextVariable:                   shard,
 		"ELASTICJOB_JOB_NAME":             t.JobName,
-		taskVariable:                      t.TaskID,
+		TaskVariable:                      t.TaskID,
 		"ELASTICJOB_SHARDING_ITEM":        strconv.Itoa(t.Item),
 		"ELASTICJOB_SHARDING_PARAMETER":   t.ShardingParameter,
 		"ELASTICJOB_SHARDING_TOTAL_COUNT": strconv.Itoa(t.Total),
@@ -71,7 +72,7 @@ func (base environment) of(t wire.Task, at places, shard string) environment {
 		"ELASTICJOB_PROPS":                inJSON(t.Props),
 		"ELASTICJOB_PIPE":                 "3,4",
 	})
-	ofRun := environment{
+	ofRun := Environment{
 		"ELASTICJOB_EXECUTION_SOURCE": t.Source,
 		"ELASTICJOB_FIRE_TIME":        t.FireTime.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
 		"ELASTICJOB_EXECUTION_ID":     t.ExecutionID,
@@ -86,8 +87,8 @@ func (base environment) of(t wire.Task, at places, shard string) environment {
 	return env
 }
 
-// list is the form that execve wants, sorted.
-func (env environment) list() []string {
+// List is the form that execve wants, sorted.
+func (env Environment) List() []string {
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		list = append(list, name+"="+env[name])
@@ -95,13 +96,13 @@ func (env environment) list() []string {
 	return list
 }
 
-// mayBeLarge are the variables that hold what a job's document says, however long that is.
-var mayBeLarge = []string{
-	contextVariable, "ELASTICJOB_SHARDING_PARAMETER", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_PROPS",
+// MayBeLarge are the variables that hold what a job's document says, however long that is.
+func MayBeLarge() []string {
+	return []string{contextVariable, "ELASTICJOB_SHARDING_PARAMETER", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_PROPS"}
 }
 
-// shardContext is the original's sharding context.
-func shardContext(t wire.Task) (string, error) {
+// ShardContext is the original's sharding context.
+func ShardContext(t wire.Task) (string, error) {
 	for _, text := range append(slices.Collect(maps.Values(t.Env)), t.Command...) {
 		if strings.ContainsRune(text, 0) {
 			return "", fmt.Errorf("the command or environment of job %s holds a zero byte", t.JobName)

@@ -1,4 +1,4 @@
-package executor
+package launch
 
 import (
 	"os"
@@ -52,7 +52,7 @@ func secretFiles(t *testing.T) (folder string) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	folder := secretFiles(t)
-	r := references{folders: []string{"/nowhere", folder}, lookup: func(name string) (string, bool) {
+	r := References{folders: []string{"/nowhere", folder}, lookup: func(name string) (string, bool) {
 		value, there := map[string]string{"GIVEN": "of the executor", "LONG": strings.Repeat("x", maxSecret+1),
 			"MESOS_EXECUTOR_AUTHENTICATION_TOKEN": "hunter2"}[name]
 		return value, there
@@ -61,7 +61,7 @@ func TestReferences(t *testing.T) {
 		"db": "hunter2", "two-lines": "a\n", "empty": "", "most": strings.Repeat("x", maxSecret), "inside": "hunter2",
 		"apps/billing/key": "of billing",
 	} {
-		got, err := r.resolve(wire.Task{AppName: "billing",
+		got, err := r.Resolve(wire.Task{AppName: "billing",
 			EnvFiles:     map[string]string{"A": filepath.Join(folder, path)},
 			EnvVariables: map[string]string{"B": "GIVEN"}})
 		if diff := cmp.Diff(map[string]string{"A": want, "B": "of the executor"}, got); err != nil || diff != "" {
@@ -80,7 +80,7 @@ func TestReferences(t *testing.T) {
 		"db": "in no folder", folder + "2/db": "in no folder",
 		"/nowhere/db": "the folder for secrets, /nowhere, can't be opened",
 	} {
-		got, err := r.resolve(wire.Task{AppName: "other", EnvFiles: map[string]string{"DB_PASSWORD": path}})
+		got, err := r.Resolve(wire.Task{AppName: "other", EnvFiles: map[string]string{"DB_PASSWORD": path}})
 		if err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), "env.DB_PASSWORD: file "+path+": ") ||
 			strings.Contains(err.Error(), "hunter2") {
@@ -92,12 +92,12 @@ func TestReferences(t *testing.T) {
 		"ELASTICJOB_MESOS_CA": "executor's own",
 		"NONE":                "the executor's environment on this agent has no NONE", "LONG": "longer than 64 KiB",
 	} {
-		if got, err := r.resolve(wire.Task{EnvVariables: map[string]string{"A": variable}}); err == nil ||
+		if got, err := r.Resolve(wire.Task{EnvVariables: map[string]string{"A": variable}}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", variable, got, err)
 		}
 	}
-	_, err := r.resolve(wire.Task{EnvFiles: map[string]string{"A": "/x", "B": "/y"},
+	_, err := r.Resolve(wire.Task{EnvFiles: map[string]string{"A": "/x", "B": "/y"},
 		EnvVariables: map[string]string{"C": "NONE"}})
 	if err == nil || strings.Count(err.Error(), "env.") != 3 {
 		t.Errorf("not all at once: %v", err)
