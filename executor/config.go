@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
@@ -100,7 +101,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		return d
 	}
 	scheme := "http"
-	secure, err := (&tlsEnvironment{getenv: getenv}).config(getenv("MESOS_AGENT_ENDPOINT"))
+	secure, err := agent.TLSConfig(getenv, getenv("MESOS_AGENT_ENDPOINT"))
 	if err != nil {
 		problems = append(problems, err)
 	}

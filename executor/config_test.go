@@ -52,3 +52,20 @@ func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
 		}
 	}
 }
+
+// What the scheduler asks an agent for leaves tasks their whole grace.
+func TestShutdownLeavesTasksTheirGrace(t *testing.T) {
+	t.Parallel()
+	for _, grace := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, time.Minute,
+		time.Hour} {
+		given := ShutdownGrace(grace)
+		end, tasks := timesOf(given)
+		if tasks < grace || tasks >= end || end >= given || given > grace+5*time.Second {
+			t.Errorf("grace %v: the agent gives %v, the executor ends after %v, tasks get %v", grace, given, end,
+				tasks)
+		}
+	}
+	if end, tasks := timesOf(5 * time.Second); end != 4500*time.Millisecond || tasks != 3375*time.Millisecond {
+		t.Errorf("of an agent's default: %v, %v", end, tasks)
+	}
+}

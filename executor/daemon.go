@@ -8,6 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // what a zone's name means must not depend on the machine
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -65,7 +66,7 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 	}
 	s.machine = daemon.New(schedule, *spec.Daemon, t.grace(), s.now())
 	t.status.StartTime = s.began.UTC()
-	s.tell(running, "the shard waits for its fires", nil)
+	s.tell(agent.Running, "the shard waits for its fires", nil)
 	defer t.session.reports.forget(t.id)
 	err = s.live()
 	close(s.gone)
@@ -80,7 +81,7 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 	return func() {
 		status.CompleteTime = time.Now().UTC()
 		status.Phase, status.Cause = wire.PhaseRun, t.why().Error()
-		t.report(killed, status.Cause, status)
+		t.report(agent.Killed, status.Cause, status)
 	}, nil
 }
 
@@ -108,7 +109,7 @@ func (s *shard) newRunner() (runner, error) {
 
 func (s *shard) now() daemon.Moment {
 	now := time.Now()
-	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.session.ledger.backlog(s.id)}
+	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.session.ledger.Backlog(s.id)}
 }
 
 // live goes on until the task is killed and nothing of its runs is left, or the supervisor is lost.
@@ -191,7 +192,7 @@ func (s *shard) post(f func()) {
 // do does what the machine has decided.
 func (s *shard) do(d daemon.Decision) {
 	for _, run := range d.Reports {
-		s.tell(running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
+		s.tell(agent.Running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
 	}
 	if d.Start != nil {
 		s.next = d.Start
@@ -246,7 +247,7 @@ func (s *shard) statusWith(run *wire.Run) wire.Status {
 }
 
 // tell reports something of the shard, which goes on.
-func (s *shard) tell(state state, message string, run *wire.Run) {
+func (s *shard) tell(state agent.State, message string, run *wire.Run) {
 	s.report(state, message, s.statusWith(run))
 }
 

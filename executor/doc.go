@@ -6,7 +6,7 @@
 //	                    │ task: fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
 //	agent ◀─UPDATE──  ledger ◀─ STARTING, RUNNING, FINISHED | FAILED | KILLED
 //
-// The agent is spoken to over Mesos' v1 executor API: agent.go knows its types, and local.go, which stands for an agent when a package is tried.
+// The agent is spoken to over Mesos' v1 executor API: package agent knows its types, and local.go stands for an agent when a package is tried.
 // Rules X5 to X7 say what happens when the agent goes away, comes back, or doesn't
 // know us, and when we die: see session.go and package supervisor.
 //
@@ -43,7 +43,7 @@
 //
 // An agent that speaks TLS is one for which LIBPROCESS_SSL_ENABLED is set: by the scheduler in the ExecutorInfo, with
 // the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME, or by the agent's operator in
-// --executor_environment_variables, with the names that libprocess knows (tls.go). A certificate is
+// --executor_environment_variables, with the names that libprocess knows (agent/tls.go). A certificate is
 // good if it is for the agent's IP or one of its names. A certificate of our own comes from the agent only.
 //
 // Addresses of packages are logged and reported without passwords and without their query, which may be a signature (pack/redact.go).

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
@@ -39,7 +40,7 @@ func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 	select {
 	case <-answered:
 	case <-time.After(shortTask):
-		t.report(running, "the request is sent", t.status)
+		t.report(agent.Running, "the request is sent", t.status)
 		<-answered
 	}
 	t.status.CompleteTime = time.Now().UTC()
@@ -50,19 +51,19 @@ func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 func (t *task) requestEnded(code int, err error) {
 	status, why := t.status, t.why()
 	if err == nil {
-		t.report(finished, fmt.Sprint("status ", code), status)
+		t.report(agent.Finished, fmt.Sprint("status ", code), status)
 		return
 	}
 	status.Phase = wire.PhaseRun
 	if why != nil {
 		status.Cause = why.Error() + ": its request was cut off"
-		t.report(killed, status.Cause, status)
+		t.report(agent.Killed, status.Cause, status)
 		return
 	}
 	status.Cause = t.hide(output.Readable(err.Error(), output.CauseLength))
 	t.log.Warn("task failed", "phase", status.Phase, "error", status.Cause)
 	first, _, _ := strings.Cut(status.Cause, "\n")
-	t.report(failedState, output.Readable(first, output.MessageLength), status)
+	t.report(agent.Failed, output.Readable(first, output.MessageLength), status)
 }
 
 // requestOutput is where the answers to a task's requests go.

@@ -14,6 +14,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -124,10 +125,10 @@ type localAgent struct {
 	mu       sync.Mutex
 	running  *time.Timer // the timeout, from the first RUNNING on
 	timedOut bool
-	last     *update // the task's end
+	last     *agent.Update // the task's end
 }
 
-var _ agent = (*localAgent)(nil)
+var _ agent.API = (*localAgent)(nil)
 
 func newLocalAgent(task string, data []byte) *localAgent {
 	a := &localAgent{task: task, events: make(chan *executor.Event, 16)}
@@ -144,24 +145,24 @@ func (a *localAgent) kill(policy *mesos.KillPolicy) {
 
 func (a *localAgent) send(e *executor.Event) { a.events <- e }
 
-func (a *localAgent) subscribe(ctx context.Context, _ []assignment, _ []update) (eventStream, error) {
+func (a *localAgent) Subscribe(ctx context.Context, _ []agent.Assignment, _ []agent.Update) (agent.Events, error) {
 	return localEvents{ctx, a.events}, nil
 }
 
 // update takes an update as agent and scheduler do: it is acknowledged.
-func (a *localAgent) update(_ context.Context, u update) error {
+func (a *localAgent) Update(_ context.Context, u agent.Update) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
-		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: u.task}, UUID: u.uuid[:]}})
+		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: u.Task}, UUID: u.UUID[:]}})
 	switch {
-	case u.state.terminal():
+	case u.State.Terminal():
 		a.last = &u
 		if a.running != nil {
 			a.running.Stop()
 		}
 		a.send(&executor.Event{Type: executor.Event_SHUTDOWN})
-	case u.state == running && a.timeout > 0 && a.running == nil:
+	case u.State == agent.Running && a.timeout > 0 && a.running == nil:
 		a.running = time.AfterFunc(a.timeout, func() {
 			a.mu.Lock()
 			defer a.mu.Unlock()
@@ -173,7 +174,7 @@ func (a *localAgent) update(_ context.Context, u update) error {
 }
 
 // message takes a report.
-func (a *localAgent) message(_ context.Context, data []byte) error {
+func (a *localAgent) Message(_ context.Context, data []byte) error {
 	report, _ := wire.DecodeReport(data)
 	for _, t := range report.Tasks {
 		if t.Progress != nil && a.progress != nil {
@@ -183,7 +184,7 @@ func (a *localAgent) message(_ context.Context, data []byte) error {
 	return nil
 }
 
-func (a *localAgent) close() {
+func (a *localAgent) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.running != nil {
@@ -198,11 +199,11 @@ func (a *localAgent) ending() (Ending, bool) {
 	if a.last == nil {
 		return Ending{}, false
 	}
-	status, _ := wire.DecodeStatus(a.last.data)
+	status, _ := wire.DecodeStatus(a.last.Data)
 	return Ending{
-		Finished: a.last.state == finished, Killed: a.last.state == killed, TimedOut: a.last.state == killed &&
+		Finished: a.last.State == agent.Finished, Killed: a.last.State == agent.Killed, TimedOut: a.last.State == agent.Killed &&
 			a.timedOut,
-		Message: a.last.message, Status: status,
+		Message: a.last.Message, Status: status,
 	}, true
 }
 
@@ -212,7 +213,7 @@ type localEvents struct {
 	events chan *executor.Event
 }
 
-func (s localEvents) next() (*executor.Event, error) {
+func (s localEvents) Next() (*executor.Event, error) {
 	select {
 	case e := <-s.events:
 		return e, nil
@@ -221,4 +222,4 @@ func (s localEvents) next() (*executor.Event, error) {
 	}
 }
 
-func (localEvents) close() {}
+func (localEvents) Close() {}

@@ -14,6 +14,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -194,25 +195,25 @@ type podAgent struct {
 	progress time.Time // of the newest that was reported
 }
 
-var _ agent = (*podAgent)(nil)
+var _ agent.API = (*podAgent)(nil)
 
 // update writes what is to be known. What can't be written is not tried again: nobody reads the output then, and the end is said elsewhere.
-func (a *podAgent) update(ctx context.Context, u update) error {
+func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
 	if err := a.tell(u); err != nil {
 		a.log.Warn("update not written to the container's output", "error", err)
 	}
-	return a.localAgent.update(ctx, u)
+	return a.localAgent.Update(ctx, u)
 }
 
-func (a *podAgent) tell(u update) error {
+func (a *podAgent) tell(u agent.Update) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	status, _ := wire.DecodeStatus(u.data)
+	status, _ := wire.DecodeStatus(u.Data)
 	if status.Run != nil {
 		a.last = status.Run
 	}
 	fetching := status.Phase == wire.PhaseFetch
-	if u.state.terminal() || status.Run == nil && fetching == a.fetching {
+	if u.State.Terminal() || status.Run == nil && fetching == a.fetching {
 		return nil
 	}
 	a.fetching = fetching
@@ -220,7 +221,7 @@ func (a *podAgent) tell(u update) error {
 }
 
 // message passes on new progress. Totals of daemons are in the records of their runs.
-func (a *podAgent) message(_ context.Context, data []byte) error {
+func (a *podAgent) Message(_ context.Context, data []byte) error {
 	report, _ := wire.DecodeReport(data)
 	a.mu.Lock()
 	defer a.mu.Unlock()

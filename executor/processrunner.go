@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
@@ -253,8 +254,8 @@ func (r *processRunner) startAgain(wait time.Duration) {
 func (r *processRunner) tellRestart(what string, wait time.Duration) {
 	what += fmt.Sprintf("; it is started again in %v", wait)
 	r.log.Warn("resident process ended", "error", what)
-	if r.session.ledger.backlog(r.id) < 64 {
-		r.tell(running, what, nil)
+	if r.session.ledger.Backlog(r.id) < 64 {
+		r.tell(agent.Running, what, nil)
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *session) sendReports(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !s.ledger.connected() {
+		if !s.ledger.Connected() {
 			continue
 		}
 		report, ok := s.reports.due(time.Now())
@@ -115,7 +115,7 @@ func (s *session) sendReports(ctx context.Context) {
 		}
 		data, err := report.Encode()
 		if err == nil {
-			err = s.agent.message(ctx, data)
+			err = s.agent.Message(ctx, data)
 		}
 		switch {
 		case err == nil:

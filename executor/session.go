@@ -14,12 +14,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/executor/workdir"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
 // Ends of [Run] that aren't asked for. All tasks were stopped at once.
@@ -53,10 +55,10 @@ const (
 type session struct {
 	config     Config
 	log        *slog.Logger
-	agent      agent
+	agent      agent.API
 	supervisor *supervisor.Client
 	store      *pack.Store
-	ledger     *ledger
+	ledger     *agent.Ledger
 	outputs    output.Sink
 	base       launch.Environment
 	as         *isolation.Account // who tasks run as, nil for the executor's own user
@@ -86,11 +88,12 @@ type session struct {
 // killed with grace, or else one of the errors above. In each
 // case no process of a task is left. The process must have no children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) error {
-	return runWith(ctx, config, newAgentClient(config), log)
+	return runWith(ctx, config, agent.NewClient(agent.Options{Agent: config.Agent, Token: config.Token,
+		FrameworkID: config.FrameworkID, ExecutorID: config.ExecutorID, TLS: config.TLS, Connections: senders}), log)
 }
 
-func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (err error) {
-	defer of.close()
+func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger) (err error) {
+	defer of.Close()
 	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
 		return fmt.Errorf("hide %s from tasks: the agent has started this executor where it is in sight; start the server again",
 			config.Hide.Folder)
@@ -128,7 +131,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 	s := &session{
 		config: config, log: log, agent: of, supervisor: supervised, store: store,
 		references: launch.NewReferences(config.Secrets, os.LookupEnv),
-		ledger:     newLedger(), outputs: newOutput(config, as, log),
+		ledger:     agent.NewLedger(), outputs: newOutput(config, as, log),
 		base: config.container.environment(launch.BaseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
 		temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
 		works: workdir.New(workdir.Options{
@@ -147,7 +150,7 @@ func runWith(ctx context.Context, config Config, of agent, log *slog.Logger) (er
 		s.alarm.wait()
 		s.works.RemoveAll() // sandboxes are kept for long, and links take disk space
 		stop()
-		s.ledger.close()
+		s.ledger.Close()
 		helpers.Wait()
 	}()
 	helpers.Go(func() {
@@ -259,13 +262,13 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	lastSeen := time.Now()
 	once := sync.OnceFunc(func() { close(asked) })
 	for first := true; ; {
-		tasks, updates := s.ledger.unacknowledged()
-		stream, err := s.agent.subscribe(ctx, tasks, updates)
+		tasks, updates := s.ledger.Unacknowledged()
+		stream, err := s.agent.Subscribe(ctx, tasks, updates)
 		if err == nil {
 			s.log.Info("subscribed", "unacknowledged tasks", len(tasks), "unacknowledged updates", len(updates))
-			s.ledger.connect(updates)
+			s.ledger.Connect(updates)
 			err = s.follow(stream, once)
-			s.ledger.disconnect()
+			s.ledger.Disconnect()
 			lastSeen, first = time.Now(), false
 			if ctx.Err() == nil {
 				s.log.Warn("agent disconnected", "error", err)
@@ -274,11 +277,11 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, errUnknown):
+		case errors.Is(err, agent.ErrUnknown):
 			s.log.Error("executor refused by the agent: all tasks stopped", "error", err)
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		case !s.config.Checkpoint && !first,
-			!s.config.Checkpoint && time.Since(lastSeen) > answerWithin,
+			!s.config.Checkpoint && time.Since(lastSeen) > agent.AnswerWithin,
 			time.Since(lastSeen) > s.config.Recovery:
 			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for",
 				time.Since(lastSeen).Round(time.Millisecond))
@@ -292,10 +295,10 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 }
 
 // follow handles events until the stream ends, as it does with the context of subscribe.
-func (s *session) follow(stream eventStream, onShutdown func()) error {
-	defer stream.close()
+func (s *session) follow(stream agent.Events, onShutdown func()) error {
+	defer stream.Close()
 	for {
-		e, err := stream.next()
+		e, err := stream.Next()
 		if err != nil {
 			return err
 		}
@@ -306,21 +309,21 @@ func (s *session) follow(stream eventStream, onShutdown func()) error {
 // send delivers updates, one at a time.
 func (s *session) send(ctx context.Context) {
 	for {
-		u, ok := s.ledger.take()
+		u, ok := s.ledger.Take()
 		if !ok {
 			return
 		}
-		err := s.agent.update(ctx, u)
-		if s.ledger.sendDone(u, err) && ctx.Err() == nil {
-			s.log.Warn("update not accepted; it will be sent again", "task", u.task, "error", err)
+		err := s.agent.Update(ctx, u)
+		if s.ledger.SendDone(u, err) && ctx.Err() == nil {
+			s.log.Warn("update not accepted; it will be sent again", "task", u.Task, "error", err)
 		}
 	}
 }
 
 // launch begins a task, unless its id is known (rule X5).
-func (s *session) launch(a assignment) {
-	if !s.ledger.add(a) {
-		s.log.Warn("launch of a known task ignored", "task", a.id)
+func (s *session) launch(a agent.Assignment) {
+	if !s.ledger.Add(a) {
+		s.log.Warn("launch of a known task ignored", "task", a.ID)
 		return
 	}
 	s.mu.Lock()
@@ -328,15 +331,15 @@ func (s *session) launch(a assignment) {
 	s.number++
 	t := newTask(s, a, s.number)
 	if s.closed {
-		t.report(killed, "the executor is shutting down", t.status)
+		t.report(agent.Killed, "the executor is shutting down", t.status)
 		return
 	}
-	s.tasks[a.id] = t
+	s.tasks[a.ID] = t
 	s.work.Go(func() {
 		t.run()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.tasks, a.id)
+		delete(s.tasks, a.ID)
 	})
 }
 
@@ -407,5 +410,27 @@ func (s *session) drain() {
 func (s *session) flushAfter(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	s.ledger.flush(ctx)
+	s.ledger.Flush(ctx)
+}
+
+// obey does what an event asks. Other events than these, such as heartbeats, ask nothing.
+func (s *session) obey(e *executor.Event, shutdown func()) {
+	switch {
+	case e.Type == executor.Event_LAUNCH && e.Launch != nil:
+		t := e.Launch.Task
+		s.launch(agent.Assignment{ID: t.TaskID.Value, Data: t.Data, Raw: t})
+	case e.Type == executor.Event_KILL && e.Kill != nil:
+		var grace *time.Duration
+		if named := e.Kill.GetKillPolicy().GetGracePeriod(); named != nil {
+			d := time.Duration(named.Nanoseconds)
+			grace = &d
+		}
+		s.kill(e.Kill.TaskID.Value, grace)
+	case e.Type == executor.Event_ACKNOWLEDGED && e.Acknowledged != nil:
+		s.ledger.Acknowledge(e.Acknowledged.TaskID.Value, e.Acknowledged.UUID)
+	case e.Type == executor.Event_SHUTDOWN:
+		shutdown()
+	case e.Type == executor.Event_ERROR && e.Error != nil:
+		s.log.Error("error received from the agent", "error", e.Error.Message)
+	}
 }

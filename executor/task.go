@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -54,8 +55,8 @@ type task struct {
 	concealed []string
 }
 
-func newTask(s *session, a assignment, number int) *task {
-	t := &task{session: s, log: s.log.With("task", a.id), id: a.id, data: a.data, number: strconv.Itoa(number),
+func newTask(s *session, a agent.Assignment, number int) *task {
+	t := &task{session: s, log: s.log.With("task", a.ID), id: a.ID, data: a.Data, number: strconv.Itoa(number),
 		drain: make(chan struct{}, 1)}
 	if s.config.AgentSandbox != "" {
 		t.status.Dir, t.status.Sandbox = output.Folder+"/"+t.number, s.config.AgentSandbox
@@ -146,9 +147,9 @@ func (t *task) run() {
 			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", left)
 		}
 		t.log.Error("task failed", "error", err)
-		t.report(failedState, status.Cause, status)
+		t.report(agent.Failed, status.Cause, status)
 	case why != nil:
-		t.report(killed, why.Error()+" before its process was started", t.status)
+		t.report(agent.Killed, why.Error()+" before its process was started", t.status)
 	default:
 		status := t.status
 		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength),
@@ -158,7 +159,7 @@ func (t *task) run() {
 			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
 		}
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
-		t.report(failedState, output.Readable(err.Error(), output.MessageLength), status)
+		t.report(agent.Failed, output.Readable(err.Error(), output.MessageLength), status)
 	}
 }
 
@@ -209,11 +210,11 @@ func (t *task) begin() (report func(), err error) {
 // scheduler has acknowledged an update of this executor. After that the scheduler takes a task that was lost
 // without any update for one that began. Most tasks are of neither kind and wait for nothing.
 func (t *task) announce(fetching bool) error {
-	if !fetching && t.session.ledger.wasHeard() {
+	if !fetching && t.session.ledger.WasHeard() {
 		return nil
 	}
 	delivered := make(chan struct{})
-	t.deliver(starting, "the process is being started", t.status, delivered)
+	t.deliver(agent.Starting, "the process is being started", t.status, delivered)
 	select {
 	case <-delivered:
 		return nil
@@ -233,17 +234,17 @@ func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err err
 	}
 	status := t.status
 	status.Phase = wire.PhaseFetch
-	t.report(starting, "fetching the package", status)
+	t.report(agent.Starting, "fetching the package", status)
 	ready, err = t.session.store.Get(t.ctx, source)
 	return ready, true, err
 }
 
-func (t *task) report(s state, message string, status wire.Status) {
+func (t *task) report(s agent.State, message string, status wire.Status) {
 	t.deliver(s, message, status, nil)
 }
 
 // deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has the report.
-func (t *task) deliver(s state, message string, status wire.Status, delivered chan struct{}) {
+func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
 	shown := func(text string) string { return t.session.config.container.inWords(t.hide(text)) }
 	message, status.Cause = shown(message), shown(status.Cause)
 	if status.Run != nil {
@@ -254,6 +255,6 @@ func (t *task) deliver(s state, message string, status wire.Status, delivered ch
 	if err != nil {
 		t.log.Error("task status not encoded", "error", err)
 	}
-	t.session.ledger.report(update{task: t.id, uuid: uuid.New(), state: s, message: message, data: data,
-		at: time.Now(), delivered: delivered})
+	t.session.ledger.Report(agent.Update{Task: t.id, UUID: uuid.New(), State: s, Message: message, Data: data,
+		At: time.Now(), Delivered: delivered})
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
@@ -44,7 +45,7 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 	select {
 	case <-process.Done():
 	case <-time.After(shortTask):
-		t.report(running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
+		t.report(agent.Running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.wait()
 	if said.lingers != nil {
@@ -137,7 +138,7 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 		if said.hello && (!said.done || said.failure != "") {
 			status.ExitStatus = nil // what a resident process ends with says nothing of its run
 		}
-		t.report(killed, why.Error()+": "+exitText(exit), status)
+		t.report(agent.Killed, why.Error()+": "+exitText(exit), status)
 		return
 	}
 	text := ""
@@ -154,14 +155,14 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 		text = "the process ended without an answer to its run: " + exitText(exit)
 	case exit.Killed: // it went on after its run, which has succeeded
 		status.Phase, status.ExitStatus, status.Signal = "", nil, ""
-		t.report(finished, "the run has succeeded; its process did not end by itself", status)
+		t.report(agent.Finished, "the run has succeeded; its process did not end by itself", status)
 		return
 	case exit.Status != 0 || exit.Signal != 0:
 		text = exitText(exit)
 	default:
 		status.Phase = ""
 		t.log.Debug("task finished")
-		t.report(finished, "exit status 0", status)
+		t.report(agent.Finished, "exit status 0", status)
 		return
 	}
 	if status.Cause == "" {
@@ -169,7 +170,7 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	}
 	text = firstLine(text)
 	t.log.Warn("task failed", "error", text)
-	t.report(failedState, text, status)
+	t.report(agent.Failed, text, status)
 }
 
 // causeOf is what happened, with the end of the output since the mark.

@@ -15,6 +15,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 )
 
 // runExecutor says RUNNING for each task, and FINISHED for those named "short", sends a message for those named "says", until SHUTDOWN.
@@ -33,7 +34,7 @@ func runExecutor() error {
 
 // ofItsRelease is the environment as an executor reads it. One of an older release knows of no TLS.
 func ofItsRelease(name string) string {
-	if os.Getenv(actAsExecutor) == olderRelease && name == executor.TLSVariable {
+	if os.Getenv(actAsExecutor) == olderRelease && name == agent.TLSVariable {
 		return ""
 	}
 	return os.Getenv(name)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
-	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
@@ -67,8 +67,8 @@ func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 			Version: 2, ID: "ex", Framework: "tls", Name: "ex", Resources: resources.Amount{CPUMilli: 100,
 				MemMilli: 32_000},
 			Command: []string{"./executor"}, BinaryURI: "file://" + self,
-			Environment: map[string]string{actAsExecutor: "1", executor.TLSVariable: "true",
-				executor.CAVariable: string(ca)},
+			Environment: map[string]string{actAsExecutor: "1", agent.TLSVariable: "true",
+				agent.CAVariable: string(ca)},
 		},
 	}
 	for {

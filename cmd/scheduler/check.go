@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
@@ -152,7 +153,7 @@ func (s *settings) checkTLS(bad *complaints) {
 	c.tls = found
 	c.executorCA, err = executorCA(files.ca)
 	bad.about(s.said("mesos-ca-file"), err)
-	if c.executorCA == executor.SystemCA {
+	if c.executorCA == agent.SystemCA {
 		s.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
 			"a file with nothing but the cluster's CA would do", files.ca, mostCA>>10)
 	}
@@ -169,7 +170,7 @@ func executorCA(path string) (string, error) {
 	}
 	certificates, err := mesostls.Certificates(text)
 	if len(certificates) > mostCA {
-		return executor.SystemCA, nil
+		return agent.SystemCA, nil
 	}
 	return string(certificates), err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/internal/release"
 	"github.com/elasticjob-go/elasticjob/notify"
@@ -224,8 +225,8 @@ func coreOptions(c config, zone *time.Location, binary string) step.Options {
 		o.ExecutorUser = c.user()
 	}
 	if ca := c.executorCA; ca != "" {
-		o.ExecutorEnvironment = map[string]string{executor.TLSVariable: "true", executor.CAVariable: ca}
-		o.HostnameVariable = executor.HostnameVariable
+		o.ExecutorEnvironment = map[string]string{agent.TLSVariable: "true", agent.CAVariable: ca}
+		o.HostnameVariable = agent.HostnameVariable
 	}
 	if c.zk != "" {
 		o.Documents = step.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 )
 
 // world is what a command line meets.
@@ -320,8 +320,8 @@ func TestNotes(t *testing.T) {
 			"ELASTICJOB_SHARDING_PARAMETER",
 			"ELASTICJOB_SHARDING_TOTAL_COUNT", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_EXECUTION_SOURCE",
 			"ELASTICJOB_FIRE_TIME",
-			"ELASTICJOB_EXECUTION_ID", "ELASTICJOB_ATTEMPT", executor.TLSVariable, executor.CAVariable,
-			executor.HostnameVariable,
+			"ELASTICJOB_EXECUTION_ID", "ELASTICJOB_ATTEMPT", agent.TLSVariable, agent.CAVariable,
+			agent.HostnameVariable,
 			"ELASTICJOB_PACKAGE_BYTES", "ELASTICJOB_OUTPUT_FILE",
 		}, nil},
 	} {

@@ -1,4 +1,4 @@
-package executor
+package agent
 
 import (
 	"context"
@@ -34,6 +34,12 @@ const sslPrefix = "LIBPROCESS_SSL_"
 type tlsEnvironment struct {
 	getenv func(string) string
 	errs   []error
+}
+
+// TLSConfig is what an executor with this environment speaks TLS with to the agent at that address, host:port; nil if
+// the agent speaks plain HTTP. The error has all that is wrong.
+func TLSConfig(getenv func(string) string, address string) (*tls.Config, error) {
+	return (&tlsEnvironment{getenv: getenv}).config(address)
 }
 
 // setting is a variable of Mesos, also under its name before Mesos 1.0.

@@ -1,4 +1,4 @@
-package executor
+package agent
 
 import (
 	"context"
@@ -15,35 +15,35 @@ import (
 func TestRefusedUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger()
-		defer l.close()
+		l := NewLedger()
+		defer l.Close()
 		for _, id := range []string{"refused", "other"} {
-			l.add(assignment{id: id})
+			l.Add(Assignment{ID: id})
 		}
-		l.connect(nil)
+		l.Connect(nil)
 		begun := time.Now()
-		take := func(want string) (update, time.Duration) {
+		take := func(want string) (Update, time.Duration) {
 			t.Helper()
-			u, ok := l.take()
-			if !ok || u.task != want {
-				t.Fatalf("taken: %q, %v", u.task, ok)
+			u, ok := l.Take()
+			if !ok || u.Task != want {
+				t.Fatalf("taken: %q, %v", u.Task, ok)
 			}
 			at := time.Since(begun)
 			begun = time.Now()
 			return u, at
 		}
-		l.report(update{task: "refused", uuid: [16]byte{1}, state: running})
+		l.Report(Update{Task: "refused", UUID: [16]byte{1}, State: Running})
 		var waits []time.Duration
 		var news []bool
 		for i, answer := range []string{"a", "a", "b", "b", "b", "a", "a", "a", "a"} {
 			u, waited := take("refused")
 			waits = append(waits, waited)
-			news = append(news, l.sendDone(u, errors.New(answer)))
+			news = append(news, l.SendDone(u, errors.New(answer)))
 			if i == 4 {
 				// Of another task, meanwhile.
-				l.report(update{task: "other", uuid: [16]byte{2}, state: running})
+				l.Report(Update{Task: "other", UUID: [16]byte{2}, State: Running})
 				u, waited := take("other")
-				if waited != 0 || l.sendDone(u, nil) {
+				if waited != 0 || l.SendDone(u, nil) {
 					t.Errorf("another task's update: after %v", waited)
 				}
 			}
@@ -57,30 +57,30 @@ func TestRefusedUpdate(t *testing.T) {
 			t.Errorf("news (-want +got):\n%s", diff)
 		}
 
-		l.disconnect()
-		l.connect(nil)
+		l.Disconnect()
+		l.Connect(nil)
 		u, waited := take("refused")
 		if waited != 0 {
 			t.Errorf("after a subscription: %v", waited)
 		}
-		l.sendDone(u, errors.New("a"))
+		l.SendDone(u, errors.New("a"))
 		if u, waited = take("refused"); waited != firstRetry {
 			t.Errorf("after that: %v", waited)
 		}
 		for range 5 {
-			l.sendDone(u, errors.New("a"))
+			l.SendDone(u, errors.New("a"))
 			u, _ = take("refused")
 		}
-		l.sendDone(u, errors.New("a"))
+		l.SendDone(u, errors.New("a"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		go l.flush(ctx)
+		go l.Flush(ctx)
 		if u, waited = take("refused"); waited != 0 {
 			t.Errorf("at the end: %v", waited)
 		}
-		l.sendDone(u, nil)
-		l.acknowledge("refused", u.uuid[:])
-		l.acknowledge("other", []byte{2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+		l.SendDone(u, nil)
+		l.Acknowledge("refused", u.UUID[:])
+		l.Acknowledge("other", []byte{2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 		synctest.Wait()
 	})
 }

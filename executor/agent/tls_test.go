@@ -1,4 +1,4 @@
-package executor
+package agent
 
 import (
 	"crypto"
@@ -205,22 +205,5 @@ func TestTrustThatCannotBe(t *testing.T) {
 		if _, err := (&tlsEnvironment{getenv: func(name string) string { return env[name] }}).config("127.0.0.1:5051"); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("want %q, got %v", name, err)
 		}
-	}
-}
-
-// What the scheduler asks an agent for leaves tasks their whole grace.
-func TestShutdownLeavesTasksTheirGrace(t *testing.T) {
-	t.Parallel()
-	for _, grace := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, time.Minute,
-		time.Hour} {
-		given := ShutdownGrace(grace)
-		end, tasks := timesOf(given)
-		if tasks < grace || tasks >= end || end >= given || given > grace+5*time.Second {
-			t.Errorf("grace %v: the agent gives %v, the executor ends after %v, tasks get %v", grace, given, end,
-				tasks)
-		}
-	}
-	if end, tasks := timesOf(5 * time.Second); end != 4500*time.Millisecond || tasks != 3375*time.Millisecond {
-		t.Errorf("of an agent's default: %v, %v", end, tasks)
 	}
 }

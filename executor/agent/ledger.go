@@ -1,4 +1,4 @@
-package executor
+package agent
 
 import (
 	"cmp"
@@ -8,37 +8,35 @@ import (
 	"time"
 )
 
-// update is one report of a task. Its uuid is how the agent acknowledges it.
-type update struct {
-	task    string
-	uuid    [16]byte
-	state   state
-	message string
-	data    []byte
-	at      time.Time
+// Update is one report of a task. Its uuid is how the agent acknowledges it.
+type Update struct {
+	Task    string
+	UUID    [16]byte
+	State   State
+	Message string
+	Data    []byte
+	At      time.Time
 
 	number uint64
 	sent   bool
-	// delivered is closed when the agent has the update, for one who waits for that; else nil.
-	delivered chan struct{}
+	// Delivered is closed when the agent has the update, for one who waits for that; else nil.
+	Delivered chan struct{}
 }
 
 // remembered is how many ended tasks' ids are kept, so that a LAUNCH of one is ignored.
 const remembered = 10_000
 
-// ledger holds the executor's tasks and every update of them that was not acknowledged (rule X5). SUBSCRIBE names all of
-// these to an agent that has restarted: an update that it leaves out would be lost.
+// Ledger holds the executor's tasks and every update of them that was not acknowledged (rule X5). SUBSCRIBE names all
+// of these to an agent that has restarted: an update that it leaves out would be lost.
 //
-// Under mu, three things hold:
-//   - Updates of one task leave in the order in which they were reported, one at a time: busy is set while one is on its
-//     way. Otherwise RUNNING could reach the agent after FINISHED.
-//   - A task's id is in ready at most once (queued), and only while the task has an unsent update, none of its updates is on
-//     its way, and no retry timer runs.
-//   - Only an acknowledgement removes an update. A sent one has reached the agent, but perhaps not the scheduler, so it is
-//     kept for the next SUBSCRIBE.
+// Under mu, three things hold: - Updates of one task leave in the order in which they were reported, one at a time:
+// busy is set while one is on its way. Otherwise RUNNING could reach the agent after FINISHED. - A task's id is in
+// ready at most once (queued), and only while the task has an unsent update, none of its updates is on its way, and no
+// retry timer runs. - Only an acknowledgement removes an update. A sent one has reached the agent, but perhaps not the
+// scheduler, so it is kept for the next SUBSCRIBE.
 //
 // While the agent is away (online is false), updates are queued; connect lets them leave.
-type ledger struct {
+type Ledger struct {
 	mu      sync.Mutex
 	work    *sync.Cond // there may be something to take
 	changed *sync.Cond // for flush
@@ -53,8 +51,8 @@ type ledger struct {
 }
 
 type record struct {
-	assignment *assignment // until an update of it is acknowledged
-	updates    []update
+	assignment *Assignment // until an update of it is acknowledged
+	updates    []Update
 	busy       bool
 	queued     bool
 
@@ -70,38 +68,38 @@ const (
 	lastRetry  = 10 * time.Second
 )
 
-func newLedger() *ledger {
-	l := &ledger{tasks: map[string]*record{}, ended: map[string]bool{}}
+func NewLedger() *Ledger {
+	l := &Ledger{tasks: map[string]*record{}, ended: map[string]bool{}}
 	l.work, l.changed = sync.NewCond(&l.mu), sync.NewCond(&l.mu)
 	return l
 }
 
-// add reports whether the task is new.
-func (l *ledger) add(a assignment) bool {
+// Add reports whether the task is new.
+func (l *Ledger) Add(a Assignment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.tasks[a.id] != nil || l.ended[a.id] {
+	if l.tasks[a.ID] != nil || l.ended[a.ID] {
 		return false
 	}
-	l.tasks[a.id] = &record{assignment: &a}
+	l.tasks[a.ID] = &record{assignment: &a}
 	return true
 }
 
-// report keeps an update until it is acknowledged.
-func (l *ledger) report(u update) {
+// Report keeps an update until it is acknowledged.
+func (l *Ledger) Report(u Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.tasks[u.task]
+	r := l.tasks[u.Task]
 	if r == nil {
 		return
 	}
 	l.number++
 	u.number = l.number
 	r.updates = append(r.updates, u)
-	l.queue(u.task, r)
+	l.queue(u.Task, r)
 }
 
-func (l *ledger) queue(id string, r *record) {
+func (l *Ledger) queue(id string, r *record) {
 	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, unsent) {
 		return
 	}
@@ -110,11 +108,11 @@ func (l *ledger) queue(id string, r *record) {
 	l.work.Signal()
 }
 
-func unsent(u update) bool { return !u.sent }
+func unsent(u Update) bool { return !u.sent }
 
-// take waits for an update to send and hands it to the caller, who must give its outcome to sendDone.
-// It is false when the ledger was closed.
-func (l *ledger) take() (update, bool) {
+// Take waits for an update to send and hands it to the caller, who must give its outcome to SendDone.
+// It is false when the Ledger was closed.
+func (l *Ledger) Take() (Update, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.closed {
@@ -133,32 +131,32 @@ func (l *ledger) take() (update, bool) {
 			return r.updates[i], true
 		}
 	}
-	return update{}, false
+	return Update{}, false
 }
 
-// sendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
+// SendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
 // again later. The result is true if the error differs from that of the last try, so that each is logged once.
-func (l *ledger) sendDone(u update, err error) (news bool) {
+func (l *Ledger) SendDone(u Update, err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.tasks[u.task]
+	r := l.tasks[u.Task]
 	if r == nil {
 		return err != nil
 	}
 	r.busy = false
 	if err == nil {
-		r.mark(u.uuid)
+		r.mark(u.UUID)
 		r.forgive()
 	} else {
 		news = r.answer != err.Error()
 		r.answer = err.Error()
-		l.retryLater(u.task, r)
+		l.retryLater(u.Task, r)
 	}
-	l.queue(u.task, r)
+	l.queue(u.Task, r)
 	return news
 }
 
-func (l *ledger) retryLater(id string, r *record) {
+func (l *Ledger) retryLater(id string, r *record) {
 	if l.closed {
 		return
 	}
@@ -185,7 +183,7 @@ func (r *record) forgive() {
 }
 
 // retryNow queues the updates that wait for a retry timer. It is called with mu held.
-func (l *ledger) retryNow() {
+func (l *Ledger) retryNow() {
 	for id, r := range l.tasks {
 		r.forgive()
 		l.queue(id, r)
@@ -194,40 +192,40 @@ func (l *ledger) retryNow() {
 
 func (r *record) mark(uuid [16]byte) {
 	for i := range r.updates {
-		if u := &r.updates[i]; u.uuid == uuid {
+		if u := &r.updates[i]; u.UUID == uuid {
 			u.sent = true
-			if u.delivered != nil {
-				close(u.delivered)
-				u.delivered = nil
+			if u.Delivered != nil {
+				close(u.Delivered)
+				u.Delivered = nil
 			}
 		}
 	}
 }
 
-// unacknowledged gives what a SUBSCRIBE must name, updates in the order they were made.
-func (l *ledger) unacknowledged() ([]assignment, []update) {
+// Unacknowledged gives what a SUBSCRIBE must name, updates in the order they were made.
+func (l *Ledger) Unacknowledged() ([]Assignment, []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var tasks []assignment
-	var updates []update
+	var tasks []Assignment
+	var updates []Update
 	for _, r := range l.tasks {
 		if r.assignment != nil {
 			tasks = append(tasks, *r.assignment)
 		}
 		updates = append(updates, r.updates...)
 	}
-	slices.SortFunc(updates, func(a, b update) int { return cmp.Compare(a.number, b.number) })
-	slices.SortFunc(tasks, func(a, b assignment) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(updates, func(a, b Update) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(tasks, func(a, b Assignment) int { return cmp.Compare(a.ID, b.ID) })
 	return tasks, updates
 }
 
-// connect lets updates leave. The agent has those that SUBSCRIBE named, so they are not sent again.
-func (l *ledger) connect(named []update) {
+// Connect lets updates leave. The agent has those that SUBSCRIBE named, so they are not sent again.
+func (l *Ledger) Connect(named []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, u := range named {
-		if r := l.tasks[u.task]; r != nil {
-			r.mark(u.uuid)
+		if r := l.tasks[u.Task]; r != nil {
+			r.mark(u.UUID)
 		}
 	}
 	l.retryNow()
@@ -235,35 +233,36 @@ func (l *ledger) connect(named []update) {
 	l.work.Broadcast()
 }
 
-func (l *ledger) disconnect() {
+// Disconnect has updates wait until the agent hears us again.
+func (l *Ledger) Disconnect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.online = false
 	l.changed.Broadcast()
 }
 
-// acknowledge forgets an update, and its task with the last one.
-func (l *ledger) acknowledge(id string, uuid []byte) {
+// Acknowledge forgets an update, and its task with the last one.
+func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.tasks[id]
 	if r == nil {
 		return
 	}
-	i := slices.IndexFunc(r.updates, func(u update) bool { return string(u.uuid[:]) == string(uuid) })
+	i := slices.IndexFunc(r.updates, func(u Update) bool { return string(u.UUID[:]) == string(uuid) })
 	if i < 0 {
 		return
 	}
 	u := r.updates[i]
-	if u.delivered != nil {
-		close(u.delivered) // the agent has it, though its answer to the call was lost
+	if u.Delivered != nil {
+		close(u.Delivered) // the agent has it, though its answer to the call was lost
 	}
 	l.heard = true
 	r.assignment = nil
 	r.updates = slices.Delete(r.updates, i, i+1)
 	r.forgive()
 	l.queue(id, r)
-	if u.state.terminal() {
+	if u.State.Terminal() {
 		delete(l.tasks, id)
 		l.ended[id] = true
 		l.order = append(l.order, id)
@@ -275,16 +274,16 @@ func (l *ledger) acknowledge(id string, uuid []byte) {
 	l.changed.Broadcast()
 }
 
-// wasHeard reports whether the scheduler has acknowledged an update of this executor, so that it has written down that the
-// executor runs.
-func (l *ledger) wasHeard() bool {
+// WasHeard reports whether the scheduler has acknowledged an update of this executor, so that it has written down that
+// the executor runs.
+func (l *Ledger) WasHeard() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard
 }
 
-// backlog is how many updates of a task are not acknowledged.
-func (l *ledger) backlog(id string) int {
+// Backlog is how many updates of a task are not acknowledged.
+func (l *Ledger) Backlog(id string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.tasks[id]; r != nil {
@@ -293,15 +292,15 @@ func (l *ledger) backlog(id string) int {
 	return 0
 }
 
-// connected reports whether the agent hears us.
-func (l *ledger) connected() bool {
+// Connected reports whether the agent hears us.
+func (l *Ledger) Connected() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.online
 }
 
-// flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.
-func (l *ledger) flush(ctx context.Context) {
+// Flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.
+func (l *Ledger) Flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -323,8 +322,8 @@ func (l *ledger) flush(ctx context.Context) {
 	}
 }
 
-// close makes every take return false.
-func (l *ledger) close() {
+// Close makes every take return false.
+func (l *Ledger) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
