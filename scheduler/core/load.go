@@ -66,7 +66,11 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathOrphan:
 			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
+				ends := g.Until.Sub(g.Since) // how long it may take to end, from when it was kept on
 				c.shared.Clamp(0, &g.Since, &g.Away, &g.Staged)
+				if !g.Until.IsZero() {
+					g.Until = g.Since.Add(ends)
+				}
 				c.orphans.Restore(g)
 			}
 		case store.PathStartFailure:

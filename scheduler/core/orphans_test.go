@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -192,5 +193,30 @@ func stuckStaged(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
 	for begin := s.now; s.core.orphans.Len() == 0 && s.now.Sub(begin) < time.Hour; s.until(30 * time.Second) {
 		s.update(l, cluster.Staging, fromMaster(cluster.ReasonReconciliation))
+	}
+}
+
+// TestF8AnOrphanEndsInItsTime: a removed task that is still ending blocks its shard for as long as it may take to end,
+// and not for as long as the clock was set back by before the next leader.
+func TestF8AnOrphanEndsInItsTime(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct{ now, until time.Time }{
+		"the clock was right": {since.Add(3 * time.Second), since.Add(10 * time.Second)},
+		"it was set back":     {since.Add(-2 * time.Hour), since.Add(-2*time.Hour + 10*time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := New(step.DefaultOptions())
+			orphan := store.Encode(orphans.Orphan{TaskID: "t", Job: "j", Agent: "S1", Since: since, Blocks: true,
+				Until: since.Add(10 * time.Second)})
+			entry := registry.Entry{Path: store.Under(store.PathOrphan, "t"), Value: orphan}
+			if err := c.Load(tt.now, Stored{Entries: []registry.Entry{entry}}); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := c.orphans.Get("t"); !got.Until.Equal(tt.until) {
+				t.Errorf("it has ended by %v, want %v", got.Until, tt.until)
+			}
+		})
 	}
 }

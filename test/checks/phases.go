@@ -156,6 +156,10 @@ for p in bin/new/*; do cmp -s "$p" "bin/%[1]s/${p##*/}" || mv "$p" bin/%[1]s/; d
 rm -rf bin/new`, folder, flags, tags, all), "CGO_ENABLED="+cgo)
 }
 
+// raceStatic builds with the race detector, which needs C, and yet for any container: executors are brought into images
+// that have no C library.
+const raceStatic = `-race -tags ` + tags + `,netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'`
+
 // unit lists the packages that need no whole system.
 func (s settings) unit() ([]string, error) {
 	cmd := exec.Command("go", "list", "./...")
@@ -323,7 +327,7 @@ func (s settings) nightly() ([]phase, error) {
 	root.root, mesosRoot.root, kubernetes.root, images.root = true, true, true, true
 	return []phase{
 		{name: "programs", about: "build the programs, with the race detector and without", steps: []step{
-			programs("test", "", "0"), programs("test-race", "-race", "1"),
+			programs("test", "", "0"), programs("test-race", raceStatic, "1"),
 		}},
 		consoleLint(), vet(), staticcheck(),
 		{name: "tools", about: "the tools of releases", steps: []step{
