@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/httpcall"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -35,7 +36,7 @@ func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		code, failure = request(t.ctx, *spec.HTTP, shard, output)
+		code, failure = httpcall.Do(t.ctx, *spec.HTTP, shard, output)
 	}()
 	select {
 	case <-answered:
@@ -111,7 +112,7 @@ func (r *requestRunner) start(run daemon.Run) {
 	r.waiting.Go(func() {
 		shard, err := launch.ShardContext(spec)
 		if err == nil {
-			_, err = request(ctx, *spec.HTTP, shard, r.output)
+			_, err = httpcall.Do(ctx, *spec.HTTP, shard, r.output)
 		}
 		end(nil)
 		r.post(func() {

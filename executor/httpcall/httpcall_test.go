@@ -1,4 +1,4 @@
-package executor
+package httpcall
 
 import (
 	"bytes"
@@ -76,7 +76,7 @@ func ask(ctx context.Context, r wire.HTTP, shard string) (status int, output str
 		r.ReadTimeoutMillis = 20_000
 	}
 	var out bytes.Buffer
-	status, err = request(ctx, r, shard, &out)
+	status, err = Do(ctx, r, shard, &out)
 	return status, out.String(), err
 }
 

@@ -1,4 +1,5 @@
-package executor
+// Package httpcall sends the request of an HTTP job, which is a run of it, and bounds what it may take.
+package httpcall
 
 import (
 	"context"
@@ -27,7 +28,7 @@ const (
 	mostRedirects = 10
 )
 
-// request is a run of an HTTP job: it sends the request and reads the answer to its end, which is the end of the run, so that a
+// Do is a run of an HTTP job: it sends the request and reads the answer to its end, which is the end of the run, so that a
 // server may work while it answers. The answer's status line and the beginning of its body go to output; what can't be written there is
 // left out, since the request was made in any case. A nil error says that the run succeeded: the status is of 200 to 299 and the answer whole.
 // Other errors are the cause in a sentence, without what of the URL may be secret. When ctx ends, so does the request, with
@@ -37,7 +38,7 @@ const (
 // else is safe in a header. No proxy is used, whatever the executor's environment says: it belongs to the agent's operator.
 // Redirects are followed for GET and HEAD only, whose repetition does no harm, and only to the same host and port, or from http to
 // https on the same host: shard and password are for nobody else. Any other redirect is an answer outside of 2xx.
-func request(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
+func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
 	ask, err := newRequest(ctx, r, shard)
 	if err != nil {
 		return 0, err
