@@ -1,5 +1,3 @@
-// Package output is where the tasks of an executor write to: files in its sandbox, which it bounds and of which it
-// keeps the last ones (Files), or the streams of a pod's container (Streams). It finds in them why a task has failed.
 package output
 
 import (
@@ -21,48 +19,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// Limits bound what tasks' output may take on the disk.
-type Limits struct {
-	// File is the size, in bytes, at which stdout or stderr is rotated: its end goes to
-	// stdout.1, which is replaced, and the file begins empty.
-	File int64
-	// Tasks and Bytes say how many ended tasks' folders are kept, and how large they may be together.
-	Tasks int
-	Bytes int64
-	// Every is how often sizes are checked.
-	Every time.Duration
-}
-
 // Folder is the folder in the sandbox with a folder of each task's output, by the task's number.
 const Folder = "tasks"
 
 // outputMode is the mode of the folders of output.
 const outputMode = 0o755
-
-// DefaultLimits keep an executor below about 1.1 GiB, plus 128 MiB per running task.
-func DefaultLimits() Limits {
-	return Limits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
-}
-
-// Sink is where tasks write to: Files or Streams.
-type Sink interface {
-	// Begin makes room for a task's output. end must be called when its processes are gone, with when it was known
-	// that they are: before the task's end is reported, since tasks that start after that report end later.
-	Begin(number string) (end func(at time.Time), err error)
-	// Streams gives a process of the task its standard output and standard error, by what it is started with: by the
-	// specification, or by descriptors, which the caller closes once the process has them. ended must be called when
-	// nothing of the process is left, or it was not started.
-	Streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
-	// Answers takes what a task's requests are answered.
-	Answers(number string) (io.WriteCloser, error)
-	// Mark says where the output of what comes next begins.
-	Mark(number string) Mark
-	// Cause is why something failed: the end of what was written to stderr since the mark, after what happened. hide
-	// sees what is read before it is cut to its length, so that no half of a secret is left.
-	Cause(number, what string, since Mark, hide func(string) string) string
-	// Watch bounds what running tasks write, until ctx ends.
-	Watch(ctx context.Context)
-}
 
 // Files looks after the files that tasks write to. They are plain files, so that output costs a task nothing and
 // outlives everything; so a size is only noticed after the fact. They are the executor's own. Where tasks are another
@@ -392,12 +353,5 @@ func (o *Files) look(w *watched) {
 		if err := rotate(f, w.paths[i], o.limits.File); err != nil {
 			o.log.Warn("output not rotated, and lost", "file", w.paths[i], "error", err)
 		}
-	}
-}
-
-// CloseAll closes files that were only read, or were written by others.
-func CloseAll(files []*os.File) {
-	for _, f := range files {
-		_ = f.Close()
 	}
 }
