@@ -37,8 +37,8 @@ func (c caller) actor() event.Actor {
 	return event.Actor{Name: c.Name, Kind: string(c.Kind), From: c.from}
 }
 
-// These keys of a request's context hold the caller; whoever a Unix socket's requests come from; that the listener can be
-// reached from other machines; and the client's address as the follower that forwarded a request has proved it.
+// These keys of a request's context hold the caller; whoever a Unix socket's requests come from; that the listener can
+// be reached from other machines; and the client's address as the follower that forwarded a request has proved it.
 type (
 	callerKey       struct{}
 	socketKey       struct{}
@@ -51,7 +51,8 @@ func callerOf(ctx context.Context) caller {
 	return who
 }
 
-// clientAddress is where a request comes from: the other end of the connection, or, of a forwarded one, what the follower has proved.
+// clientAddress is where a request comes from: the other end of the connection, or, of a forwarded one, what the
+// follower has proved.
 func clientAddress(r *http.Request) string {
 	if _, ok := r.Context().Value(socketKey{}).(auth.Principal); ok {
 		return "socket"
@@ -65,7 +66,8 @@ func clientAddress(r *http.Request) string {
 	return r.RemoteAddr // of a Unix socket
 }
 
-// admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked for.
+// admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked
+// for.
 func (s *Server) admit(c *gin.Context) {
 	rule := s.ruleOf(c)
 	who, err := s.identify(c.Request, rule)
@@ -108,8 +110,8 @@ func (s *Server) identify(r *http.Request, rule rule) (who caller, err error) {
 	return who, err
 }
 
-// isOfThisMachine reports whether a request came in by a loopback address of a listener that has no others, and by no proxy: one on this
-// machine connects from here for clients that are anywhere.
+// isOfThisMachine reports whether a request came in by a loopback address of a listener that has no others, and by no
+// proxy: one on this machine connects from here for clients that are anywhere.
 func isOfThisMachine(r *http.Request) bool {
 	wide, _ := r.Context().Value(wideKey{}).(bool)
 	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
@@ -157,8 +159,8 @@ var (
 			"programs send a token as Authorization: Bearer TOKEN")
 )
 
-// authenticate finds out who has the token that a request brings, and says later whether it has lapsed since. One that came as a cookie
-// goes on as Authorization, so that the leader need not know how it came.
+// authenticate finds out who has the token that a request brings, and says later whether it has lapsed since. One that
+// came as a cookie goes on as Authorization, so that the leader need not know how it came.
 func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool,
 	err error) {
 	if state == auth.Empty {
@@ -188,8 +190,9 @@ func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Pr
 	}, nil
 }
 
-// givenToken is the one token that a request brings: as Authorization: Bearer, in the header of the original's clients, written in either
-// way, or as a session's cookie. Who brings several that differ, or a header twice, may not mean what a proxy before us has taken it for.
+// givenToken is the one token that a request brings: as Authorization: Bearer, in the header of the original's
+// clients, written in either way, or as a session's cookie. Who brings several that differ, or a header twice, may not
+// mean what a proxy before us has taken it for.
 func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 	take := func(given string) {
 		if given = strings.TrimSpace(given); given == "" {

@@ -73,7 +73,8 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAProxyIsNotThisMachine: without users a proxy on this machine opens the API to nobody, whatever Host it passes on.
+// TestAProxyIsNotThisMachine: without users a proxy on this machine opens the API to nobody, whatever Host it passes
+// on.
 func TestAProxyIsNotThisMachine(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -145,7 +146,8 @@ func TestTokenHeaders(t *testing.T) {
 	}
 }
 
-// TestLinksLeadToOpenPages: a page may be linked to from anywhere, and is told nothing by that; what is asked for by a page is not.
+// TestLinksLeadToOpenPages: a page may be linked to from anywhere, and is told nothing by that; what is asked for by a
+// page is not.
 func TestLinksLeadToOpenPages(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("right")})
@@ -189,7 +191,8 @@ func TestHeadersThatDouble(t *testing.T) {
 	}
 }
 
-// TestStrangersAreToldNothing: neither where the leader is, nor what is wrong, nor the version, by any way to write a path.
+// TestStrangersAreToldNothing: neither where the leader is, nor what is wrong, nor the version, by any way to write a
+// path.
 func TestStrangersAreToldNothing(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -52,8 +52,8 @@ func (s *Server) audit(c *gin.Context) (any, error) {
 	})
 }
 
-// jobChanges lists what people have done to a job. Who has a grant for some apps sees what was done while it was of those, and not what it was
-// before it came to them.
+// jobChanges lists what people have done to a job. Who has a grant for some apps sees what was done while it was of
+// those, and not what it was before it came to them.
 func (s *Server) jobChanges(c *gin.Context) (any, error) {
 	name, err := pathName("job")(c)
 	if err != nil {
@@ -74,7 +74,8 @@ func (s *Server) jobChanges(c *gin.Context) (any, error) {
 	})
 }
 
-// beforeFor are the fields that a job had, for who may see the app that it was of then: by the change it may have come from another.
+// beforeFor are the fields that a job had, for who may see the app that it was of then: by the change it may have come
+// from another.
 func beforeFor(who caller, before string) json.RawMessage {
 	var was struct {
 		AppName string `json:"appName"`

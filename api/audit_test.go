@@ -55,7 +55,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditPages: what the scheduler keeps and what is stored overlap; each row comes once, in order, in pages of any size.
+// TestAuditPages: what the scheduler keeps and what is stored overlap; each row comes once, in order, in pages of any
+// size.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	const rows = 40

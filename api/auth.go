@@ -34,7 +34,8 @@ type Access interface {
 
 var _ Access = (*auth.Access)(nil)
 
-// state is whether a login is needed, as Access says, and always where an OpenID provider is. Without any nothing is known of anybody, and nobody is let in.
+// state is whether a login is needed, as Access says, and always where an OpenID provider is. Without any nothing is
+// known of anybody, and nobody is let in.
 func (s *Server) state() auth.State {
 	if s.opts.Access == nil {
 		return auth.Unknown

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxBody is the most that a request's body may hold, in bytes; openBody is that of a route that everybody may use, since a body is
-// kept in memory until it is whole. It has room for a name and a password, however they are escaped.
+// maxBody is the most that a request's body may hold, in bytes; openBody is that of a route that everybody may use,
+// since a body is kept in memory until it is whole. It has room for a name and a password, however they are escaped.
 const (
 	maxBody  = 1 << 20
 	openBody = 16 << 10
@@ -60,9 +60,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// discardBody takes what a client is still sending. Most clients read the answer only when they have sent all; were the
-// connection closed before, they would find it reset and never see the answer. One that waits for 100 Continue has not
-// sent anything.
+// discardBody takes what a client is still sending. Most clients read the answer only when they have sent all; were
+// the connection closed before, they would find it reset and never see the answer. One that waits for 100 Continue has
+// not sent anything.
 func discardBody(w http.ResponseWriter, r *http.Request) {
 	b, ok := r.Body.(*boundedBody)
 	if !ok || r.ContentLength > discardMost || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {

@@ -11,9 +11,9 @@ import (
 // leastCompressed is how long an answer is at least that is compressed, in bytes.
 const leastCompressed = 1 << 10
 
-// newCompressor makes what compresses answers for clients that take gzip. It is for answers to reads alone: those to logins, and those with a
-// new token, are none. What a page of another site might have a browser ask again and again, to learn by lengths what an answer says,
-// is refused before it is answered (origin.go).
+// newCompressor makes what compresses answers for clients that take gzip. It is for answers to reads alone: those to
+// logins, and those with a new token, are none. What a page of another site might have a browser ask again and again,
+// to learn by lengths what an answer says, is refused before it is answered (origin.go).
 func newCompressor() func(http.Handler) http.HandlerFunc {
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.EnableZstd(false),

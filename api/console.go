@@ -9,8 +9,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Console is what browsers are shown: one page, whose script reads the address, another one that shows the API's description, and the files
-// of both. All are open to everybody, as the first is where one logs in; none tells anything of this server.
+// Console is what browsers are shown: one page, whose script reads the address, another one that shows the API's
+// description, and the files of both. All are open to everybody, as the first is where one logs in; none tells
+// anything of this server.
 type Console interface {
 	// Page answers with the page.
 	Page(w http.ResponseWriter, r *http.Request)
@@ -38,7 +39,8 @@ func (s *Server) opensPage(r *http.Request) bool {
 	return false
 }
 
-// routePath is the router's path of a request's route, empty without one. All addresses of the console are one route, that of /.
+// routePath is the router's path of a request's route, empty without one. All addresses of the console are one route,
+// that of /.
 func (s *Server) routePath(c *gin.Context) string {
 	if c.FullPath() == "" && s.opensPage(c.Request) {
 		return "/"

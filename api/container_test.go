@@ -21,7 +21,8 @@ func noNodeName(template []byte) (bad document.Violations) {
 const appInImage = `{"appName":"my_app","image":"registry.example/my-job:1","imagePullPolicy":"Always","imagePullSecrets":["mirror"],` +
 	`"podTemplate":{"spec":{"nodeSelector":{"disk":"ssd"},"serviceAccountName":"a<b"}},"bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64}`
 
-// An app of an image is published, given back and changed field by field; a given object or list replaces the whole one.
+// An app of an image is published, given back and changed field by field; a given object or list replaces the whole
+// one.
 func TestAppsInImages(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), PodTemplate: noNodeName, Packages: &fakePackages{}})

@@ -110,8 +110,8 @@ func TestTheDescriptionHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestParametersAreReadAsDescribed: a route says of an unknown parameter which ones there are, and those are the described ones; and what a
-// schema forbids is refused.
+// TestParametersAreReadAsDescribed: a route says of an unknown parameter which ones there are, and those are the
+// described ones; and what a schema forbids is refused.
 func TestParametersAreReadAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -251,8 +251,8 @@ func TestExamplesAreAsDescribed(t *testing.T) {
 	}
 }
 
-// TestReasonsAreDescribed: each code and each map of arguments beside a sentence is described in words, and examples have
-// codes that there are.
+// TestReasonsAreDescribed: each code and each map of arguments beside a sentence is described in words, and examples
+// have codes that there are.
 func TestReasonsAreDescribed(t *testing.T) {
 	t.Parallel()
 	text, err := api.New(api.Options{Scheduler: newFakeScheduler(), Access: noUsers{}}).Description()

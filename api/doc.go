@@ -23,20 +23,18 @@
 //
 //	{"error":{"code":"…","message":"…","fields":[{"field":"…","value":"…","message":"…"}]}}
 //
-// and a status that says whose turn it is: 400 the request cannot be read, 422
-// it can, and its fields break rules (all of them are listed), 404, 405, 409,
-// 410, 413, 415 as HTTP means them, 401 nobody knows who asks, 403 they may not, 429 the same was asked a moment ago, or
-// too many logins have failed, 500
-// a fault of this server with an id that is in the log, 503 not now. A 503 with the code
-// outcome_unknown means that the change may have been done (rule T3).
+// and a status that says whose turn it is: 400 the request cannot be read, 422 it can, and its fields break rules (all
+// of them are listed), 404, 405, 409, 410, 413, 415 as HTTP means them, 401 nobody knows who asks, 403 they may not,
+// 429 the same was asked a moment ago, or too many logins have failed, 500 a fault of this server with an id that is
+// in the log, 503 not now. A 503 with the code outcome_unknown means that the change may have been done (rule T3).
 //
 // Of several servers one leads. The others forward requests to it, each change once: a change that was
 // sent and not answered may have been done, and the answer says so. When the lead changes meanwhile, a
 // follower stops waiting for the former leader. Routes that the table marks as local are
 // answered by every server itself.
 //
-// Who may do what Access says (package auth), and the table says what each route needs: a role, for all apps or for some. A route without a rule
-// lets nobody in. As long as there are no users, requests to a loopback address are an admin's, if no web page sends them
-// through a browser; other addresses have open routes only. A grant for some apps is a Scope of the scheduler, in which
-// there are no others.
+// Who may do what Access says (package auth), and the table says what each route needs: a role, for all apps or for
+// some. A route without a rule lets nobody in. As long as there are no users, requests to a loopback address are an
+// admin's, if no web page sends them through a browser; other addresses have open routes only. A grant for some apps
+// is a Scope of the scheduler, in which there are no others.
 package api

@@ -19,8 +19,8 @@ const (
 	aliveEvery = 15 * time.Second
 )
 
-// events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or whoever asked is no
-// longer let in. Browsers come again by themselves.
+// events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or
+// whoever asked is no longer let in. Browsers come again by themselves.
 func (s *Server) events(c *gin.Context) {
 	if err := queryOf(c).err(); err != nil {
 		fail(c.Writer, c.Request, s.log, err)
@@ -54,7 +54,8 @@ type eventStream struct {
 	changes *view.Stream
 
 	summary []byte // the last that was sent
-	// looks is how often the summary is still to be looked at: twice after a change, as the first time it may be as it was half a second before.
+	// looks is how often the summary is still to be looked at: twice after a change, as the first time it may be as it
+	// was half a second before.
 	looks int
 }
 

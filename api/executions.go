@@ -140,8 +140,9 @@ func (s *Server) allExecutions(
 	return mergeExecutions(remembered, stored, f.Limit), nil
 }
 
-// mergeExecutions puts both lists together, the newest fire first. Of what is in both the scheduler knows more. It remembers all that
-// have not ended, so what is stored as under way and is not in its list has gone on since, and is not what was asked for.
+// mergeExecutions puts both lists together, the newest fire first. Of what is in both the scheduler knows more. It
+// remembers all that have not ended, so what is stored as under way and is not in its list has gone on since, and is
+// not what was asked for.
 func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execution, limit int) []executionRow {
 	list := make([]executionRow, 0, len(remembered)+len(stored))
 	known := map[string]bool{}

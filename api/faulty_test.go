@@ -32,7 +32,8 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	}
 }
 
-// A request for a document that can't be used is answered with that, not with 404; an absent one is still answered with 404.
+// A request for a document that can't be used is answered with that, not with 404; an absent one is still answered
+// with 404.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
 	found := []views.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: views.Why{Reason: "no YAML"}},

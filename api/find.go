@@ -17,21 +17,23 @@ type match struct {
 }
 
 const (
-	// foundLine bounds the line of a match, in characters, foundBefore what of it stands before what was found when there is more.
+	// foundLine bounds the line of a match, in characters, foundBefore what of it stands before what was found when
+	// there is more.
 	foundLine   = 500
 	foundBefore = 100
 	// foundBytes is so much of a text as foundLine characters may take.
 	foundBytes = foundLine * utf8.UTFMax
 )
 
-// finder looks for lines that have a text, in any case, in another that comes in pieces. It keeps no more than foundBytes of what came before a
-// piece, however long lines are. Bytes that are no UTF-8 are found as they are.
+// finder looks for lines that have a text, in any case, in another that comes in pieces. It keeps no more than
+// foundBytes of what came before a piece, however long lines are. Bytes that are no UTF-8 are found as they are.
 type finder struct {
 	wanted []byte // folded
 	most   int
 	found  []match
 
-	// rest is what may still be part of a match, and at where in the text it begins. line is where the present line begins.
+	// rest is what may still be part of a match, and at where in the text it begins. line is where the present line
+	// begins.
 	rest     []byte
 	at, line int64
 	// skipping is set when the rest of the present line is of no interest, since it is found already.

@@ -23,11 +23,13 @@ type firesAhead struct {
 
 const (
 	minutesAhead = 60
-	// firesKept is for how long an answer is given again: with a schedule of its own for each of 100,000 jobs it takes some tenths of a second.
+	// firesKept is for how long an answer is given again: with a schedule of its own for each of 100,000 jobs it takes
+	// some tenths of a second.
 	firesKept = 5 * time.Second
 )
 
-// countFires adds up what schedules do in the hour from a moment's minute on. Jobs make their own fires, daemons have them made by their executors.
+// countFires adds up what schedules do in the hour from a moment's minute on. Jobs make their own fires, daemons have
+// them made by their executors.
 func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead),
 		Shards: make([]int, minutesAhead)}

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestASessionWorksAtAFollower: what came with a browser's cookie, and an Origin that the follower has checked, the leader takes.
+// TestASessionWorksAtAFollower: what came with a browser's cookie, and an Origin that the follower has checked, the
+// leader takes.
 func TestASessionWorksAtAFollower(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}
@@ -41,7 +42,8 @@ func TestASessionWorksAtAFollower(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderKnowsWhoseJobsAre: a search that a follower answers by itself goes to the leader when it is of somebody with some apps.
+// TestOnlyTheLeaderKnowsWhoseJobsAre: a search that a follower answers by itself goes to the leader when it is of
+// somebody with some apps.
 func TestOnlyTheLeaderKnowsWhoseJobsAre(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}

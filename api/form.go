@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// form reads a small object that is a body, and collects what is wrong with it. It may hold passwords: no violation shows a value.
+// form reads a small object that is a body, and collects what is wrong with it. It may hold passwords: no violation
+// shows a value.
 type form struct {
 	given map[string]json.RawMessage
 	bad   document.Violations
@@ -61,7 +62,8 @@ func fieldNames(t reflect.Type) (names []string) {
 	return names
 }
 
-// namedTwice is a field that an object has more than once: who looked at the body before us may have taken the other one.
+// namedTwice is a field that an object has more than once: who looked at the body before us may have taken the other
+// one.
 func namedTwice(body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {

@@ -26,10 +26,9 @@ import (
 // dialLeader bounds how long a follower tries to reach the leader, and then for how long to agree on TLS with it.
 const dialLeader = 2 * time.Second
 
-// leaderTransports carry requests to the leader. Those that change something have a
-// connection of their own: on one that was used before, Go's transport may send again what
-// broke, and a follower never repeats a write (rule T3). With TLS both speak HTTP/1.1 over it: streams of output and requests that share
-// a connection would break off together.
+// leaderTransports carry requests to the leader. Those that change something have a connection of their own: on one
+// that was used before, Go's transport may send again what broke, and a follower never repeats a write (rule T3). With
+// TLS both speak HTTP/1.1 over it: streams of output and requests that share a connection would break off together.
 type leaderTransports struct {
 	scheme        string
 	reads, writes *http.Transport
@@ -101,9 +100,9 @@ var (
 	errNoAnswer   = errors.New("no answer in time")
 )
 
-// forward answers with what the leader answers. When the lead changes meanwhile, a request that
-// changes nothing, or that was not sent yet, goes to the next leader. That may be this server: then work
-// answers it here. All of it takes at most Options.ForwardTimeout, but for the answer of a route that streams, and for one that waits for a package.
+// forward answers with what the leader answers. When the lead changes meanwhile, a request that changes nothing, or
+// that was not sent yet, goes to the next leader. That may be this server: then work answers it here. All of it takes
+// at most Options.ForwardTimeout, but for the answer of a route that streams, and for one that waits for a package.
 func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
 	body, err := wholeBody(c.Request)
@@ -345,7 +344,8 @@ func (w *patientWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written. Then there is no deadline: of a stream over HTTP/2 it would be the end, although nobody waits for a write.
+// FlushError sends what was written. Then there is no deadline: of a stream over HTTP/2 it would be the end, although
+// nobody waits for a write.
 func (w *patientWriter) FlushError() error {
 	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
 	defer func() { _ = w.line.SetWriteDeadline(time.Time{}) }()

@@ -91,7 +91,8 @@ func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 		{"GET", "/api/cluster?search=h", ""}, {"GET", "/api/cluster/agents/S0", ""}, {"GET", "/api/cluster/agents/S9", ""},
 		{"GET", "/api/none", ""}, {"PATCH", "/api/app", ""}, {"DELETE", "/api/job/my_job/deregister", ""},
 	} {
-		// What changes something is asked of the follower only, then compared with what the leader says to the same again.
+		// What changes something is asked of the follower only, then compared with what the leader says to the same
+		// again.
 		answer, text := ask(t, r.method, here+r.path, r.body)
 		if r.method != "GET" {
 			if answer.StatusCode/100 == 5 || text == "" {
@@ -151,8 +152,8 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
-// TestWhatChangedNothingIsSaidOfChangesOnly: a read is not answered with words about changes; what this server knows of the lead may
-// speak of other changes than the request's.
+// TestWhatChangedNothingIsSaidOfChangesOnly: a read is not answered with words about changes; what this server knows
+// of the lead may speak of other changes than the request's.
 func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -14,14 +14,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// History answers from what was recorded in a database; *database.DB has it. Any error means that it can't be read now.
+// History answers from what was recorded in a database; *database.DB has it. Any error means that it can't be read
+// now.
 type History interface {
 	Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error)
 	Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error)
 
 	// Executions lists executions, the newest fire first, of one moment by their ids, backwards.
 	Executions(ctx context.Context, q search.Executions) ([]search.Execution, error)
-	// Cells are the last runs of the shards of some executions, by the executions' ids; some that have many may be missing.
+	// Cells are the last runs of the shards of some executions, by the executions' ids; some that have many may be
+	// missing.
 	Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error)
 	// Execution is one with the last runs of its shards; false when it is not stored.
 	Execution(ctx context.Context, id string) (search.Execution, bool, error)
@@ -29,7 +31,8 @@ type History interface {
 	Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error)
 	JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error)
 
-	// TaskResults are those of periods that began from a moment on and before another, the oldest first; zero is no bound.
+	// TaskResults are those of periods that began from a moment on and before another, the oldest first; zero is no
+	// bound.
 	TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error)
 	TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error)
 	JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error)

@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// The original's routes of events answer in its form, with our fields at the end; what they are asked is passed on, checked.
+// The original's routes of events answer in its form, with our fields at the end; what they are asked is passed on,
+// checked.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	h := &fakeHistory{}
@@ -42,7 +43,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// All that is wrong with a search is reported at once [D22]; a database that does not answer is a 503, and one that is not there says how it would be.
+// All that is wrong with a search is reported at once [D22]; a database that does not answer is a 503, and one that is
+// not there says how it would be.
 func TestSearchesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -105,7 +107,8 @@ func TestSearchesAreRefused(t *testing.T) {
 	}
 }
 
-// storedExecutions are as the database has them: exec-1 as it was some time ago, one that seems to run still, and one that the scheduler has forgotten.
+// storedExecutions are as the database has them: exec-1 as it was some time ago, one that seems to run still, and one
+// that the scheduler has forgotten.
 func storedExecutions() []search.Execution {
 	took, reason, attempt, state, agent, cause := int64(2500), "shard 1 failed", 2, "FAILED", "S0", "boom"
 	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent,

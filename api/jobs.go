@@ -113,7 +113,8 @@ func idempotencyKey(c *gin.Context) (string, error) {
 	return key, nil
 }
 
-// triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a trigger.
+// triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a
+// trigger.
 func (s *Server) triggerAgain(c *gin.Context) (any, error) {
 	key, err := idempotencyKey(c)
 	if err != nil {

@@ -100,8 +100,8 @@ func (s *Server) endSession(c *gin.Context) (any, error) {
 	return true, s.changed(c, s.opts.Access.Logout(c.Request.Context(), who))
 }
 
-// sessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no other host, and nobody
-// without TLS, has set it.
+// sessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no
+// other host, and nobody without TLS, has set it.
 func sessionCookie(r *http.Request) string {
 	if r.TLS != nil {
 		return "__Host-elasticjob"

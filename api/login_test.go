@@ -29,7 +29,8 @@ func logIn(t *testing.T, server *httptest.Server, name string) string {
 	return got["accessToken"]
 }
 
-// TestLoginIsTheOriginals: its token is taken in the original's header, as a bearer's, and until its user or his login has ended.
+// TestLoginIsTheOriginals: its token is taken in the original's header, as a bearer's, and until its user or his login
+// has ended.
 func TestLoginIsTheOriginals(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -130,8 +131,8 @@ func TestWaysToLogIn(t *testing.T) {
 	}
 }
 
-// TestStormOfLogins: of 10,000 failing logins nearly all are answered at once, with 429 and how long to wait; whoever has a token works on, and
-// the log stays small and has no password.
+// TestStormOfLogins: of 10,000 failing logins nearly all are answered at once, with 429 and how long to wait; whoever
+// has a token works on, and the log stays small and has no password.
 func TestStormOfLogins(t *testing.T) {
 	t.Parallel()
 	var log lockedBuilder
@@ -200,7 +201,8 @@ func (b *lockedBuilder) String() string {
 	return b.Builder.String()
 }
 
-// TestWithoutTheRegistryNobodyIsLetIn: before the first read, and when the last is too old; but --api-token-file's token is.
+// TestWithoutTheRegistryNobodyIsLetIn: before the first read, and when the last is too old; but --api-token-file's
+// token is.
 func TestWithoutTheRegistryNobodyIsLetIn(t *testing.T) {
 	t.Parallel()
 	silent := &sharedInMemory{fails: errors.New("no answer from h1:2181")}

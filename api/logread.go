@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// logStreams are the files that a task's output is in. Those with .1 are what the executor has last rotated out of the others.
+// logStreams are the files that a task's output is in. Those with .1 are what the executor has last rotated out of the
+// others.
 var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
 // What reading output takes.
@@ -43,7 +44,8 @@ type log struct {
 	tail int64
 	// left is how many bytes are still to be read: who asks for what there is gets an end, however fast it grows.
 	left int64
-	// size is how large the file was at the begin, from where in it the answer begins, and length how long the answer is, unless it follows.
+	// size is how large the file was at the begin, from where in it the answer begins, and length how long the answer
+	// is, unless it follows.
 	size, from, length int64
 	// seen is set when the file has reached offset: one that is shorter later was rotated.
 	seen bool

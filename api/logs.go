@@ -21,17 +21,17 @@ const (
 
 // Headers of an answer with output.
 const (
-	// logOffset is where in the file the answer begins, logSize how large the file was then. A size that is less than an offset that was
-	// reached before says that the file was rotated: offsets count from the begin of the new one.
+	// logOffset is where in the file the answer begins, logSize how large the file was then. A size that is less than
+	// an offset that was reached before says that the file was rotated: offsets count from the begin of the new one.
 	logOffset = "Elasticjob-Log-Offset"
 	logSize   = "Elasticjob-Log-Size"
 	// logLive is false when the task had ended before the size was asked for: then nothing comes after it.
 	logLive = "Elasticjob-Log-Live"
 )
 
-// logs sends a task's output as it is and, with follow, as it comes, until the
-// task has ended or the client has gone. When it ends before, because reading fails, the file is rotated meanwhile, the server
-// ends or no longer leads, or whoever follows it is no longer let in, the connection breaks, so that nobody takes it for all.
+// logs sends a task's output as it is and, with follow, as it comes, until the task has ended or the client has gone.
+// When it ends before, because reading fails, the file is rotated meanwhile, the server ends or no longer leads, or
+// whoever follows it is no longer let in, the connection breaks, so that nobody takes it for all.
 func (s *Server) logs(c *gin.Context) {
 	l, err := s.openLog(c)
 	if err == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// BenchmarkScrape is a scrape of a server with 10,000 jobs: with the numbers of 1,000 of them, as --job-metrics comes, and with those of all.
+// BenchmarkScrape is a scrape of a server with 10,000 jobs: with the numbers of 1,000 of them, as --job-metrics comes,
+// and with those of all.
 func BenchmarkScrape(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("job-metrics=%d", n), func(b *testing.B) {

@@ -29,7 +29,8 @@ var metricSections = []struct{ title, metrics string }{
 	{"Single jobs", "job_last_success_timestamp_seconds job_last_duration_seconds job_runs_total jobs_without_metrics"},
 }
 
-// TestReferenceOfMetrics: docs/metrics.md has every metric of a server that has something of everything, as it is served, and names no other.
+// TestReferenceOfMetrics: docs/metrics.md has every metric of a server that has something of everything, as it is
+// served, and names no other.
 func TestReferenceOfMetrics(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

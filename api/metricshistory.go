@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// HistoryStats say how this process, leading or not, gets on with writing the history. What was counted is counted since the process began.
+// HistoryStats say how this process, leading or not, gets on with writing the history. What was counted is counted
+// since the process began.
 type HistoryStats struct {
 	// DatabaseUp is set while the database takes rows, as far as the last attempt says.
 	DatabaseUp bool

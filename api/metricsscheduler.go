@@ -140,8 +140,8 @@ var schedulerFamilies = []family[stats.Stats]{
 		}),
 }
 
-// ofJobs makes a family with numbers of single jobs, of as many as --job-metrics allows. Prometheus gives the label job to
-// what it scrapes, so theirs has another name.
+// ofJobs makes a family with numbers of single jobs, of as many as --job-metrics allows. Prometheus gives the label
+// job to what it scrapes, so theirs has another name.
 func ofJobs(kind prometheus.ValueType, name, help string, more []string,
 	each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
 	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...),

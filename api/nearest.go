@@ -9,7 +9,8 @@ import (
 )
 
 // nearestRoute is the route that was most likely meant with a path that has none: one of the same method with a word
-// written otherwise, left out, or too much. Nil when none is so near, or several are: an absurd guess would only mislead.
+// written otherwise, left out, or too much. Nil when none is so near, or several are: an absurd guess would only
+// mislead.
 func nearestRoute(table []route, method, path string) *route {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -34,9 +35,9 @@ func nearestRoute(table []route, method, path string) *route {
 
 func segments(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
 
-// pathDistance compares segment by segment. One of the path's may be missing or too many; every other is a variable's, or
-// that of the template but for a letter in three. A word that is missing at the end counts more: which one of many would be
-// a guess. Only those that share a word besides "api" are near.
+// pathDistance compares segment by segment. One of the path's may be missing or too many; every other is a variable's,
+// or that of the template but for a letter in three. A word that is missing at the end counts more: which one of many
+// would be a guess. Only those that share a word besides "api" are near.
 func pathDistance(given, wanted []string) (distance int, near bool) {
 	const aSegment = 4 // what a missing one, or one too many, counts
 	consider := func(d int, ok bool) {

@@ -58,7 +58,8 @@ func methodLabel(method string) string {
 // tokens in a path are somebody's mistake; others must not find them in the log.
 var inPath = regexp.MustCompile(`ej[tl]_[^/]*`)
 
-// loggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The query is in no log.
+// loggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The
+// query is in no log.
 func loggedPath(r *http.Request) string {
 	path := inPath.ReplaceAllString(r.URL.Path, "******")
 	return path[:min(len(path), maxLoggedPath)]

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestLogNamesWhoAsks, from where and why he was refused, and has nothing of what lets people in, wherever somebody writes it.
+// TestLogNamesWhoAsks, from where and why he was refused, and has nothing of what lets people in, wherever somebody
+// writes it.
 func TestLogNamesWhoAsks(t *testing.T) {
 	t.Parallel()
 	var log lockedBuilder

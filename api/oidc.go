@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// OpenID logs people in by an OpenID provider; *oidc.Provider does. Errors that are for them say by Code what they are.
+// OpenID logs people in by an OpenID provider; *oidc.Provider does. Errors that are for them say by Code what they
+// are.
 type OpenID interface {
 	// Begin begins a login: the browser keeps the cookie's value and goes to the address.
 	Begin() (address, cookie string, err error)
@@ -62,7 +63,8 @@ func (s *Server) beginOpenID(c *gin.Context) {
 	c.Redirect(http.StatusFound, address)
 }
 
-// endOpenID is where the provider sends a browser back to. It goes on to the front page, and nowhere else, whatever the query says.
+// endOpenID is where the provider sends a browser back to. It goes on to the front page, and nowhere else, whatever
+// the query says.
 func (s *Server) endOpenID(c *gin.Context) {
 	if s.opts.OpenID == nil {
 		fail(c.Writer, c.Request, s.log, errNoOpenID)
@@ -99,7 +101,8 @@ func (s *Server) endOpenID(c *gin.Context) {
 // loginCookie is the name of the cookie of a login that is under way.
 func loginCookie(r *http.Request) string { return sessionCookie(r) + "-login" }
 
-// setLogin gives the browser a login to keep. It must come back with the provider's redirect, so it can't be SameSite=Strict.
+// setLogin gives the browser a login to keep. It must come back with the provider's redirect, so it can't be
+// SameSite=Strict.
 func setLogin(c *gin.Context, value string, maxAge int) {
 	http.SetCookie(c.Writer, &http.Cookie{Name: loginCookie(c.Request), Value: value, Path: "/", MaxAge: maxAge,
 		Secure: c.Request.TLS != nil, HttpOnly: true, SameSite: http.SameSiteLaxMode})

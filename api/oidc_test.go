@@ -166,7 +166,8 @@ func TestLoginsByOpenIDThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestOpenIDLetsPeopleInBeforeThereAreUsers: with a provider a login is needed though there is no user here, and whom it knows has the role that it says.
+// TestOpenIDLetsPeopleInBeforeThereAreUsers: with a provider a login is needed though there is no user here, and whom
+// it knows has the role that it says.
 func TestOpenIDLetsPeopleInBeforeThereAreUsers(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})

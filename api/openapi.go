@@ -26,7 +26,8 @@ type describedAPI struct {
 	tag  string
 }
 
-// describe writes the description. It is made of the table of routes, of the types that are sent, and of the schemas of documents.
+// describe writes the description. It is made of the table of routes, of the types that are sent, and of the schemas
+// of documents.
 func (s *Server) describe() (*describedAPI, error) {
 	more, err := documentSchemas()
 	if err != nil {
@@ -62,7 +63,8 @@ func (s *Server) openAPI(c *gin.Context) {
 	})
 }
 
-// docs is the page that shows the description. It is as open as the console, and tells as little: what it shows it asks for, as its reader.
+// docs is the page that shows the description. It is as open as the console, and tells as little: what it shows it
+// asks for, as its reader.
 func (s *Server) docs(c *gin.Context) {
 	if s.opts.Console == nil {
 		fail(c.Writer, c.Request, s.log,
@@ -74,8 +76,8 @@ func (s *Server) docs(c *gin.Context) {
 	s.opts.Console.Docs(c.Writer, c.Request)
 }
 
-// documentSchemas are those of the bodies that apps and jobs are published and changed with: the ones that GET /api/schema/app and
-// GET /api/schema/job answer with, and what may be left out of a change, or be null.
+// documentSchemas are those of the bodies that apps and jobs are published and changed with: the ones that GET
+// /api/schema/app and GET /api/schema/job answer with, and what may be left out of a change, or be null.
 func documentSchemas() (map[string]openapi.Schema, error) {
 	ofApp, err := plainSchema(app.Schema.JSONSchema("App", app.Hints()))
 	if err != nil {
@@ -100,8 +102,8 @@ func plainSchema(schema *document.JSONSchema) (plain openapi.Schema, err error) 
 	return plain, err
 }
 
-// changeSchema is a document's schema where any field may be missing, or null for its default, but the one that names the document. With
-// names it has those fields alone.
+// changeSchema is a document's schema where any field may be missing, or null for its default, but the one that names
+// the document. With names it has those fields alone.
 func changeSchema(whole openapi.Schema, named string, names ...string) openapi.Schema {
 	all, _ := whole["properties"].(map[string]any)
 	fields := map[string]any{}

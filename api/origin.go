@@ -34,12 +34,11 @@ func isLoopback(host string) bool {
 // hostOnly takes the port and the brackets off a Host header.
 func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }
 
-// checkOrigin refuses what a web page makes the browser of somebody send.
-// A page whose name was rebound to 127.0.0.1 sends its own name as Host; any
-// other page's requests carry its Origin, or, where a browser sends none, Sec-Fetch-Site. A page of another port of this host is of the
-// same site, gets our cookies sent, and is as foreign. Where everybody on this machine is let in (unguarded), the
-// Host must be this machine, or what it advertises; else any will do, since a page
-// has no token. An open page may be linked to from anywhere.
+// checkOrigin refuses what a web page makes the browser of somebody send. A page whose name was rebound to 127.0.0.1
+// sends its own name as Host; any other page's requests carry its Origin, or, where a browser sends none,
+// Sec-Fetch-Site. A page of another port of this host is of the same site, gets our cookies sent, and is as foreign.
+// Where everybody on this machine is let in (unguarded), the Host must be this machine, or what it advertises; else
+// any will do, since a page has no token. An open page may be linked to from anywhere.
 func (s *Server) checkOrigin(r *http.Request, rule rule, unguarded bool) error {
 	host := hostOnly(r.Host)
 	if unguarded && !isLoopback(host) &&
@@ -70,7 +69,8 @@ func schemeOf(r *http.Request) string {
 	return "http"
 }
 
-// isOurs reports whether an origin is that of our own pages. Without TLS of our own there may be a proxy before us that has some.
+// isOurs reports whether an origin is that of our own pages. Without TLS of our own there may be a proxy before us
+// that has some.
 func isOurs(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "https" || u.Scheme == schemeOf(r)) && u.User == nil && u.Path == "" &&

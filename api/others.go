@@ -18,8 +18,8 @@ import (
 // another app".
 const ofAnotherApp = "of another app"
 
-// hidingOthers makes of answers, or of their parts, what the caller may read. Why something waits may have to do with an
-// app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
+// hidingOthers makes of answers, or of their parts, what the caller may read. Why something waits may have to do with
+// an app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
 // executors. Whatever texts an answer has, those ids are hidden in all of them: no field is left out because nobody
 // thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
 // written, and are sent back. The error is that of a look at whether a job may be seen: without it the answer would

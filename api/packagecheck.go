@@ -18,8 +18,8 @@ import (
 
 // Packages fetches packages as executors do.
 type Packages interface {
-	// CheckPackage fetches the package of an app, whose document was checked, and looks at it. What is wrong with it is among the facts; the
-	// error is this server's own, or the context's. It takes no more than some two minutes.
+	// CheckPackage fetches the package of an app, whose document was checked, and looks at it. What is wrong with it
+	// is among the facts; the error is this server's own, or the context's. It takes no more than some two minutes.
 	CheckPackage(ctx context.Context, c app.Config) (PackageFacts, error)
 }
 
@@ -121,7 +121,8 @@ func withoutSecrets(text, url string) string {
 	return secrets.HideURLs(text)
 }
 
-// checkApp says what is in the package of an app that is not published yet, or, with update, of the stored one with the given fields.
+// checkApp says what is in the package of an app that is not published yet, or, with update, of the stored one with
+// the given fields.
 func (s *Server) checkApp(c *gin.Context) (any, error) {
 	q := queryOf(c)
 	update := checkUpdate.of(q)
@@ -208,7 +209,8 @@ func (s *Server) registerCheckedApp(c *gin.Context) (any, error) {
 	return s.published(view, notes, facts), err
 }
 
-// updateCheckedApp checks the package of the document that comes of the change: again, if somebody else has changed it meanwhile.
+// updateCheckedApp checks the package of the document that comes of the change: again, if somebody else has changed it
+// meanwhile.
 func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 	body, name, err := s.apps.changeBody(c)
 	if err != nil {

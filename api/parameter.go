@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// parameter is one of a query. What reads it and what the API's description says of it are made of the same, so that neither is without the other.
+// parameter is one of a query. What reads it and what the API's description says of it are made of the same, so that
+// neither is without the other.
 type parameter[T any] struct {
 	openapi.Parameter
 	// of reads it. What can't be read is among what the query's err says.
@@ -101,7 +102,8 @@ func bytesParameter(name, about string, otherwise int64) parameter[int64] {
 		})
 }
 
-// choiceParameter is one of several words, the first when absent. An empty first one is said by leaving the parameter out.
+// choiceParameter is one of several words, the first when absent. An empty first one is said by leaving the parameter
+// out.
 func choiceParameter(name, about string, words ...string) parameter[string] {
 	schema := openapi.Schema{"type": "string", "enum": words, "default": words[0]}
 	if words[0] == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// These headers go with a request that a follower forwards: its own address, so that no request goes round in circles, the client's, and
-// a code that only servers of the cluster can make of both and of what is asked for.
+// These headers go with a request that a follower forwards: its own address, so that no request goes round in circles,
+// the client's, and a code that only servers of the cluster can make of both and of what is asked for.
 const (
 	forwardedBy    = "X-Elasticjob-Forwarded-By"
 	forwardedFor   = "X-Elasticjob-Forwarded-For"
@@ -56,7 +56,8 @@ func forwarded(r *http.Request, by, client string) []byte {
 	return []byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, by, client}, "\n"))
 }
 
-// proven takes what a follower says of a request that it forwards, or refuses the request of whoever pretends to be one.
+// proven takes what a follower says of a request that it forwards, or refuses the request of whoever pretends to be
+// one.
 func (s *Server) proven(c *gin.Context) {
 	h := c.Request.Header
 	by, client, proof := h.Values(forwardedBy), h.Values(forwardedFor), h.Values(forwardedProof)
@@ -89,7 +90,8 @@ func (s *Server) checkProof(r *http.Request, by, client, proof []string) error {
 	return nil
 }
 
-// speaksTLS is that the leader speaks TLS and this server does not, if its answer says so: the answer of Go's server to what it can't read.
+// speaksTLS is that the leader speaks TLS and this server does not, if its answer says so: the answer of Go's server
+// to what it can't read.
 func (p *forwarding) speaksTLS(answer *http.Response) error {
 	if answer.StatusCode != http.StatusBadRequest || answer.ProtoMajor != 1 || answer.ProtoMinor != 0 ||
 		p.server.opts.TLS != nil {

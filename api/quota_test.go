@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestACallerHasOneCostlyRequestAndAllTogetherTwo: whoever is refused learns which of the two it is, and what has ended makes room.
+// TestACallerHasOneCostlyRequestAndAllTogetherTwo: whoever is refused learns which of the two it is, and what has
+// ended makes room.
 func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
 	t.Parallel()
 	q := api.NewQuota()

@@ -29,7 +29,8 @@ type route struct {
 	// takes are the parameters of its query. Any other is refused, but with anyQuery, which is for probes.
 	takes    []declared
 	anyQuery bool
-	// tag is the group that the API's description has it in, does what that says of it beside its rule and its parameters.
+	// tag is the group that the API's description has it in, does what that says of it beside its rule and its
+	// parameters.
 	tag  string
 	does description
 	// raw, instead of answer, writes by itself.

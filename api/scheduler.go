@@ -53,7 +53,8 @@ type Scheduler interface {
 	TriggerWith(
 		ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 	) (executionID string, err error)
-	// TriggerAgain accepts a run as another one was, with the settings of its own; without withEnv it refuses one with an env of its own.
+	// TriggerAgain accepts a run as another one was, with the settings of its own; without withEnv it refuses one with
+	// an env of its own.
 	TriggerAgain(
 		ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 	) (newID string, err error)

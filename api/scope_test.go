@@ -62,8 +62,8 @@ var askedWith = map[string][]string{
 const newJobOf = ` {"jobName":"new","appName":"{appName}","jobExecutionType":"TRANSIENT","shardingTotalCount":1,` +
 	`"cpuCount":1,"memoryMB":1}`
 
-// TestHiddenIsAbsent walks the router: what a grant does not cover has the very answer of what is not there, and nothing
-// is done to it. What is only read TestNoRouteTellsOfOthers looks at.
+// TestHiddenIsAbsent walks the router: what a grant does not cover has the very answer of what is not there, and
+// nothing is done to it. What is only read TestNoRouteTellsOfOthers looks at.
 func TestHiddenIsAbsent(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "DROPPED", Message: "secret of theirs"}},
@@ -183,8 +183,8 @@ var reasonsOfOthers = []string{
 	"execution mine_job@20260501T120000Z of the job is running; a job runs one at a time",
 }
 
-// TestReasonsNameNoOthers: whatever a scheduler says of a job that is checked, or of what it refuses, who sees some apps
-// reads of no other. TestNoRouteTellsOfOthers looks at what is only read.
+// TestReasonsNameNoOthers: whatever a scheduler says of a job that is checked, or of what it refuses, who sees some
+// apps reads of no other. TestNoRouteTellsOfOthers looks at what is only read.
 func TestReasonsNameNoOthers(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
@@ -244,8 +244,8 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 	}
 }
 
-// fill puts a text wherever a value can have one, but into documents, and returns how many there are. It fails for what
-// is not hidden: arrays, and what is embedded by a type that is not exported.
+// fill puts a text wherever a value can have one, but into documents, and returns how many there are. It fails for
+// what is not hidden: arrays, and what is embedded by a type that is not exported.
 func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	if depth > 8 {
 		return 0

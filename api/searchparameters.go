@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// What the searches of the history and of the audit take is read by package search, which says what there is; here it is put in words.
+// What the searches of the history and of the audit take is read by package search, which says what there is; here it
+// is put in words.
 
 // plainParameter is one that package search reads.
 type plainParameter openapi.Parameter

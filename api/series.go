@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// series are numbers over time: of each step, that begins at its time, what was done in it. Nil is a gap: nobody led, or nothing is known.
+// series are numbers over time: of each step, that begins at its time, what was done in it. Nil is a gap: nobody led,
+// or nothing is known.
 type series struct {
 	Range       string    `json:"range"`
 	From        time.Time `json:"from"`
@@ -25,7 +26,8 @@ type series struct {
 	Launched []*float64 `json:"launched"`
 	Running  []*float64 `json:"running"`
 	Waiting  []*float64 `json:"waiting"`
-	// FireDelayP50Millis is the mean of the minutes', by their fires, and FireDelayP95Millis that of the worst minute; nil without fires.
+	// FireDelayP50Millis is the mean of the minutes', by their fires, and FireDelayP95Millis that of the worst minute;
+	// nil without fires.
 	FireDelayP50Millis []*float64 `json:"fireDelayP50Millis"`
 	FireDelayP95Millis []*float64 `json:"fireDelayP95Millis"`
 }
@@ -104,7 +106,8 @@ func mean(n int64, sum float64) *float64 { return unlessNone(n, sum/float64(max(
 
 var seriesRange = choiceParameter("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
-// series answers from the history; without one, or while it can't be read, from what this leader remembers of its own term.
+// series answers from the history; without one, or while it can't be read, from what this leader remembers of its own
+// term.
 func (s *Server) series(c *gin.Context) (any, error) {
 	q := queryOf(c)
 	name := seriesRange.of(q)

@@ -121,7 +121,8 @@ func TestShutdownHasADeadline(t *testing.T) {
 	_ = await(t, "the request", answered) // cut off or answered with an error: both may be
 }
 
-// TestOtherMachinesNeedUsers: an address that others reach has open routes only while there are no users, by whatever name and from wherever it is asked.
+// TestOtherMachinesNeedUsers: an address that others reach has open routes only while there are no users, by whatever
+// name and from wherever it is asked.
 func TestOtherMachinesNeedUsers(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "0.0.0.0:0")

@@ -34,14 +34,16 @@ type Options struct {
 	Logs      Logs
 	// History, if not nil, is what was recorded; without it the routes that need it answer 503 no_history.
 	History History
-	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked. Nil has none.
+	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked.
+	// Nil has none.
 	Artifact func(name string) (file string, ok bool)
 	Logger   *slog.Logger
 	// Access says who may do what. Without any, open routes alone are served.
 	Access Access
 	// TLS, if not nil, is what is spoken with clients and with the leader; nothing is then said or asked without it.
 	TLS *certificate.Keeper
-	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is believed.
+	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is
+	// believed.
 	Proofs Proofs
 	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
 	OpenID OpenID
@@ -63,10 +65,11 @@ type Options struct {
 	Warning func() string
 	// AllowFile accepts apps with file URLs: everything runs on this machine.
 	AllowFile bool
-	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of its own; nil on
-	// others, where nothing that is about containers is taken.
+	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of
+	// its own; nil on others, where nothing that is about containers is taken.
 	PodTemplate func(template []byte) document.Violations
-	// ExampleImage is what the example runs in where jobs run in images; "" where it is a package, which agents fetch at AgentURL.
+	// ExampleImage is what the example runs in where jobs run in images; "" where it is a package, which agents fetch
+	// at AgentURL.
 	ExampleImage string
 	// Version is shown on the front page and by /healthz.
 	Version string
@@ -74,7 +77,8 @@ type Options struct {
 	Now func() time.Time
 	// HistoryStats, if not nil, is asked at each scrape of /metrics. It must not wait.
 	HistoryStats func() HistoryStats
-	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It must not wait.
+	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It
+	// must not wait.
 	Throttled func() int64
 	// Zone is that of crons whose job names none; nil is UTC.
 	Zone *time.Location
@@ -200,16 +204,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL = &u
 	}
 	if r.Body != nil {
-		// In a copy: of the request that net/http holds, it decides by the body's type what to do with what was not read.
+		// In a copy: of the request that net/http holds, it decides by the body's type what to do with what was not
+		// read.
 		r = r.WithContext(r.Context())
 		r.Body = boundBody(w, r)
 	}
 	s.engine.ServeHTTP(w, r)
 }
 
-// Serve answers requests on l until ctx ends; then it ends those who follow
-// output, waits for all others up to ShutdownGrace, and returns nil when none
-// was cut off. It closes l. A Server serves once. As long as there are no users, a listener that other machines can reach has open routes only.
+// Serve answers requests on l until ctx ends; then it ends those who follow output, waits for all others up to
+// ShutdownGrace, and returns nil when none was cut off. It closes l. A Server serves once. As long as there are no
+// users, a listener that other machines can reach has open routes only.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	wide := ok && !tcp.IP.IsLoopback()
@@ -348,8 +353,9 @@ func (s *Server) health(status string) health {
 		Leader: l.Address, Detail: h.Detail, Warning: s.opts.Warning()}
 }
 
-// shownTo is what a caller sees of it: how this server does, everybody; of the others, and of what is wrong, only who may read all. While nobody
-// can be let in, as the registry does not answer, this machine sees why on a loopback address.
+// shownTo is what a caller sees of it: how this server does, everybody; of the others, and of what is wrong, only who
+// may read all. While nobody can be let in, as the registry does not answer, this machine sees why on a loopback
+// address.
 func (s *Server) shownTo(c *gin.Context, h health) health {
 	if callerOf(c.Request.Context()).seesAll() || s.state() == auth.Unknown && isOfThisMachine(c.Request) {
 		return h

@@ -21,7 +21,8 @@ func cookieOf(t *testing.T, answer *http.Response) *http.Cookie {
 	return nil
 }
 
-// TestBrowserSession: the cookie lets in, is no script's, changes nothing for other sites' pages, and goes with the logout.
+// TestBrowserSession: the cookie lets in, is no script's, changes nothing for other sites' pages, and goes with the
+// logout.
 func TestBrowserSession(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -84,7 +85,8 @@ func TestBrowserSession(t *testing.T) {
 	}
 }
 
-// TestSessionWithTLS: with TLS the cookie is for this host alone and goes over TLS alone; the plain one is not taken, nor a plain page's request.
+// TestSessionWithTLS: with TLS the cookie is for this host alone and goes over TLS alone; the plain one is not taken,
+// nor a plain page's request.
 func TestSessionWithTLS(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// The original's statistics, in its form: of which period what is read, and that nothing is invented where nothing was counted [D97].
+// The original's statistics, in its form: of which period what is read, and that nothing is invented where nothing was
+// counted [D97].
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	now := noon.Add(90*time.Minute + 30*time.Second + 250*time.Millisecond) // 13:30:30.25

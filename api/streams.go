@@ -23,8 +23,8 @@ type streams struct {
 	of   map[holder]int
 }
 
-// enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a quarter
-// of them at most; on a machine that is its only user, all.
+// enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a
+// quarter of them at most; on a machine that is its only user, all.
 func (n *streams) enter(who caller, most int) (leave func(), err error) {
 	by, share := holder{who.Kind, who.Name}, most
 	if who.Kind != auth.Machine {
@@ -76,8 +76,8 @@ func follows(c *gin.Context) bool {
 	return err == nil && follow
 }
 
-// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of them,
-// or while the process has no descriptors left.
+// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of
+// them, or while the process has no descriptors left.
 func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !lasts(c) {

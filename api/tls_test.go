@@ -109,7 +109,8 @@ func TestOverTLS(t *testing.T) {
 						"-").Replace(name)), "-")))); answer.StatusCode != 200 {
 				t.Errorf("publish: %d %s", answer.StatusCode, text)
 			}
-			// A body that is too large, with and without its length said; the answer is seen, and the connection stays.
+			// A body that is too large, with and without its length said; the answer is seen, and the connection
+			// stays.
 			for _, body := range []io.Reader{strings.NewReader(strings.Repeat(" ", 3<<20)),
 				io.LimitReader(spaces{}, 3<<20)} {
 				answer, text = fetch(t, client, "POST", c.url+"/api/app", body)

@@ -121,7 +121,8 @@ func (s *Server) changeUser(c *gin.Context) (any, error) {
 	return u, s.ofPeople(c, "user", err)
 }
 
-// setPassword gives a user another password: his own, which takes the one that he has, so that a browser left alone is not enough; anybody's by an admin.
+// setPassword gives a user another password: his own, which takes the one that he has, so that a browser left alone is
+// not enough; anybody's by an admin.
 func (s *Server) setPassword(c *gin.Context) (any, error) {
 	name, err := pathValue(c, "userName")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestUsersAndTokens are managed by an admin for all apps; the first user is made from this machine, and from then on a login is needed.
+// TestUsersAndTokens are managed by an admin for all apps; the first user is made from this machine, and from then on
+// a login is needed.
 func TestUsersAndTokens(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}
@@ -133,7 +134,8 @@ func TestUsersAndTokens(t *testing.T) {
 	refused("DELETE", "/api/users/alice", "", 503, "registry_silent")
 }
 
-// TestSocketIsAnAdmins: what comes by the socket in the data folder is an admin's, whoever else there is, with the name of who connected.
+// TestSocketIsAnAdmins: what comes by the socket in the data folder is an admin's, whoever else there is, with the
+// name of who connected.
 func TestSocketIsAnAdmins(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{FileToken: "of-the-file"})

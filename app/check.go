@@ -17,7 +17,8 @@ type CheckOptions struct {
 	Reserved func(name string) bool
 	// AllowFile accepts file URLs: everything runs on one machine.
 	AllowFile bool
-	// PodTemplate has all that is wrong with a podTemplate; nil where nobody knows its rules, and the server will say it.
+	// PodTemplate has all that is wrong with a podTemplate; nil where nobody knows its rules, and the server will say
+	// it.
 	PodTemplate func(template []byte) document.Violations
 	// NoContainers refuses what is about containers: the cluster runs none for each task.
 	NoContainers bool

@@ -32,10 +32,11 @@ type Config struct {
 	EventTraceSamplingCount int `json:"eventTraceSamplingCount"`
 	// AppSHA256 (added) is the package's checksum in hex, or empty.
 	AppSHA256 string `json:"appSHA256,omitempty"`
-	// Image (added), on a cluster that runs each task in a container of its own, is the image that it runs; empty for the
-	// scheduler's own. An app with an image needs no package.
+	// Image (added), on a cluster that runs each task in a container of its own, is the image that it runs; empty for
+	// the scheduler's own. An app with an image needs no package.
 	Image string `json:"image,omitempty"`
-	// ImagePullPolicy (added) says when the image is pulled: Always, IfNotPresent or Never; the cluster's own rule when empty.
+	// ImagePullPolicy (added) says when the image is pulled: Always, IfNotPresent or Never; the cluster's own rule
+	// when empty.
 	ImagePullPolicy string `json:"imagePullPolicy,omitempty"`
 	// ImagePullSecrets (added) are the names of the cluster's secrets with which images are pulled.
 	ImagePullSecrets document.List `json:"imagePullSecrets,omitempty"`

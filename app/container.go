@@ -18,7 +18,8 @@ func ContainerFields() []string {
 	return []string{"image", "imagePullPolicy", "imagePullSecrets", "podTemplate"}
 }
 
-// Limits of what an app says of its containers. MaxTemplateBytes bounds podTemplate: all of it is in each of the app's pods.
+// Limits of what an app says of its containers. MaxTemplateBytes bounds podTemplate: all of it is in each of the app's
+// pods.
 const (
 	MaxImageBytes    = 512
 	MaxPullSecrets   = 20

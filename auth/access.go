@@ -35,8 +35,8 @@ type Options struct {
 	Shared registry.Shared
 	// FileToken is the token of --api-token-file, which an admin has; empty for none.
 	FileToken string
-	// KeepAdmin refuses the change after which nobody would be an admin for all apps, unless nobody is left at all. It is for servers that let no
-	// admin in by other ways.
+	// KeepAdmin refuses the change after which nobody would be an admin for all apps, unless nobody is left at all. It
+	// is for servers that let no admin in by other ways.
 	KeepAdmin bool
 	// LoginLifetime is how long a login lasts, 12 h when zero, at most MaxLoginLifetime.
 	LoginLifetime time.Duration
@@ -47,7 +47,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Access answers for every request who it is from, and changes who may do what. All methods may be called concurrently.
+// Access answers for every request who it is from, and changes who may do what. All methods may be called
+// concurrently.
 type Access struct {
 	shared    registry.Shared
 	fileToken [sha256.Size]byte
@@ -63,7 +64,8 @@ type Access struct {
 	readAt  atomic.Pointer[time.Time]
 	trouble atomic.Pointer[error] // why the last read failed
 
-	// turn is held by who reads or changes the document, so that the copy never goes back to what was read before a change.
+	// turn is held by who reads or changes the document, so that the copy never goes back to what was read before a
+	// change.
 	turn chan struct{}
 
 	limits struct {
@@ -100,7 +102,8 @@ func New(o Options) (*Access, error) {
 	return d, nil
 }
 
-// Run keeps the copy of the access document, which it makes where there was none at its start. It returns when ctx ends.
+// Run keeps the copy of the access document, which it makes where there was none at its start. It returns when ctx
+// ends.
 func (d *Access) Run(ctx context.Context) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
@@ -126,9 +129,10 @@ func (d *Access) Run(ctx context.Context) {
 	}
 }
 
-// Refresh reads the access document now. One that is not there is made, unless it was there before: then somebody has removed it, and
-// only a new start takes that for a beginning. Nor is one taken that is older than the copy: a session with another server of the registry may read
-// what was there before a user was removed, or before the first one was made.
+// Refresh reads the access document now. One that is not there is made, unless it was there before: then somebody has
+// removed it, and only a new start takes that for a beginning. Nor is one taken that is older than the copy: a session
+// with another server of the registry may read what was there before a user was removed, or before the first one was
+// made.
 func (d *Access) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -260,8 +264,8 @@ func (d *Access) Unavailable() error {
 	return err
 }
 
-// Sign returns a code of what that only servers of this cluster can make, for a purpose of its own: by it followers prove themselves. Nil
-// when the key is not known at present.
+// Sign returns a code of what that only servers of this cluster can make, for a purpose of its own: by it followers
+// prove themselves. Nil when the key is not known at present.
 func (d *Access) Sign(purpose string, what []byte) []byte {
 	s, err := d.known()
 	if err != nil {

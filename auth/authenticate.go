@@ -40,8 +40,9 @@ func CheckLoginLifetime(d time.Duration) error {
 	return nil
 }
 
-// Authenticate says who a token belongs to: an API token, a login token, or the one of the token file. The last one is taken also while
-// the access document is not known. Errors: *Refused with BadToken, TokenExpired or TokenRevoked, or ErrUnavailable.
+// Authenticate says who a token belongs to: an API token, a login token, or the one of the token file. The last one is
+// taken also while the access document is not known. Errors: *Refused with BadToken, TokenExpired or TokenRevoked, or
+// ErrUnavailable.
 func (d *Access) Authenticate(token string) (Principal, error) {
 	if sum := sha256.Sum256([]byte(token)); d.hasFile && subtle.ConstantTimeCompare(sum[:], d.fileToken[:]) == 1 {
 		return Principal{Name: "api-token-file", Kind: TokenFile, Grant: Grant{Role: Admin}}, nil

@@ -15,8 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// change makes a change of the document and its audit row by one write, trying again as long as others are quicker. Apply changes the
-// document that it is given, and nothing else, since it may be called again; its error ends the change.
+// change makes a change of the document and its audit row by one write, trying again as long as others are quicker.
+// Apply changes the document that it is given, and nothing else, since it may be called again; its error ends the
+// change.
 func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()
@@ -92,7 +93,8 @@ func (d *Access) randomHex(bytes int) (string, error) {
 	return hex.EncodeToString(b), nil
 }
 
-// PendingAudit are the audit rows of the document's own changes that no leader has taken yet, as far as the copy shows.
+// PendingAudit are the audit rows of the document's own changes that no leader has taken yet, as far as the copy
+// shows.
 func (d *Access) PendingAudit() []event.Audit {
 	s, err := d.known()
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 	rememberedChanges = 32
 )
 
-// accessDocument is what is known of users, tokens and keys. One write changes all of it that belongs together, its audit rows included.
+// accessDocument is what is known of users, tokens and keys. One write changes all of it that belongs together, its
+// audit rows included.
 type accessDocument struct {
 	Keys    keys          `json:"keys"`
 	Users   []user        `json:"users,omitempty"`
@@ -56,7 +57,8 @@ type user struct {
 	Name string       `json:"name"`
 	Hash passwordHash `json:"hash"`
 	Grant
-	// Generation is another one after each change of password, role or apps: login tokens of the earlier ones are over.
+	// Generation is another one after each change of password, role or apps: login tokens of the earlier ones are
+	// over.
 	Generation string    `json:"generation"`
 	Created    time.Time `json:"created"`
 }
@@ -161,8 +163,8 @@ func (d *accessDocument) token(name string) *apiToken {
 	return &d.Tokens[i]
 }
 
-// revoke ends a login token. Where there is no room for another revocation, all login tokens of the one who has ended the most are
-// ended as one.
+// revoke ends a login token. Where there is no room for another revocation, all login tokens of the one who has ended
+// the most are ended as one.
 func (d *accessDocument) revoke(r revocation, now time.Time) error {
 	d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return now.After(old.Until.Add(clockSlack)) })
 	if r.Session == "" { // what it ends has been ended in part, or is ended with the rest

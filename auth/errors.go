@@ -8,7 +8,8 @@ import (
 
 // Errors of Access that are told apart by errors.Is.
 var (
-	// ErrUnavailable says that who may do what is not known: the access document was not read yet, or not for too long. Nobody is let in.
+	// ErrUnavailable says that who may do what is not known: the access document was not read yet, or not for too
+	// long. Nobody is let in.
 	ErrUnavailable = errors.New("who may do what is not known at present")
 	// ErrNotFound says that there is no user or API token of that name.
 	ErrNotFound = errors.New("not found")

@@ -18,12 +18,12 @@ const (
 	mostTrusted  = 10_000
 )
 
-// limiter slows down who guesses passwords: per user and per address. It is pure: the time is an argument. It is not safe for
-// concurrent use.
+// limiter slows down who guesses passwords: per user and per address. It is pure: the time is an argument. It is not
+// safe for concurrent use.
 //
 // Who has logged in from an address before has a counter of their own there, and no other holds them up: neither who
-// guesses at their name from elsewhere nor who guesses at other names from behind the same address. A success clears the
-// counter of the user, not that of the address, or somebody with a password of his own could guess on and on.
+// guesses at their name from elsewhere nor who guesses at other names from behind the same address. A success clears
+// the counter of the user, not that of the address, or somebody with a password of his own could guess on and on.
 type limiter struct {
 	counters lru[*counter]
 	trusted  lru[struct{}]
@@ -46,8 +46,8 @@ func newLimiter() *limiter {
 	return &limiter{counters: newLRU[*counter](mostCounters), trusted: newLRU[struct{}](mostTrusted)}
 }
 
-// begin lets a login through, or says how long to wait. One that is let through counts until it is over, so that many at once are no way
-// around the limit.
+// begin lets a login through, or says how long to wait. One that is let through counts until it is over, so that many
+// at once are no way around the limit.
 func (l *limiter) begin(now time.Time, name, from string) (attempt, time.Duration) {
 	from = addressKey(from)
 	a := attempt{user: "user " + name, address: "address " + from, pair: "pair " + from + " " + name}
@@ -145,7 +145,8 @@ func (c *counter) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// addressKey is what counts as one address: a /64 of IPv6, and all of 127.0.0.0/8, which one machine may have as many of as it likes.
+// addressKey is what counts as one address: a /64 of IPv6, and all of 127.0.0.0/8, which one machine may have as many
+// of as it likes.
 func addressKey(from string) string {
 	ip, err := netip.ParseAddr(from)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Login checks a user's name and password, and returns a login token. From is the address that the request came from, without
-// its port. Errors: *Refused with BadCredentials, the same answer after the same work for an unknown user and a wrong password;
-// *TooMany; ErrUnavailable.
+// Login checks a user's name and password, and returns a login token. From is the address that the request came from,
+// without its port. Errors: *Refused with BadCredentials, the same answer after the same work for an unknown user and
+// a wrong password; *TooMany; ErrUnavailable.
 func (d *Access) Login(ctx context.Context, name, password, from string) (token string, p Principal, err error) {
 	u, s, err := d.check(ctx, name, password, from)
 	if err != nil {
@@ -76,8 +76,8 @@ func (d *Access) begin(name, from string) (attempt, time.Duration) {
 	return d.limits.begin(d.now(), name, from)
 }
 
-// Issue returns a login token for somebody whom another has checked: a principal of kind OIDC, with a name and a grant. It
-// lasts no longer than lifetime, nor than the lifetime of logins; zero stands for that.
+// Issue returns a login token for somebody whom another has checked: a principal of kind OIDC, with a name and a
+// grant. It lasts no longer than lifetime, nor than the lifetime of logins; zero stands for that.
 func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issued Principal, err error) {
 	s, err := d.known()
 	if err != nil {
@@ -126,7 +126,8 @@ func (d *Access) Logout(ctx context.Context, p Principal) error {
 	})
 }
 
-// revoke ends logins. Where there is no room for one more logout all logins of everybody end: none goes on that was ended.
+// revoke ends logins. Where there is no room for one more logout all logins of everybody end: none goes on that was
+// ended.
 func (d *Access) revoke(doc *accessDocument, r revocation, fresh keys) error {
 	err := doc.revoke(r, d.now())
 	if errors.Is(err, ErrFull) {

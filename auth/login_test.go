@@ -274,7 +274,8 @@ func (a *absent) ReadShared(ctx context.Context, name string) (registry.Entry, e
 	return a.Shared.ReadShared(ctx, name)
 }
 
-// TestAnOlderDocumentIsNotTaken: of a server that lags behind, or whose copy somebody has brought back, nothing opens that was closed.
+// TestAnOlderDocumentIsNotTaken: of a server that lags behind, or whose copy somebody has brought back, nothing opens
+// that was closed.
 func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 	t.Parallel()
 	c, behind := newClock(), &lagging{Shared: newRegistry(t)}

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestEndLogins ends those of a user and those by OpenID of that name, all of them, and nobody else's; the next login is a new one.
+// TestEndLogins ends those of a user and those by OpenID of that name, all of them, and nobody else's; the next login
+// is a new one.
 func TestEndLogins(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), newClock()

@@ -19,8 +19,8 @@ type argonParams struct {
 	threads        uint8
 }
 
-// What new hashes cost: the first choice of OWASP's Password Storage Cheat Sheet, and bounds of what is taken from a stored one, so
-// that a document that somebody has changed can't take all of the memory.
+// What new hashes cost: the first choice of OWASP's Password Storage Cheat Sheet, and bounds of what is taken from a
+// stored one, so that a document that somebody has changed can't take all of the memory.
 var (
 	newHashes   = argonParams{memory: 19 * 1024, passes: 2, threads: 1}
 	mostOfHash  = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
@@ -31,12 +31,14 @@ var (
 )
 
 const (
-	// atOnce hashes are made at the same time, each with its memory, and mostWaiting wait for their turn in each of the two queues.
+	// atOnce hashes are made at the same time, each with its memory, and mostWaiting wait for their turn in each of
+	// the two queues.
 	atOnce      = 2
 	mostWaiting = 16
 )
 
-// passwordHash is argon2id in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It shows nowhere but in the document.
+// passwordHash is argon2id in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It shows nowhere but in the
+// document.
 type passwordHash string
 
 func (passwordHash) String() string { return "(hidden)" }
@@ -49,8 +51,8 @@ type hasher struct {
 	random  io.Reader
 	running chan struct{}
 	nobody  passwordHash // no password has it: what a login of an unknown user is checked with
-	// strangers and known hold those who wait: logins of whom nobody knows yet, and all others. A flood of the first, from however many
-	// addresses, fills a queue of its own, and leaves the other one open.
+	// strangers and known hold those who wait: logins of whom nobody knows yet, and all others. A flood of the first,
+	// from however many addresses, fills a queue of its own, and leaves the other one open.
 	strangers, known queue
 }
 

@@ -8,7 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// TestStrangersHoldNobodyElseUp: however many of them wait, whoever has logged in from an address before, and who sets a password, gets a turn.
+// TestStrangersHoldNobodyElseUp: however many of them wait, whoever has logged in from an address before, and who sets
+// a password, gets a turn.
 func TestStrangersHoldNobodyElseUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -85,7 +85,8 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 	return user{Name: name, Hash: hash, Grant: grant, Generation: generation, Created: d.stamp()}, err
 }
 
-// ChangeUser gives a user another role, or other apps, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull.
+// ChangeUser gives a user another role, or other apps, which ends his logins. Errors: document.Violations,
+// ErrNotFound, ErrFull.
 func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
 	err error) {
 	if err := checkGrant(grant).OrNil(); err != nil {
@@ -114,7 +115,8 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 	return changed, err
 }
 
-// SetPassword gives a user another password, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull, *TooMany.
+// SetPassword gives a user another password, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull,
+// *TooMany.
 func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
 	if err := checkPassword(password).OrNil(); err != nil {
 		return err
@@ -133,8 +135,8 @@ func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, passw
 	})
 }
 
-// EndLogins ends all logins of a name: those of a user, and those by an OpenID provider, which calls somebody so. There need not be any.
-// Errors: document.Violations, ErrFull.
+// EndLogins ends all logins of a name: those of a user, and those by an OpenID provider, which calls somebody so.
+// There need not be any. Errors: document.Violations, ErrFull.
 func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) error {
 	if name == "" || len(name) > maxIssuedName {
 		return document.Violations{document.Violate("name", name, "must be 1 to %d bytes", maxIssuedName)}
@@ -157,8 +159,8 @@ func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) 
 	})
 }
 
-// ReplaceKeys makes new keys, which ends all logins of everybody: for when somebody may have read those that there are. For about a second
-// servers that have not read the new ones yet refuse what others forward. Errors: ErrFull.
+// ReplaceKeys makes new keys, which ends all logins of everybody: for when somebody may have read those that there
+// are. For about a second servers that have not read the new ones yet refuse what others forward. Errors: ErrFull.
 func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
 	fresh, err := newKeys(d.random)
 	if err != nil {
@@ -203,8 +205,8 @@ func (t *apiToken) shown() APIToken {
 	return APIToken{Name: t.Name, Grant: t.Grant, Created: t.Created, Expires: t.Expires, By: t.By}
 }
 
-// AddToken makes an API token, which expires at a moment, or never if that is zero. The token itself is returned here and never again.
-// Errors: document.Violations, ErrExists, ErrFull.
+// AddToken makes an API token, which expires at a moment, or never if that is zero. The token itself is returned here
+// and never again. Errors: document.Violations, ErrExists, ErrFull.
 func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
 	expires time.Time) (token string, made APIToken, err error) {
 	bad := slices.Concat(checkName(name), checkGrant(grant))
@@ -253,8 +255,8 @@ func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string
 	})
 }
 
-// audited makes a change with its audit row. Apply returns what was before and what is after; its errUnchanged stands for a change
-// that is none.
+// audited makes a change with its audit row. Apply returns what was before and what is after; its errUnchanged stands
+// for a change that is none.
 func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string,
 	apply func(*accessDocument) (before, after any, err error)) error {
 	id, err := d.randomHex(16)

@@ -15,7 +15,8 @@ const (
 	TokenFile Kind = "token-file"
 	// OIDC is somebody whom an OpenID provider knows.
 	OIDC Kind = "oidc"
-	// Machine is anybody on this machine: who connects to a loopback address while there are no users, or to the socket in the data folder.
+	// Machine is anybody on this machine: who connects to a loopback address while there are no users, or to the
+	// socket in the data folder.
 	Machine Kind = "machine"
 )
 

@@ -15,8 +15,8 @@ type presence struct {
 	waiting func(error)
 }
 
-// waits reports whether a server is to be waited for that gave an error, and was heard last at a time. The first one to
-// wait says so.
+// waits reports whether a server is to be waited for that gave an error, and was heard last at a time. The first one
+// to wait says so.
 func (c *Client) waits(err error, heard time.Time) bool {
 	p := &c.presence
 	if !isAbsent(err) || !p.answered.Load() || time.Since(heard) > c.absence {

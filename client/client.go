@@ -53,8 +53,8 @@ type Options struct {
 	CAFile string
 	// UserAgent is what the server sees in that header.
 	UserAgent string
-	// Waiting, if it is not nil, is called with the reason when Watch or CopyLog begin to wait for a server that gives no answer: once until it answers
-	// again. Several goroutines may call it.
+	// Waiting, if it is not nil, is called with the reason when Watch or CopyLog begin to wait for a server that gives
+	// no answer: once until it answers again. Several goroutines may call it.
 	Waiting func(error)
 }
 

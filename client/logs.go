@@ -121,8 +121,9 @@ func number(h http.Header, name string) int64 {
 	return n
 }
 
-// CopyLog writes a task's output to w. What is followed goes on where it was when a connection breaks, and from the begin
-// of the new file after a rotation. A server that gives no answer for up to two minutes is waited for, if it has answered this client before.
+// CopyLog writes a task's output to w. What is followed goes on where it was when a connection breaks, and from the
+// begin of the new file after a rotation. A server that gives no answer for up to two minutes is waited for, if it has
+// answered this client before.
 func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 	heard := time.Now()
 	for {

@@ -16,8 +16,8 @@ const (
 	mostPause  = 3 * time.Second
 )
 
-// UnknownError says that a trigger was sent and that it is not known whether it made a run. The same trigger with the same
-// key finds that out, and makes no second run.
+// UnknownError says that a trigger was sent and that it is not known whether it made a run. The same trigger with the
+// same key finds that out, and makes no second run.
 type UnknownError struct {
 	// Key is what the trigger was sent with.
 	Key string

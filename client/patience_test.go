@@ -18,7 +18,8 @@ import (
 // abort ends the connection without an answer.
 func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// TestWhatPasses: a read is sent again after what a server that restarts gives, or a proxy before it, and not after what stays.
+// TestWhatPasses: a read is sent again after what a server that restarts gives, or a proxy before it, and not after
+// what stays.
 func TestWhatPasses(t *testing.T) {
 	t.Parallel()
 	page := func(status int) http.HandlerFunc {
@@ -157,7 +158,8 @@ func TestAPutOffTriggerMayHaveMadeARun(t *testing.T) {
 	}
 }
 
-// TestATriggerOutlivesItsServer: one that was sent is sent again also to a server that can't be connected to for a moment.
+// TestATriggerOutlivesItsServer: one that was sent is sent again also to a server that can't be connected to for a
+// moment.
 func TestATriggerOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	var stop func()
@@ -197,7 +199,8 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyAServerThatHasAnsweredIsWaitedFor: another one may have the wrong address. That it is waited for is said once.
+// TestOnlyAServerThatHasAnsweredIsWaitedFor: another one may have the wrong address. That it is waited for is said
+// once.
 func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	never := connect(t, client.Options{Server: "http://127.0.0.1:1",

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// TriggerJob asks for a run of a job. The key names the request, so that a trigger which is sent twice makes one run; an
-// empty one is chosen. An *UnknownError has it where the outcome is not known.
+// TriggerJob asks for a run of a job. The key names the request, so that a trigger which is sent twice makes one run;
+// an empty one is chosen. An *UnknownError has it where the outcome is not known.
 func (c *Client) TriggerJob(ctx context.Context, name string, o Overrides, key string) (Answer[Triggered], error) {
 	if key == "" {
 		key = rand.Text()

@@ -19,8 +19,8 @@ const (
 	reconnect = time.Second
 )
 
-// Watch gives an execution as it is now and each time that it has changed, and ends with its end. A server that gives no
-// answer for up to two minutes is waited for, if it has answered this client before.
+// Watch gives an execution as it is now and each time that it has changed, and ends with its end. A server that gives
+// no answer for up to two minutes is waited for, if it has answered this client before.
 func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Execution], error] {
 	return func(yield func(Answer[Execution], error) bool) {
 		changes, stop := c.Changes(ctx, func(now Changed) bool { return slices.Contains(now.Executions, id) })
@@ -70,8 +70,9 @@ func await(ctx context.Context, changes <-chan struct{}, d time.Duration) error 
 	return ctx.Err()
 }
 
-// Changes tells by the channel that something has changed that is of interest, once for all changes since it was read the
-// last time. It connects again when the stream ends, which counts as a change. The function that comes with it ends that.
+// Changes tells by the channel that something has changed that is of interest, once for all changes since it was read
+// the last time. It connects again when the stream ends, which counts as a change. The function that comes with it
+// ends that.
 func (c *Client) Changes(ctx context.Context, of func(Changed) bool) (changes <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ch := make(chan struct{}, 1)

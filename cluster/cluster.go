@@ -1,6 +1,6 @@
-// Package cluster is what the scheduler core needs from a cluster, as an interface and
-// its types: offers of resources, tasks that are launched on them by executors, reports of what became of each. cluster/mesos implements it over the Mesos v1 scheduler API;
-// nothing here knows Mesos' own types.
+// Package cluster is what the scheduler core needs from a cluster, as an interface and its types: offers of resources,
+// tasks that are launched on them by executors, reports of what became of each. cluster/mesos implements it over the
+// Mesos v1 scheduler API; nothing here knows Mesos' own types.
 //
 // A Driver makes Sessions. A Session is one subscription: events come out of
 // it in the cluster's order until it ends, and it never heals itself; the
@@ -34,8 +34,8 @@ func (g *FilesGone) Unwrap() error { return ErrGone }
 // ErrOneStream is wrapped by the errors of reading a task's stderr where the cluster keeps it in the task's stdout.
 var ErrOneStream = errors.New("it stands in stdout")
 
-// Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a task
-// only if its resources name exactly the reservations of the offer that they are taken from.
+// Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a
+// task only if its resources name exactly the reservations of the offer that they are taken from.
 type Reserved struct {
 	// Key distinguishes reservations, those with other labels or another maker too. A driver makes and reads it; to
 	// everybody else it is opaque. It is kept in the registry.
@@ -95,7 +95,8 @@ type Session interface {
 
 // Demander is a Session that shows others what finds no room, so that they bring more agents.
 type Demander interface {
-	// ShowUnplaced shows these shards, and no others any more. It decides nothing: losing it, or its error, does no harm.
+	// ShowUnplaced shows these shards, and no others any more. It decides nothing: losing it, or its error, does no
+	// harm.
 	ShowUnplaced(ctx context.Context, all []Unplaced) error
 }
 
@@ -152,8 +153,8 @@ type TaskLaunch struct {
 	Resources    resources.Amount
 	// Reserved is what of Resources is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
-	// Executor runs it. It is zero on a cluster where each task has an executor of its own, which takes nothing beside Resources
-	// (core.Options.TaskExecutors).
+	// Executor runs it. It is zero on a cluster where each task has an executor of its own, which takes nothing beside
+	// Resources (core.Options.TaskExecutors).
 	Executor Executor
 	// Container is what the task's own container is made of, on a cluster that makes one for each task.
 	Container Container
@@ -176,9 +177,11 @@ func (l *Launch) Size() (n int) {
 	return n
 }
 
-// Container is what an app says of the containers that its tasks run in. Clusters that make none for each task ignore it.
+// Container is what an app says of the containers that its tasks run in. Clusters that make none for each task ignore
+// it.
 type Container struct {
-	// Image is run; the cluster's own when empty. PullPolicy and PullSecrets are the cluster's words for how it is fetched.
+	// Image is run; the cluster's own when empty. PullPolicy and PullSecrets are the cluster's words for how it is
+	// fetched.
 	Image, PullPolicy string
 	PullSecrets       []string
 	// Template is what else the container is to have, as JSON in the cluster's own words; nil for nothing.
@@ -207,7 +210,8 @@ type Executor struct {
 	BinaryURI string `json:"binaryURI"`
 	// User is who the executor runs as; the framework's user when empty, which Mesos never changes.
 	User string `json:"user,omitempty"`
-	// Environment is set beside what the agent sets. It can be read by everybody who may look at the cluster: no secrets.
+	// Environment is set beside what the agent sets. It can be read by everybody who may look at the cluster: no
+	// secrets.
 	Environment map[string]string `json:"environment,omitempty"`
 	// ShutdownGrace is how long the agent waits after SHUTDOWN until it kills; the agent's own default when 0.
 	ShutdownGrace time.Duration `json:"shutdownGrace,omitempty"`
@@ -235,7 +239,8 @@ type Offer struct {
 	ID, AgentID, Hostname string
 	// AgentURL is the agent's own address: "http://host:port".
 	AgentURL string
-	// Resources is all that the framework's tasks can use, reserved for our role or not; nothing that is revocable or shared.
+	// Resources is all that the framework's tasks can use, reserved for our role or not; nothing that is revocable or
+	// shared.
 	Resources resources.Amount
 	// Reserved is the part of Resources that is reserved for our role, each reservation once, in the order of keys.
 	Reserved []Reserved
@@ -246,15 +251,16 @@ type Offer struct {
 	Total resources.Amount
 	// MaxTasks is how many tasks may be launched on the offer, whatever is free; 0 sets no bound.
 	MaxTasks int
-	// Attributes decide which apps may be placed on the agent, by the cluster's own rules (core.Options.Unfit); nil without any.
-	// As long as they are the same the same pointer is given, and what it leads to does not change.
+	// Attributes decide which apps may be placed on the agent, by the cluster's own rules (core.Options.Unfit); nil
+	// without any. As long as they are the same the same pointer is given, and what it leads to does not change.
 	Attributes *Attributes
 	// Unavailable is when the agent's maintenance begins, zero when none is planned;
 	// AvailableAgain when it is planned to end, zero when that is not said.
 	Unavailable, AvailableAgain time.Time
 }
 
-// Attributes are what operators have said of an agent: labels to choose it by, and taints, which keep off every task that does not tolerate them.
+// Attributes are what operators have said of an agent: labels to choose it by, and taints, which keep off every task
+// that does not tolerate them.
 type Attributes struct {
 	Labels map[string]string
 	Taints []Taint
@@ -263,8 +269,8 @@ type Attributes struct {
 // Taint keeps tasks off an agent, or is only to be avoided, as its effect says.
 type Taint struct{ Key, Value, Effect string }
 
-// Closed reports that no tasks may be placed on an agent that the cluster has, or, without Why, that they may again, as an offer of it also says.
-// It is for people: nothing is offered of such an agent. Not every cluster says it.
+// Closed reports that no tasks may be placed on an agent that the cluster has, or, without Why, that they may again,
+// as an offer of it also says. It is for people: nothing is offered of such an agent. Not every cluster says it.
 type Closed struct {
 	AgentID, Hostname string
 	// Total and Attributes are as in offers.
@@ -305,8 +311,8 @@ type Update struct {
 	Message string
 	// UUID is empty for updates that need no acknowledgement.
 	UUID []byte
-	// Status is what our executor says of the task. It is nil where the update is not our executor's, and where what it says can't
-	// be read, which counts as if it had said nothing.
+	// Status is what our executor says of the task. It is nil where the update is not our executor's, and where what
+	// it says can't be read, which counts as if it had said nothing.
 	Status    *wire.Status
 	Timestamp time.Time
 	// UnreachableSince is set with Unreachable.
@@ -383,7 +389,8 @@ const (
 // Reason is why a task's state changed, as a word of the cluster; "" when it gave none.
 type Reason string
 
-// The reasons that rules speak of, with the names of Mesos without their prefix "REASON_". A driver passes others as they are.
+// The reasons that rules speak of, with the names of Mesos without their prefix "REASON_". A driver passes others as
+// they are.
 const (
 	ReasonReconciliation        Reason = "RECONCILIATION"
 	ReasonExecutorTerminated    Reason = "EXECUTOR_TERMINATED"
@@ -396,6 +403,7 @@ const (
 	ReasonAgentRemoved          Reason = "AGENT_REMOVED"
 	ReasonAgentDraining         Reason = "AGENT_DRAINING"
 	ReasonAgentReregistered     Reason = "AGENT_REREGISTERED"
-	// ReasonTaskRemoved is no word of Mesos: somebody has removed a task from a cluster, whose agent ends it now, if it lives.
+	// ReasonTaskRemoved is no word of Mesos: somebody has removed a task from a cluster, whose agent ends it now, if
+	// it lives.
 	ReasonTaskRemoved Reason = "TASK_REMOVED"
 )

@@ -13,8 +13,9 @@ import (
 
 // ApplyOptions say how a plan is carried out.
 type ApplyOptions struct {
-	// Kill removes and disables also jobs with shards that run or wait, which ends these. Without it a job that is disabled is shut down, so
-	// that its shards run to their end; a step that would kill shards, running or waiting, is not taken, and is reported as failed.
+	// Kill removes and disables also jobs with shards that run or wait, which ends these. Without it a job that is
+	// disabled is shut down, so that its shards run to their end; a step that would kill shards, running or waiting,
+	// is not taken, and is reported as failed.
 	Kill bool
 	// Report is called after each step.
 	Report func(Result)
@@ -42,14 +43,15 @@ func (r Result) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s: %s", done, r.Step, strings.Join(fields, ", ")), ": ")
 }
 
-// errAppFailed is that of the jobs of an app that could not be made as they need it; errJobFailed that of an app that would be enabled with
-// a job that is not as it is to be.
+// errAppFailed is that of the jobs of an app that could not be made as they need it; errJobFailed that of an app that
+// would be enabled with a job that is not as it is to be.
 var (
 	errAppFailed = errors.New("not tried, since its app failed")
 	errJobFailed = errors.New("not enabled, since a job of it failed, which would fire as it is")
 )
 
-// Check asks the server what it would refuse of the plan, and changes nothing. Jobs of an app that there is not yet can't be asked about.
+// Check asks the server what it would refuse of the plan, and changes nothing. Jobs of an app that there is not yet
+// can't be asked about.
 func (p *Plan) Check(ctx context.Context, server Server) error {
 	var problems Problems
 	fresh := map[string]bool{}
@@ -87,8 +89,9 @@ func (s *Step) problems(refusal *Refusal) (all Problems) {
 	return all
 }
 
-// Apply carries the plan out, step by step, whatever becomes of the others. Apps that become enabled are enabled last, so that none of their
-// jobs fires with settings that were to change. It returns how many steps failed; the error is why it stopped before the end.
+// Apply carries the plan out, step by step, whatever becomes of the others. Apps that become enabled are enabled last,
+// so that none of their jobs fires with settings that were to change. It returns how many steps failed; the error is
+// why it stopped before the end.
 func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (failed int, err error) {
 	a := &applier{server, options, map[string]bool{}, map[string]bool{}, 0}
 	var enabled []*Step
@@ -226,8 +229,8 @@ func (a *applier) remove(ctx context.Context, s *Step) error {
 	return a.server.Call(ctx, http.MethodDelete, s.path()+"/deregister", nil, nil)
 }
 
-// retire sees to it that nothing runs when a job is deleted: it is counted, and then the job is shut down, whose answer says whether a
-// run began in between.
+// retire sees to it that nothing runs when a job is deleted: it is counted, and then the job is shut down, whose
+// answer says whether a run began in between.
 func (a *applier) retire(ctx context.Context, s *Step) error {
 	if err := a.refuseBusy(ctx, s); err != nil {
 		return err

@@ -12,8 +12,8 @@
 //	appName: billing
 //	…
 //
-// The fields are not nested below the kind, so that what GET answers, what a form of the console shows and what stands in git are the
-// same lines. Reading, comparing and showing are pure; Fetch and Apply send requests by a Server.
+// The fields are not nested below the kind, so that what GET answers, what a form of the console shows and what stands
+// in git are the same lines. Reading, comparing and showing are pure; Fetch and Apply send requests by a Server.
 package definitions
 
 import (

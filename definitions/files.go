@@ -19,9 +19,10 @@ type Source struct {
 	Text []byte
 }
 
-// Sources reads files, folders with all that is below them (*.yaml and *.yml; what begins with a dot is left out), and, for "-", stdin. A
-// path that can't be read is an error, and so is a folder without any such file: nothing would be what the files say. So is a link below
-// a folder that leads to a folder or nowhere: were it skipped, pruning would remove the jobs behind it, and followed it might lead in circles.
+// Sources reads files, folders with all that is below them (*.yaml and *.yml; what begins with a dot is left out),
+// and, for "-", stdin. A path that can't be read is an error, and so is a folder without any such file: nothing would
+// be what the files say. So is a link below a folder that leads to a folder or nowhere: were it skipped, pruning would
+// remove the jobs behind it, and followed it might lead in circles.
 func Sources(paths []string, stdin io.Reader) ([]Source, error) {
 	var all []Source
 	var failed []error

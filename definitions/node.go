@@ -11,13 +11,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of one definition, with its aliases written out. A pod's template is eleven deep, and no document has so many values.
+// Bounds of one definition, with its aliases written out. A pod's template is eleven deep, and no document has so many
+// values.
 const (
 	maxDepth  = 16
 	maxValues = 1 << 17
 )
 
-// translator writes a YAML map as JSON, for the strict reading of documents, and remembers the line of each field by its path.
+// translator writes a YAML map as JSON, for the strict reading of documents, and remembers the line of each field by
+// its path.
 type translator struct {
 	out    bytes.Buffer
 	lines  map[string]int

@@ -26,7 +26,8 @@ type Step struct {
 	*Definition
 	// Differences are the fields that change, those of a new document among them that are not its defaults.
 	Differences []Difference
-	// Withheld are secrets that the files have in clear and the server hides. They are not compared, and left as they are.
+	// Withheld are secrets that the files have in clear and the server hides. They are not compared, and left as they
+	// are.
 	Withheld []string
 	// Disable and Enable say what is done beside the document.
 	Disable, Enable bool
@@ -34,8 +35,8 @@ type Step struct {
 	body any // what is sent; nil if only the mark changes
 }
 
-// Plan is what makes a server have what the files say, in the order in which it is done: apps before their jobs, and what is removed
-// last, jobs before their apps.
+// Plan is what makes a server have what the files say, in the order in which it is done: apps before their jobs, and
+// what is removed last, jobs before their apps.
 type Plan struct {
 	Steps []*Step
 	// Notes are about options that do nothing.
@@ -44,7 +45,8 @@ type Plan struct {
 
 // PlanOptions say how far a plan goes.
 type PlanOptions struct {
-	// Prune removes the jobs that the files do not define, of those apps that the files define: whoever defines an app has all its jobs.
+	// Prune removes the jobs that the files do not define, of those apps that the files define: whoever defines an app
+	// has all its jobs.
 	Prune bool
 	// PruneApps are removed with all their jobs, unless the files define them.
 	PruneApps []string
@@ -90,8 +92,8 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	return plan, problems.OrNil()
 }
 
-// unknownApps notes apps that are to be removed and that the server does not have. It is no mistake: a second apply with the same
-// options does nothing.
+// unknownApps notes apps that are to be removed and that the server does not have. It is no mistake: a second apply
+// with the same options does nothing.
 func (p *planner) unknownApps(stored []*Definition) (notes []string) {
 	var names []string
 	for _, d := range stored {

@@ -35,8 +35,8 @@ type reader struct {
 	seen     map[string]Place
 }
 
-// Read reads the definitions of all files. The error is Problems with every mistake of every file; only the rules that need the server,
-// such as whether a job's app exists, are not judged here. Now decides whether a cron still fires.
+// Read reads the definitions of all files. The error is Problems with every mistake of every file; only the rules that
+// need the server, such as whether a job's app exists, are not judged here. Now decides whether a cron still fires.
 func Read(sources []Source, now time.Time) (*Set, error) {
 	r := &reader{now: now, seen: map[string]Place{}}
 	for _, source := range sources {
@@ -74,8 +74,8 @@ func (r *reader) readFile(source Source) {
 	}
 }
 
-// SyntaxError takes the line out of an error of the YAML library, which is 1 if it names none. What an alias is named stays out: it may be
-// a password that was meant to be in quotes.
+// SyntaxError takes the line out of an error of the YAML library, which is 1 if it names none. What an alias is named
+// stays out: it may be a password that was meant to be in quotes.
 func SyntaxError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
@@ -156,7 +156,8 @@ func take(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node
 	return nil, content
 }
 
-// decode reads the document and judges it. Placeholders of secrets are no mistake yet: the server may have what they stand for.
+// decode reads the document and judges it. Placeholders of secrets are no mistake yet: the server may have what they
+// stand for.
 func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	var notes []string
 	var err error

@@ -12,8 +12,8 @@ import (
 
 // Server is the REST API as this package needs it.
 type Server interface {
-	// Call sends a request to a path below /api, with body as JSON unless it is nil, and reads the answer into answer unless that is nil.
-	// What the server refuses is a *Refusal.
+	// Call sends a request to a path below /api, with body as JSON unless it is nil, and reads the answer into answer
+	// unless that is nil. What the server refuses is a *Refusal.
 	Call(ctx context.Context, method, path string, body, answer any) error
 }
 
@@ -74,7 +74,8 @@ func Fetch(ctx context.Context, server Server) (*State, error) {
 	return state, state.readDisabled(ctx, server)
 }
 
-// readDisabled reads the marks, which are not part of the documents. A job is asked for its own, whatever its app's is.
+// readDisabled reads the marks, which are not part of the documents. A job is asked for its own, whatever its app's
+// is.
 func (s *State) readDisabled(ctx context.Context, server Server) error {
 	disabled := map[string]bool{}
 	for page := 1; ; page++ {

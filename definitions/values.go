@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// values are the fields of a document as JSON, by name. Fields that say nothing may be left out, as documents leave them out.
+// values are the fields of a document as JSON, by name. Fields that say nothing may be left out, as documents leave
+// them out.
 type values map[string]json.RawMessage
 
 // fields are the names of all fields of a kind, in the order in which people read them.
@@ -71,7 +72,8 @@ func (v values) leaves(path string, value json.RawMessage) {
 	}
 }
 
-// Difference is a field, an entry of env or props, or a place in podTemplate, that is another one on the server. Old and New are JSON; "" is none.
+// Difference is a field, an entry of env or props, or a place in podTemplate, that is another one on the server. Old
+// and New are JSON; "" is none.
 type Difference struct{ Field, Old, New string }
 
 // isMap reports whether a field has entries of its own.

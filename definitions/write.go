@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Encode writes definitions as the YAML that Read reads, with marks between them. Fields that have their defaults are left out, and entries of env
-// and props are sorted by name, so that equal definitions are equal texts.
+// Encode writes definitions as the YAML that Read reads, with marks between them. Fields that have their defaults are
+// left out, and entries of env and props are sorted by name, so that equal definitions are equal texts.
 func Encode(all []*Definition) ([]byte, error) {
 	var out bytes.Buffer
 	for i, d := range all {

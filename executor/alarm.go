@@ -8,10 +8,11 @@ import (
 )
 
 const (
-	// alarmLead is how long before its moment a shard changes from a timer to the alarm. A timer of Go's is late by up to a
-	// millisecond, in which a resident process has begun its run.
+	// alarmLead is how long before its moment a shard changes from a timer to the alarm. A timer of Go's is late by up
+	// to a millisecond, in which a resident process has begun its run.
 	alarmLead = 2 * time.Millisecond
-	// alarmStep is how far apart two moments are at least. Shards with the same cron share theirs, and with it the thread that sleeps.
+	// alarmStep is how far apart two moments are at least. Shards with the same cron share theirs, and with it the
+	// thread that sleeps.
 	alarmStep = 50 * time.Microsecond
 )
 

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// needsRoot skips a test that only root can run. .ci/run, started as root, runs those whose names begin with TestAsRoot.
+// needsRoot skips a test that only root can run. .ci/run, started as root, runs those whose names begin with
+// TestAsRoot.
 func needsRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -40,7 +41,8 @@ func TestAsRootDiskFull(t *testing.T) {
 	diskFull(t, work, limit)
 }
 
-// TestAsRootPodsFirstProcess: a job can neither kill nor stop the executor that is the first process of its container, and what it leaves behind is reaped.
+// TestAsRootPodsFirstProcess: a job can neither kill nor stop the executor that is the first process of its container,
+// and what it leaves behind is reaped.
 func TestAsRootPodsFirstProcess(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -10,8 +10,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestE1NoProcessBeforeItsWord: while the agent does not take the word that a task begins, no process of it is made: so
-// one that is lost without that word never began. It is so for the first tasks of an executor, fetched or not.
+// TestE1NoProcessBeforeItsWord: while the agent does not take the word that a task begins, no process of it is made:
+// so one that is lost without that word never began. It is so for the first tasks of an executor, fetched or not.
 func TestE1NoProcessBeforeItsWord(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -61,7 +61,8 @@ func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.S
 	return store, nil
 }
 
-// packageOpener opens packages of this machine. A task sees its package: a file that its user can't read, or that is hidden from him, is none.
+// packageOpener opens packages of this machine. A task sees its package: a file that its user can't read, or that is
+// hidden from him, is none.
 func packageOpener(as *isolation.Account, hide *isolation.Places) func(path string) (*os.File, error) {
 	return func(path string) (file *os.File, err error) {
 		err = as.Do(func() error {

@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// withReferences is the task with the values of its references, read now; from now on they are hidden in what is reported of it.
+// withReferences is the task with the values of its references, read now; from now on they are hidden in what is
+// reported of it.
 func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
 	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
 		return spec, nil

@@ -35,8 +35,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestAgentSandboxIsThePathOnItsHost: an executor in a container with a file system of its own sees its sandbox at another
-// path than the agent, whose files API takes the agent's.
+// TestAgentSandboxIsThePathOnItsHost: an executor in a container with a file system of its own sees its sandbox at
+// another path than the agent, whose files API takes the agent's.
 func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"},

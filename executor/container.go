@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// container is the pod's container that an executor runs one task in. A nil one is none: its methods change nothing then.
+// container is the pod's container that an executor runs one task in. A nil one is none: its methods change nothing
+// then.
 type container struct {
 	output *output.Streams
 	env    []string      // its environment, NAME=value
@@ -36,8 +37,8 @@ func (c *container) prepared() *pack.Package {
 	return c.ready
 }
 
-// environment adds the container's variables to what each process gets. Whoever has published the image and the pod's template expects them;
-// ELASTICJOB_… are the executor's own.
+// environment adds the container's variables to what each process gets. Whoever has published the image and the pod's
+// template expects them; ELASTICJOB_… are the executor's own.
 func (c *container) environment(base launch.Environment) launch.Environment {
 	if c == nil {
 		return base

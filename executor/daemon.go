@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// shard drives a daemon's shard: one goroutine, that of its task, waits for what happens, tells the state machine, and does what
-// that decides. Nothing of it is used by another goroutine, but events.
+// shard drives a daemon's shard: one goroutine, that of its task, waits for what happens, tells the state machine, and
+// does what that decides. Nothing of it is used by another goroutine, but events.
 type shard struct {
 	*task
 	spec    wire.Task
@@ -38,15 +38,16 @@ type shard struct {
 // runner makes a shard's runs, one at a time: each is a process, what a resident process does, or a request. It is
 // used by the shard's goroutine only, and tells it by shard.started and shard.finished what becomes of a run.
 type runner interface {
-	// ready reports whether a run could begin now. One that has to wait for more than its turn must not hold the turn of others; an
-	// event follows when it is ready.
+	// ready reports whether a run could begin now. One that has to wait for more than its turn must not hold the turn
+	// of others; an event follows when it is ready.
 	ready() bool
 	// start begins a run. The last one has ended.
 	start(daemon.Run)
 	// cancel asks for the early end of the run under way; stop forces it.
 	cancel(reason string)
 	stop()
-	// left reports whether something of the runner is left, once the task is killed; an event will follow when nothing is.
+	// left reports whether something of the runner is left, once the task is killed; an event will follow when nothing
+	// is.
 	left() bool
 }
 

@@ -22,7 +22,8 @@ func daemonOf(id, url string) wire.Task {
 	return task
 }
 
-// residentScript is a resident process in shell: body is what it does in a run, with the run's id in $run and the message in $line. It may set error.
+// residentScript is a resident process in shell: body is what it does in a run, with the run's id in $run and the
+// message in $line. It may set error.
 func residentScript(t testing.TB, body string) string {
 	return script(t, `say() { printf '%s\n' "$1" >&4; }
 say '{"type":"hello","version":1,"sdk":"sh"}'

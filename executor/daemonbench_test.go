@@ -90,8 +90,8 @@ func cpuOf(b *testing.B, pid int) time.Duration {
 	return total
 }
 
-// BenchmarkResidentFire measures from a cron's moment to the first line of a resident process's function. An operation is a fire, one a second:
-// -benchtime=100x takes 100 seconds.
+// BenchmarkResidentFire measures from a cron's moment to the first line of a resident process's function. An operation
+// is a fire, one a second: -benchtime=100x takes 100 seconds.
 func BenchmarkResidentFire(b *testing.B) {
 	a := newAgent(b)
 	residents(b, a, 1)
@@ -101,7 +101,8 @@ func BenchmarkResidentFire(b *testing.B) {
 	reportLatencies(b, latencies(b, a, 2))
 }
 
-// BenchmarkManyShards has 500 resident shards fired in each second; an operation is a second of it. It fails if one fire is missed.
+// BenchmarkManyShards has 500 resident shards fired in each second; an operation is a second of it. It fails if one
+// fire is missed.
 func BenchmarkManyShards(b *testing.B) {
 	const count = 500
 	a := newAgent(b)

@@ -123,7 +123,8 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 	}
 }
 
-// An agent that comes back after many runs gets all updates that were kept, in order: failures one by one, successes as counts.
+// An agent that comes back after many runs gets all updates that were kept, in order: failures one by one, successes
+// as counts.
 func TestDaemonReportsWhatItsAgentMissed(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

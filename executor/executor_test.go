@@ -127,8 +127,8 @@ func TestFinishedTask(t *testing.T) {
 	waitGone(t, a.sandbox+"/packages/1")
 }
 
-// TestArguments: a command has the arguments that it was given, and the sharding context after them only where the task
-// says so.
+// TestArguments: a command has the arguments that it was given, and the sharding context after them only where the
+// task says so.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -377,7 +377,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// BenchmarkTasks runs tasks as the executor's user, and, for root, as another user and as one from whom something is hidden.
+// BenchmarkTasks runs tasks as the executor's user, and, for root, as another user and as one from whom something is
+// hidden.
 func BenchmarkTasks(b *testing.B) {
 	b.Run("own", func(b *testing.B) { benchmarkTasks(b, newAgent(b)) })
 	if os.Geteuid() != 0 {

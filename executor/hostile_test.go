@@ -112,7 +112,8 @@ var hostileScripts = []struct {
 	{"leaves a child without its environment", `setsid env -i /bin/sh -c 'echo $$ >>$0; exec /bin/sleep 1000' $PIDS & while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
 	{"leaves a daemon", `setsid env -i /bin/sh -c 'cd /; (exec </dev/null >/dev/null 2>&1; echo $(exec sh -c "echo \$PPID") >>$0; sleep 1000; sleep 1000) &' $PIDS
 		while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
-	// Each part is more than is kept; the next one waits until the executor has cut the file, however busy the machine is.
+	// Each part is more than is kept; the next one waits until the executor has cut the file, however busy the machine
+	// is.
 	{"prints much", own + `f=$(own 1); for i in $(seq 1 64); do head -c 16777216 /dev/zero; while [ $(($(stat -c %b "$f") * 512)) -gt 8388608 ]; do sleep 0.01; done; done`, mesos.TASK_FINISHED, ""},
 	{"prints much without a line end", `head -c 100000000 /dev/zero | tr '\0' x >&2; exit 1`, mesos.TASK_FAILED, "exit status 1; end of stderr:\n…xxxxx"},
 	{"closes its output", `exec >&- 2>&-; exit 3`, mesos.TASK_FAILED, "exit status 3; it wrote nothing"},
@@ -256,7 +257,8 @@ func as(t testing.TB, user uint32, folders ...string) option {
 	}
 }
 
-// TestTaskPutsPipesAhead: a task that puts pipes where the next tasks' output will go harms none of them, and can be killed.
+// TestTaskPutsPipesAhead: a task that puts pipes where the next tasks' output will go harms none of them, and can be
+// killed.
 func TestTaskPutsPipesAhead(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -302,9 +304,9 @@ func TestTaskKillsTheSupervisor(t *testing.T) {
 	mustEnd(t, pids)
 }
 
-// TestForkChainsWithoutSupervisor: forty chains of processes that fork and end without end, each in a session of its own,
-// outlive the supervisor that their task kills. The task's end is reported when none of them is left. A subshell begins
-// them: a shell ends when the limit of the user's processes keeps it from beginning all.
+// TestForkChainsWithoutSupervisor: forty chains of processes that fork and end without end, each in a session of its
+// own, outlive the supervisor that their task kills. The task's end is reported when none of them is left. A subshell
+// begins them: a shell ends when the limit of the user's processes keeps it from beginning all.
 func TestForkChainsWithoutSupervisor(t *testing.T) {
 	a := newAgent(t)
 	chain := "chain-" + t.TempDir()

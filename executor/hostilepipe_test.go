@@ -59,7 +59,8 @@ func TestHostilePipes(t *testing.T) {
 	}
 }
 
-// memoryOf is a process's memory by the kernel's name of it, in bytes: VmRSS is what it has, VmHWM the most that it had.
+// memoryOf is a process's memory by the kernel's name of it, in bytes: VmRSS is what it has, VmHWM the most that it
+// had.
 func memoryOf(t testing.TB, pid int, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")

@@ -16,8 +16,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// transientRequest takes a task that is one request to its end, and gives what reports that. As a process, it is reported as running
-// when it takes longer than a moment, and ended by a kill, at once: what the server made of it until then nobody knows.
+// transientRequest takes a task that is one request to its end, and gives what reports that. As a process, it is
+// reported as running when it takes longer than a moment, and ended by a kill, at once: what the server made of it
+// until then nobody knows.
 func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 	output, err := t.requestOutput()
 	if err != nil {

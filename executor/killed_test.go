@@ -40,8 +40,8 @@ func TestKillWhileProcessesBegin(t *testing.T) {
 	}
 }
 
-// TestLaterKillChangesTheGrace: who asks again for the end of a task can shorten the time that it has, as a shutdown of
-// its executor does, and can't lengthen it.
+// TestLaterKillChangesTheGrace: who asks again for the end of a task can shorten the time that it has, as a shutdown
+// of its executor does, and can't lengthen it.
 func TestLaterKillChangesTheGrace(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

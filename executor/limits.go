@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// A setting is a bound, or who tasks run as, that whoever starts the executor may change, as an argument (--package-bytes=1GiB)
-// or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument counts. Sizes are in bytes, or
+// A setting is a bound, or who tasks run as, that whoever starts the executor may change, as an argument
+// (--package-bytes=1GiB) or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument counts. Sizes are in bytes, or
 // end in KiB, MiB or GiB; durations are as Go writes them, 90s or 1h30m.
 //
 //	package-download     4GiB    size of the file

@@ -20,7 +20,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Local is one task that is to be run here, for whoever tries a package, without an agent. Everything else is as on a cluster.
+// Local is one task that is to be run here, for whoever tries a package, without an agent. Everything else is as on a
+// cluster.
 type Local struct {
 	Task wire.Task
 	// Timeout, unless it is 0, kills the task when it has run for that long.
@@ -34,7 +35,8 @@ type Local struct {
 	RunAs string
 	// Stdout and Stderr get the task's output as it comes.
 	Stdout, Stderr io.Writer
-	// Progress, unless it is nil, hears how far the task has come, as it says; it is called by one goroutine at a time.
+	// Progress, unless it is nil, hears how far the task has come, as it says; it is called by one goroutine at a
+	// time.
 	Progress func(wire.Progress)
 }
 
@@ -47,8 +49,9 @@ type Ending struct {
 	Status  wire.Status
 }
 
-// ExitStatus is the exit status of a program that ran the task and ends as it did: the process's own, 128 and the signal's number if a signal
-// ended it, 124 if it timed out, 143 if it was killed, 125 if nothing was started, and 1 if it failed otherwise.
+// ExitStatus is the exit status of a program that ran the task and ends as it did: the process's own, 128 and the
+// signal's number if a signal ended it, 124 if it timed out, 143 if it was killed, 125 if nothing was started, and 1
+// if it failed otherwise.
 func (e Ending) ExitStatus() int {
 	s := e.Status
 	switch {
@@ -78,8 +81,8 @@ func signalNumber(name string) int {
 	return 0
 }
 
-// RunLocal runs one task, and returns when nothing of it is left. When ctx ends, it is killed with its grace. The error is for
-// what kept it from being run at all.
+// RunLocal runs one task, and returns when nothing of it is left. When ctx ends, it is killed with its grace. The
+// error is for what kept it from being run at all.
 func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
 	config := Config{
@@ -115,7 +118,8 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	return Ending{}, err
 }
 
-// localAgent stands for the agent of a session: it launches one task, takes its updates, and shuts the executor down when it has ended.
+// localAgent stands for the agent of a session: it launches one task, takes its updates, and shuts the executor down
+// when it has ended.
 type localAgent struct {
 	task     string
 	timeout  time.Duration

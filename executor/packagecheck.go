@@ -25,8 +25,9 @@ type PackageCheck struct {
 	Command []string
 	// Folder is where the package lies during the check.
 	Folder string
-	// OfAgent is set where this machine is the agent, so that what it lacks is lacking. Only then is a file: URL read: elsewhere it names a file
-	// of each agent, and a file of this machine is nothing that who may publish may learn of.
+	// OfAgent is set where this machine is the agent, so that what it lacks is lacking. Only then is a file: URL read:
+	// elsewhere it names a file of each agent, and a file of this machine is nothing that who may publish may learn
+	// of.
 	OfAgent bool
 	// RunAs and Hide say which files of this machine are packages, as in Config.
 	RunAs *isolation.Account
@@ -60,8 +61,9 @@ const (
 	checkFiles = 1000
 )
 
-// CheckPackage fetches and unpacks a package as an executor does, looks for its command as an executor does, and removes what it has
-// fetched. The error is of this machine, or the context's cause; what is wrong with the package is in the facts.
+// CheckPackage fetches and unpacks a package as an executor does, looks for its command as an executor does, and
+// removes what it has fetched. The error is of this machine, or the context's cause; what is wrong with the package is
+// in the facts.
 func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err error) {
 	facts.Script.Path = c.Command[0]
 	if u, err := url.Parse(c.URL); err == nil && u.Scheme == "file" && !c.OfAgent {
@@ -104,8 +106,8 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	return facts, nil
 }
 
-// checkRoom is how many bytes a package may have that is checked in a folder, and the same unpacked: both together leave half of what is free on
-// that disk, which may be the one that the server's own files are on.
+// checkRoom is how many bytes a package may have that is checked in a folder, and the same unpacked: both together
+// leave half of what is free on that disk, which may be the one that the server's own files are on.
 func checkRoom(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {
@@ -138,7 +140,8 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	case c.OfAgent, strings.Contains(name, "/") && !path.IsAbs(name):
 		f.addMissing(root, name)
 	case !path.IsAbs(name):
-		// A program of the agents, which this server need not have; but a file of that name in another folder of the package is what was meant.
+		// A program of the agents, which this server need not have; but a file of that name in another folder of the
+		// package is what was meant.
 		if found, _, _ := launch.LookNear(root, name); slices.ContainsFunc(found,
 			func(file string) bool { return path.Base(file) == name }) {
 			f.addMissing(root, name)

@@ -21,8 +21,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Pod is a container of a pod, in which one task is run, or prepared for another container. There is no agent, and no way to the scheduler: what
-// there is to say stands in the container's output while the task runs (wire.PodRecord), and then in its exit status and termination message.
+// Pod is a container of a pod, in which one task is run, or prepared for another container. There is no agent, and no
+// way to the scheduler: what there is to say stands in the container's output while the task runs (wire.PodRecord),
+// and then in its exit status and termination message.
 type Pod struct {
 	// Task is what is run.
 	Task wire.Task
@@ -35,8 +36,9 @@ type Pod struct {
 	// Package bounds packages. Secrets are the folders that jobs may name files in.
 	Package pack.Limits
 	Secrets []string
-	// Drain is a file, "" for none: once it has content, a daemon's shard makes no more fires, and ends with the run under way. A signal can't ask for
-	// that, since who sends it has no say in which one; an annotation of the pod can be shown as a file.
+	// Drain is a file, "" for none: once it has content, a daemon's shard makes no more fires, and ends with the run
+	// under way. A signal can't ask for that, since who sends it has no say in which one; an annotation of the pod can
+	// be shown as a file.
 	Drain string
 }
 
@@ -46,8 +48,8 @@ var ErrNoPod = errors.New("not started in a pod")
 // messageLimit is how much of a termination message the kubelet reads, in bytes.
 const messageLimit = 4096
 
-// PodFromEnvironment reads what a pod's executor is given in its environment and arguments. Beside an error that isn't ErrNoPod, it gives what Leave
-// needs.
+// PodFromEnvironment reads what a pod's executor is given in its environment and arguments. Beside an error that isn't
+// ErrNoPod, it gives what Leave needs.
 func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) {
 	p := Pod{
 		Folder:  cmp.Or(getenv("ELASTICJOB_POD_DIR"), "/elasticjob"),
@@ -89,8 +91,9 @@ func NotStarted(err error) Ending {
 	return Ending{Message: output.Readable(err.Error(), output.MessageLength), Status: status}
 }
 
-// Begin puts an empty line in the place of the termination message. Without a message the kubelet takes the end of the container's output, which
-// is right only as long as there is no job: what jobs write may have secrets in it, which are hidden in what Leave writes.
+// Begin puts an empty line in the place of the termination message. Without a message the kubelet takes the end of the
+// container's output, which is right only as long as there is no job: what jobs write may have secrets in it, which
+// are hidden in what Leave writes.
 func (p Pod) Begin() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
 
 // Leave writes the termination message.
@@ -112,8 +115,8 @@ func (p Pod) Leave(e Ending) error {
 	return nil
 }
 
-// Run runs the task, and returns when nothing of it is left. When ctx ends, it is killed with its own grace. This process must be the container's
-// first one, or at least have no children.
+// Run runs the task, and returns when nothing of it is left. When ctx ends, it is killed with its own grace. This
+// process must be the container's first one, or at least have no children.
 func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	c := ownContainer(p.Folder, p.Begun)
 	if err := begunBefore(c.begun); err != nil { // first of all: what could fail now must not be said of the task
@@ -160,7 +163,8 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	return ending
 }
 
-// lookAtDrain is how often that file is read, and drainTime how long the run under way may take: until somebody kills the pod.
+// lookAtDrain is how often that file is read, and drainTime how long the run under way may take: until somebody kills
+// the pod.
 const (
 	lookAtDrain = time.Second
 	drainTime   = 365 * 24 * time.Hour
@@ -182,8 +186,9 @@ func (p Pod) drainWhenAsked(ctx context.Context, a *podAgent) {
 	}
 }
 
-// podAgent stands for the agent of a pod's one task. What must be known while the task runs it writes into the container's output: that its package is being
-// fetched, and then no more; each run of a daemon's shard; and progress. All else follows from the container's own state.
+// podAgent stands for the agent of a pod's one task. What must be known while the task runs it writes into the
+// container's output: that its package is being fetched, and then no more; each run of a daemon's shard; and progress.
+// All else follows from the container's own state.
 type podAgent struct {
 	*localAgent
 	output *output.Streams
@@ -197,7 +202,8 @@ type podAgent struct {
 
 var _ agent.API = (*podAgent)(nil)
 
-// update writes what is to be known. What can't be written is not tried again: nobody reads the output then, and the end is said elsewhere.
+// update writes what is to be known. What can't be written is not tried again: nobody reads the output then, and the
+// end is said elsewhere.
 func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
 	if err := a.tell(u); err != nil {
 		a.log.Warn("update not written to the container's output", "error", err)

@@ -90,7 +90,8 @@ func onlyRequest(task *wire.Task, url, method string) {
 	task.HTTP = &wire.HTTP{URL: url, Method: method, ConnectTimeoutMillis: 60_000, ReadTimeoutMillis: 60_000}
 }
 
-// TestPodFetches: what is fetched in the container itself is said to be, and then no more; what is not is not spoken of.
+// TestPodFetches: what is fetched in the container itself is said to be, and then no more; what is not is not spoken
+// of.
 func TestPodFetches(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, podDir(t), taskOf("t", script(t, `cat "$ELASTICJOB_PACKAGE_DIR"/job.sh >/dev/null && pwd`)), nil)
@@ -112,7 +113,8 @@ func TestPodFetches(t *testing.T) {
 	}
 }
 
-// TestPodPrepared: an init container leaves the program and the package for a container of another image, which fetches nothing.
+// TestPodPrepared: an init container leaves the program and the package for a container of another image, which
+// fetches nothing.
 func TestPodPrepared(t *testing.T) {
 	t.Parallel()
 	dir := podDir(t)
@@ -199,7 +201,8 @@ func TestPodTaskInAFile(t *testing.T) {
 	}
 }
 
-// TestPodKilled: a signal to the container's first process is the kill of its task, with the task's grace, whatever it does.
+// TestPodKilled: a signal to the container's first process is the kill of its task, with the task's grace, whatever it
+// does.
 func TestPodKilled(t *testing.T) {
 	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
@@ -297,7 +300,8 @@ while [ ! -e $MARK ]; do sleep 0.02; done; echo " and on"`))
 	}
 }
 
-// TestPodDaemon: each run of a daemon's shard is reported in the output at once, and the last one and the counts in the end.
+// TestPodDaemon: each run of a daemon's shard is reported in the output at once, and the last one and the counts in
+// the end.
 func TestPodDaemon(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -371,7 +375,8 @@ func TestPodReapsOrphans(t *testing.T) {
 	p.endsBy(syscall.SIGTERM, "left\n", "killed")
 }
 
-// TestPodDrained: a daemon's shard that is drained ends with the run under way, and one that is killed meanwhile at once.
+// TestPodDrained: a daemon's shard that is drained ends with the run under way, and one that is killed meanwhile at
+// once.
 func TestPodDrained(t *testing.T) {
 	t.Parallel()
 	for name, killed := range map[string]bool{"ends by itself": false, "killed": true} {

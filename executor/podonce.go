@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-// A kubelet whose container runtime was killed in the moment in which it started a container does not know of that afterwards, and starts the container
-// a second time, whatever its pod's restartPolicy. A file that outlives the pod's containers (Pod.Begun) keeps the second one from running the task
-// again (promise 2). It is there before the task's process is made, or its request sent, and in a volume on disk, too; a task whose container ended in between counts as begun.
+// A kubelet whose container runtime was killed in the moment in which it started a container does not know of that
+// afterwards, and starts the container a second time, whatever its pod's restartPolicy. A file that outlives the pod's
+// containers (Pod.Begun) keeps the second one from running the task again (promise 2). It is there before the task's
+// process is made, or its request sent, and in a volume on disk, too; a task whose container ended in between counts
+// as begun.
 
 // errBegun: another container of this pod has begun the task.
 var errBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")

@@ -22,7 +22,8 @@ import (
 // untilShot is a script that says that it ran, and ends with its executor, as it would in a container.
 const untilShot = "echo ran; read -r _ <&3"
 
-// TestPodStartedTwice: what a first container has begun a second one does not begin, whatever it is, and says that it may have run.
+// TestPodStartedTwice: what a first container has begun a second one does not begin, whatever it is, and says that it
+// may have run.
 func TestPodStartedTwice(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -72,8 +73,8 @@ func TestPodStartedTwice(t *testing.T) {
 	})
 }
 
-// shot ends the container's first process, and with it all that is in the container. It leaves a message without words: without one the kubelet
-// would take the job's output for it.
+// shot ends the container's first process, and with it all that is in the container. It leaves a message without
+// words: without one the kubelet would take the job's output for it.
 func (p *podTry) shot() {
 	p.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -104,7 +105,8 @@ func (p *podTry) isSecond() {
 	}
 }
 
-// TestPodKilledWhileItBegins: a container that is killed between its word that the task begins and the task's process counts as begun.
+// TestPodKilledWhileItBegins: a container that is killed between its word that the task begins and the task's process
+// counts as begun.
 func TestPodKilledWhileItBegins(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -122,7 +124,8 @@ func TestPodKilledWhileItBegins(t *testing.T) {
 	}
 }
 
-// TestPodKilledInItsFetch: a container that is killed while it fetches has not begun: the next one fetches from the beginning, and runs the task.
+// TestPodKilledInItsFetch: a container that is killed while it fetches has not begun: the next one fetches from the
+// beginning, and runs the task.
 func TestPodKilledInItsFetch(t *testing.T) {
 	t.Parallel()
 	const job = "#!/bin/sh\necho ran\n"
@@ -190,7 +193,8 @@ func waitForPart(t *testing.T, dir, content string) {
 	t.Fatal("no part of the package came")
 }
 
-// TestAsRootPodWithoutSpace: where there is no room for the word that the task begins, it fails before it has begun, and says what to do.
+// TestAsRootPodWithoutSpace: where there is no room for the word that the task begins, it fails before it has begun,
+// and says what to do.
 func TestAsRootPodWithoutSpace(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -17,16 +17,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// What Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the package, and its checksum, which is
-// written last.
+// What Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the package,
+// and its checksum, which is written last.
 const (
 	preparedProgram = "executor"
 	preparedPackage = "package"
 	preparedSum     = "package.sha256"
 )
 
-// Prepare fetches and unpacks the task's package for another container of the pod, which has the job's own image, and leaves a copy of this program
-// for it. That container may have another user, who can read all of it.
+// Prepare fetches and unpacks the task's package for another container of the pod, which has the job's own image, and
+// leaves a copy of this program for it. That container may have another user, who can read all of it.
 func (p Pod) Prepare(ctx context.Context, log *slog.Logger) Ending {
 	copied := make(chan error, 1)
 	go func() { copied <- copyProgram(filepath.Join(p.Folder, preparedProgram)) }()

@@ -37,7 +37,8 @@ func podDir(t *testing.T) string {
 	return dir
 }
 
-// startPod starts a container with more of environment and arguments than each has. Its working folder is the pod's folder, if env doesn't say otherwise.
+// startPod starts a container with more of environment and arguments than each has. Its working folder is the pod's
+// folder, if env doesn't say otherwise.
 func startPod(t *testing.T, dir string, task wire.Task, change func(*exec.Cmd), args ...string) *podTry {
 	t.Helper()
 	data, err := task.Encode()
@@ -117,7 +118,8 @@ func (p *podTry) said(text string) {
 	p.until("output "+text, func(got string, _ []wire.PodRecord) bool { return strings.Contains(got, text) })
 }
 
-// end waits for the end of the container, and gives its exit status and its termination message. Nothing is left of it then.
+// end waits for the end of the container, and gives its exit status and its termination message. Nothing is left of it
+// then.
 func (p *podTry) end() (status int, left wire.Status) {
 	p.t.Helper()
 	<-p.read

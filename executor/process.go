@@ -23,8 +23,9 @@ type process struct {
 	releases []func(keepAs string) // of its folders
 }
 
-// startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is called when it has closed its pipe, mostly because it has ended; hear is called with what
-// the process writes to its pipe, in another goroutine, until wait has returned; wait must be called.
+// startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is
+// called when it has closed its pipe, mostly because it has ended; hear is called with what the process writes to its
+// pipe, in another goroutine, until wait has returned; wait must be called.
 func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process,
 	err error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
@@ -146,7 +147,8 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	return nil
 }
 
-// wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor was lost first.
+// wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor
+// was lost first.
 func (p *process) wait() (supervisor.Exit, bool) {
 	exit, ok := p.Exit()
 	p.pipe.Ended()
@@ -154,7 +156,8 @@ func (p *process) wait() (supervisor.Exit, bool) {
 	return exit, ok
 }
 
-// release gives back the folders, once no process is left in them. A name keeps the working folder of a failed process, if so many are kept.
+// release gives back the folders, once no process is left in them. A name keeps the working folder of a failed
+// process, if so many are kept.
 func (p *process) release(keepAs string) {
 	for _, release := range p.releases {
 		release(keepAs)

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// processRunner makes runs by processes. One that says hello is resident: it stays, and gets each run over its pipe. One that doesn't
-// is one run.
+// processRunner makes runs by processes. One that says hello is resident: it stays, and gets each run over its pipe.
+// One that doesn't is one run.
 type processRunner struct {
 	*shard
 	count    int // of processes
@@ -120,7 +120,8 @@ func (r *processRunner) hello(p *process, m pipe.Message) {
 	}
 }
 
-// pipeClosed gives a resident process that has closed its pipe the grace to end: mostly it has ended. No answer can come from it.
+// pipeClosed gives a resident process that has closed its pipe the grace to end: mostly it has ended. No answer can
+// come from it.
 func (r *processRunner) pipeClosed(p *process) {
 	if p != r.process || !r.resident || r.dying {
 		return
@@ -192,7 +193,8 @@ func (r *processRunner) stop() {
 	}
 }
 
-// finish ends the run. What the shard does next is begun after it, so nothing may follow it in its callers that reckons with the run.
+// finish ends the run. What the shard does next is begun after it, so nothing may follow it in its callers that
+// reckons with the run.
 func (r *processRunner) finish(result daemon.Result) {
 	r.run, r.given = nil, false
 	r.current.Store(0)

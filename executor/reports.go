@@ -73,8 +73,8 @@ func (r *reports) forget(id string) {
 	delete(r.tasks, id)
 }
 
-// due gives what is to be said now: nothing while no progress has changed, and no shard of a daemon is there or the last report is not
-// old enough.
+// due gives what is to be said now: nothing while no progress has changed, and no shard of a daemon is there or the
+// last report is not old enough.
 func (r *reports) due(now time.Time) (wire.Report, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -79,7 +79,8 @@ kill -9 $PPID 2>/dev/null || echo "no supervisor is killed"`)))
 	}
 }
 
-// TestAsRootOtherUsersLinksAreNotFollowed: whatever a task leaves in its folders, root neither follows nor removes what a link names.
+// TestAsRootOtherUsersLinksAreNotFollowed: whatever a task leaves in its folders, root neither follows nor removes
+// what a link names.
 func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -91,7 +92,8 @@ func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := runAs(t, "nobody", env("ELASTICJOB_KEEP_FAILED", "1"))
-	// While it swaps a folder of its own and a link to root's without end, other tasks end in folders that are put in order and removed.
+	// While it swaps a folder of its own and a link to root's without end, other tasks end in folders that are put in
+	// order and removed.
 	racer := script(t, `cd "$TMPDIR/.." && mkdir -p own && while :; do for f in */; do ln -sfn `+precious+
 		` "$f/link" 2>/dev/null; mv own away 2>/dev/null && ln -s `+precious+
 		` own; rm -f own; mv away own 2>/dev/null; done; done`)
@@ -226,8 +228,8 @@ func TestNothingRunsThatSeesTooMuch(t *testing.T) {
 	}
 }
 
-// TestAnotherFolderIsNotHidden: where somebody has put another folder in the place of the one that is to be hidden, nothing is run, which would see
-// that.
+// TestAnotherFolderIsNotHidden: where somebody has put another folder in the place of the one that is to be hidden,
+// nothing is run, which would see that.
 func TestAnotherFolderIsNotHidden(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -257,7 +259,8 @@ func TestAnotherFolderIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestPackagesAreWhatTheirUserCanRead: no task gets as its package a file that its user can't read, or that is hidden from him.
+// TestPackagesAreWhatTheirUserCanRead: no task gets as its package a file that its user can't read, or that is hidden
+// from him.
 func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -292,8 +295,8 @@ func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	}
 }
 
-// TestAsRootNothingOfAnotherUsersTaskIsLeft: of what has left its task's session and dropped its environment nothing is left, though
-// other tasks run.
+// TestAsRootNothingOfAnotherUsersTaskIsLeft: of what has left its task's session and dropped its environment nothing
+// is left, though other tasks run.
 func TestAsRootNothingOfAnotherUsersTaskIsLeft(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

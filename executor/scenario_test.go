@@ -193,8 +193,8 @@ func (s *scene) await(id, state string) {
 	s.t.Fatalf("task %s has no process", id)
 }
 
-// running counts the tasks whose process is one of the executor's session: one that is dead, and that nobody has reaped
-// yet, is not.
+// running counts the tasks whose process is one of the executor's session: one that is dead, and that nobody has
+// reaped yet, is not.
 func (s *scene) running() (n int) {
 	alive := inSession(s.agent.cmd.Process.Pid)
 	files, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))

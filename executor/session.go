@@ -39,8 +39,8 @@ const senders = 8
 // starters is how many processes are being prepared and started at once.
 const starters = 4
 
-// inheritance is how long the executor tries to kill what a supervisor left behind that was killed. Only a process that the
-// kernel can't end, such as one that waits for a dead disk, lives as long.
+// inheritance is how long the executor tries to kill what a supervisor left behind that was killed. Only a process
+// that the kernel can't end, such as one that waits for a dead disk, lives as long.
 const inheritance = 30 * time.Second
 
 // Folders in the sandbox.
@@ -208,8 +208,8 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 	return supervisor.Launch(config.hiddenFromTasks(), config.Supervisor[0], args...)
 }
 
-// makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can reach is
-// only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
+// makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can
+// reach is only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
 func makeFolders(config Config, as *isolation.Account) error {
 	if config.container != nil { // for one task, few files come and go
 		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
@@ -255,7 +255,8 @@ func letPass(folder string, as *isolation.Account) error {
 	return errors.Join(os.Chown(folder, os.Geteuid(), int(as.GID)), os.Chmod(folder, 0o710))
 }
 
-// listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule X6).
+// listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule
+// X6).
 func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	every := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
 	lastSeen := time.Now()

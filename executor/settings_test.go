@@ -24,7 +24,8 @@ func arguments(args ...string) option {
 	return func(c *exec.Cmd) { c.Args = append(c.Args, args...) }
 }
 
-// TestOutputIsKept: of the last tasks, within the sizes that were set; those that fail before they begin take nobody's place.
+// TestOutputIsKept: of the last tasks, within the sizes that were set; those that fail before they begin take nobody's
+// place.
 func TestOutputIsKept(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, env("ELASTICJOB_OUTPUT_TASKS", "6"), env("ELASTICJOB_OUTPUT_BYTES", "1MiB"),
@@ -105,7 +106,8 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestPackageSettings: the limits that the environment sets hold, and a package that passes one fails its task in the phase where it did.
+// TestPackageSettings: the limits that the environment sets hold, and a package that passes one fails its task in the
+// phase where it did.
 func TestPackageSettings(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -79,8 +79,8 @@ func (t *task) ownGrace() time.Duration {
 	return defaultGrace
 }
 
-// kill ends the task, wherever it is. Later calls can only shorten the grace. With more grace than the task's own a daemon's shard
-// is drained first: its run under way may go on for the difference.
+// kill ends the task, wherever it is. Later calls can only shorten the grace. With more grace than the task's own a
+// daemon's shard is drained first: its run under way may go on for the difference.
 func (t *task) kill(grace time.Duration, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,8 +163,9 @@ func (t *task) run() {
 	}
 }
 
-// begin takes the task from its description to its end, and gives what reports that. Rule E1 rests on the order of its steps: no process
-// is made before announce has returned, so a task that is lost without a word from announce never began.
+// begin takes the task from its description to its end, and gives what reports that. Rule E1 rests on the order of its
+// steps: no process is made before announce has returned, so a task that is lost without a word from announce never
+// began.
 func (t *task) begin() (report func(), err error) {
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
@@ -243,7 +244,8 @@ func (t *task) report(s agent.State, message string, status wire.Status) {
 	t.deliver(s, message, status, nil)
 }
 
-// deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has the report.
+// deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has
+// the report.
 func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
 	shown := func(text string) string { return t.session.config.container.inWords(t.hide(text)) }
 	message, status.Cause = shown(message), shown(status.Cause)

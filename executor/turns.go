@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// turns bound how many of a job's runs go on at once in this executor, where the job asks for it. Who waits gets a turn in the order of
-// asking.
+// turns bound how many of a job's runs go on at once in this executor, where the job asks for it. Who waits gets a
+// turn in the order of asking.
 type turns struct {
 	mu   sync.Mutex
 	jobs map[string]*jobTurns

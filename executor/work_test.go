@@ -52,8 +52,8 @@ func (a *fakeAgent) ran(task wire.Task) (string, wire.Status) {
 	return a.read(status.Dir + "/stdout"), status
 }
 
-// TestEachAttemptHasItsOwnFolder: attempts find the package in their working folder, write there, at its top and in its
-// folders, and neither see what others write nor leave anything for those that come after them.
+// TestEachAttemptHasItsOwnFolder: attempts find the package in their working folder, write there, at its top and in
+// its folders, and neither see what others write nor leave anything for those that come after them.
 func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
 	const run = `#!/bin/sh
@@ -110,8 +110,8 @@ echo fine
 	}
 }
 
-// TestJobThatChangesItsPackage: what a job does to the package that it was given, as the owner of its files, reaches no
-// later run, and is reported by the next one.
+// TestJobThatChangesItsPackage: what a job does to the package that it was given, as the owner of its files, reaches
+// no later run, and is reported by the next one.
 func TestJobThatChangesItsPackage(t *testing.T) {
 	t.Parallel()
 	url, sent := published(t, map[string]string{"run.sh": "#!/bin/sh\necho good\n", "lib/helper": ""})

@@ -15,7 +15,8 @@ const (
 	// mostRows go in one transaction, and gatherFor is how long it is waited for so many.
 	mostRows  = 1000
 	gatherFor = 100 * time.Millisecond
-	// A call of the database that failed is repeated after retryFirst, then after twice that, and so on up to retryMost.
+	// A call of the database that failed is repeated after retryFirst, then after twice that, and so on up to
+	// retryMost.
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 10 * time.Second
 	// askEvery is how often it is asked whether batches that are set aside are true.
@@ -46,8 +47,8 @@ type gathered struct {
 	any     bool // there is a last one: it may be of no batch that is to be written
 }
 
-// Run drains the outbox, and while this process leads, counts and deletes, until ctx ends; it returns within a few seconds then. What is not
-// written by then stays in the outbox.
+// Run drains the outbox, and while this process leads, counts and deletes, until ctx ends; it returns within a few
+// seconds then. What is not written by then stays in the outbox.
 func (r *Recorder) Run(ctx context.Context) {
 	var maintained sync.WaitGroup
 	defer maintained.Wait()
@@ -69,8 +70,9 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with nothing from time
-// to time, so that what is set aside is asked about, and soon once the end is asked for: what was settled last may be on its way to the disk then.
+// gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with
+// nothing from time to time, so that what is set aside is asked about, and soon once the end is asked for: what was
+// settled last may be on its way to the disk then.
 func (d *drain) gather(ctx context.Context) (g gathered) {
 	from, most := d.ctx, askEvery
 	if from.Err() != nil {
@@ -105,7 +107,8 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 	return g
 }
 
-// decode reads a batch. One that can't be read though its checksum is right was written by another release: it is lost.
+// decode reads a batch. One that can't be read though its checksum is right was written by another release: it is
+// lost.
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
 		d.refused(int64(e.Rows))
@@ -132,7 +135,8 @@ func (r *Recorder) refused(rows int64) {
 	r.status.LostLast = time.Now()
 }
 
-// write writes what was gathered, however long that takes, and reports whether it is done: it is unless the end was asked for.
+// write writes what was gathered, however long that takes, and reports whether it is done: it is unless the end was
+// asked for.
 func (d *drain) write(ctx context.Context, g gathered) bool {
 	if !d.try(ctx, !g.any, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
 		return !g.any && d.ctx.Err() == nil
@@ -201,8 +205,8 @@ func (d *drain) stored(g gathered) {
 	d.status.Oldest = time.Time{}
 }
 
-// judgeAside writes the batches that were set aside and are known to be true by now, and removes those that are not. One that the disk
-// does not give holds no other up, and is looked at again.
+// judgeAside writes the batches that were set aside and are known to be true by now, and removes those that are not.
+// One that the disk does not give holds no other up, and is looked at again.
 func (d *drain) judgeAside(ctx context.Context) error {
 	for _, k := range d.log.Aside() {
 		n, known, err := d.opt.Database.Batches(ctx, k.Term)
@@ -238,8 +242,8 @@ func (d *drain) judgeAside(ctx context.Context) error {
 	return nil
 }
 
-// try calls the database until it works, with growing pauses, or until it fails after the end was asked for; or just once. The log says when that begins, each
-// minute, and when it is over.
+// try calls the database until it works, with growing pauses, or until it fails after the end was asked for; or just
+// once. The log says when that begins, each minute, and when it is over.
 func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := d.call(ctx, do)

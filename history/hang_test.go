@@ -71,7 +71,8 @@ func TestWithoutDescriptorsRowsWait(t *testing.T) {
 	})
 }
 
-// TestDiskThatHangs: it holds one step up for two seconds, and later ones not at all; what waited is on disk when it answers.
+// TestDiskThatHangs: it holds one step up for two seconds, and later ones not at all; what waited is on disk when it
+// answers.
 func TestDiskThatHangs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

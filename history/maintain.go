@@ -13,7 +13,8 @@ const (
 	mostDeleted = 1000
 )
 
-// maintain counts statistics and deletes what is old while this process leads, until ctx ends. What fails is tried again when it is due next.
+// maintain counts statistics and deletes what is old while this process leads, until ctx ends. What fails is tried
+// again when it is due next.
 func (r *Recorder) maintain(ctx context.Context) {
 	var says alarm
 	failed := func(what string, err error) {
@@ -83,8 +84,8 @@ func (r *Recorder) recount(ctx context.Context) error {
 	return nil
 }
 
-// deleteOld deletes in small transactions, with a pause as long as each took, so that writers get their turn. It ends when statistics are
-// to be counted again: there may be more then.
+// deleteOld deletes in small transactions, with a pause as long as each took, so that writers get their turn. It ends
+// when statistics are to be counted again: there may be more then.
 func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
 	before := time.Now().AddDate(0, 0, -r.opt.Days)
 	for end := time.Now().Add(recountEvery); r.isLeading() && ctx.Err() == nil; {

@@ -31,7 +31,8 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 	})
 }
 
-// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes hours.
+// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes
+// hours.
 func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.db.set(func() {

@@ -2,8 +2,8 @@ package history
 
 import "slices"
 
-// progress is how many batches of the newest term are stored, one after the other. A batch that is lost counts as stored once its
-// commit has happened, so that it holds nothing up.
+// progress is how many batches of the newest term are stored, one after the other. A batch that is lost counts as
+// stored once its commit has happened, so that it holds nothing up.
 type progress struct {
 	term    int64
 	newest  int64 // that was appended
@@ -13,8 +13,8 @@ type progress struct {
 	changed chan struct{} // closed, and replaced, when stored changes
 }
 
-// stretch is of batches beyond stored that are lost and whose commits have happened. There are few, in order: an outbox that stays
-// full for hours makes one.
+// stretch is of batches beyond stored that are lost and whose commits have happened. There are few, in order: an
+// outbox that stays full for hours makes one.
 type stretch struct{ from, upto int64 }
 
 func (p *progress) appended(term, number int64) {

@@ -42,7 +42,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfAnOutboxThatStaysFull: with the database and the disk away for hours, hundreds of batches are lost in each second.
+// TestProgressOfAnOutboxThatStaysFull: with the database and the disk away for hours, hundreds of batches are lost in
+// each second.
 func TestProgressOfAnOutboxThatStaysFull(t *testing.T) {
 	t.Parallel()
 	p := newProgress()

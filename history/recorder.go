@@ -1,11 +1,13 @@
-// Package history keeps what the scheduler records: it puts the outbox on this process's disk and the database together.
+// Package history keeps what the scheduler records: it puts the outbox on this process's disk and the database
+// together.
 //
 //	Append ──▶ outbox ──▶ Run: up to 1,000 rows or 100 ms ──▶ database
 //	Settle ──▶   │               │
 //	             └── batches of which nobody knows whether they are true: set aside, until HISTORY_TERM says so
 //
-// Nobody waits for the database. While it is away, rows wait on the disk; what is wrong is logged, and told by Status. Every
-// process drains its own outbox, whether it leads or not; the one that leads counts statistics and deletes what is old.
+// Nobody waits for the database. While it is away, rows wait on the disk; what is wrong is logged, and told by Status.
+// Every process drains its own outbox, whether it leads or not; the one that leads counts statistics and deletes what
+// is old.
 package history
 
 import (
@@ -22,7 +24,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/outbox"
 )
 
-// Database is where rows go. An error of it means that nothing is known to be stored, and that the same call may heal with time.
+// Database is where rows go. An error of it means that nothing is known to be stored, and that the same call may heal
+// with time.
 type Database interface {
 	Migrate(ctx context.Context) (from, to int64, err error)
 	// Write stores batches and returns how many of their rows the database refuses for their content.
@@ -84,8 +87,8 @@ func Open(opt Options) (*Recorder, error) {
 // diskPatience is how long a disk that hangs holds a step of the scheduler up.
 const diskPatience = 2 * time.Second
 
-// Append puts a batch into the outbox, and returns when it is on disk, or is counted as lost. When the disk takes too long it is on its way,
-// and so are later ones at once, until the disk answers.
+// Append puts a batch into the outbox, and returns when it is on disk, or is counted as lost. When the disk takes too
+// long it is on its way, and so are later ones at once, until the disk answers.
 func (r *Recorder) Append(b event.Batch) {
 	r.mu.Lock()
 	if r.unsaidIn == b.Term {
@@ -180,8 +183,8 @@ func (r *Recorder) Settle(term, number int64, happened bool) {
 	}
 }
 
-// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted as lost, and returns
-// how many.
+// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted as
+// lost, and returns how many.
 func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error) {
 	for {
 		r.mu.Lock()
@@ -201,8 +204,8 @@ func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error)
 	}
 }
 
-// Lead says whether this process leads. When it does no more, its last batch may be one of which nobody will tell: the next leader's
-// first batch says whether it is true.
+// Lead says whether this process leads. When it does no more, its last batch may be one of which nobody will tell: the
+// next leader's first batch says whether it is true.
 func (r *Recorder) Lead(leads bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -278,7 +278,8 @@ func TestDatabaseThatIsDown(t *testing.T) {
 	})
 }
 
-// TestTheEnd: with a database that is up all is written; one that hangs holds nothing up, and gets it after the next start.
+// TestTheEnd: with a database that is up all is written; one that hangs holds nothing up, and gets it after the next
+// start.
 func TestTheEnd(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.happens(steps(1, 1, 3))
@@ -296,7 +297,8 @@ func TestTheEnd(t *testing.T) {
 	})
 }
 
-// TestUncertainBatches: what a leader had not settled when it ended waits until a later leader's batch says whether it is true.
+// TestUncertainBatches: what a leader had not settled when it ended waits until a later leader's batch says whether it
+// is true.
 func TestUncertainBatches(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.happens(steps(1, 1, 1))
@@ -438,7 +440,8 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 	})
 }
 
-// TestBatchThatIsStuckAside: a file that the disk does not give, or that somebody has removed, says nothing of the database.
+// TestBatchThatIsStuckAside: a file that the disk does not give, or that somebody has removed, says nothing of the
+// database.
 func TestBatchThatIsStuckAside(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.Append(steps(1, 1, 1)) // nobody knows

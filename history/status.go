@@ -90,7 +90,8 @@ func (a *alarm) due(n int64) (int64, bool) {
 	return 0, false
 }
 
-// rest is how many there were since it was said last, if that is a minute ago: they are said now, though there are no more of them.
+// rest is how many there were since it was said last, if that is a minute ago: they are said now, though there are no
+// more of them.
 func (a *alarm) rest() (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -37,8 +37,8 @@ const (
 	// parameter, variables and properties.
 	MaxRunBytes = 64 << 20
 	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and sharding parameter together, where
-	// that is an argument or a header, and one variable of env: a process can't be started with an argument or variable
-	// of 128 KiB or more.
+	// that is an argument or a header, and one variable of env: a process can't be started with an argument or
+	// variable of 128 KiB or more.
 	MaxParameterBytes = 64 << 10
 )
 
@@ -151,8 +151,8 @@ func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes [
 	return bad, notes
 }
 
-// sevenFields says how a cron of seven fields is read, or "": the original's documents have such ones, in which the day
-// of month, or the day of week, looks like the "?".
+// sevenFields says how a cron of seven fields is read, or "": the original's documents have such ones, in which the
+// day of month, or the day of week, looks like the "?".
 func sevenFields(cron string) string {
 	names := []string{"seconds", "minutes", "hours", "day of month", "month", "day of week", "year"}
 	fields := strings.Fields(cron)

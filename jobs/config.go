@@ -46,24 +46,28 @@ type Config struct {
 	Misfire bool `json:"misfire"`
 	// Description is for people.
 	Description string `json:"description"`
-	// Props are properties by name: those of the families that have a meaning here (script.command.line and others), and the job's own.
+	// Props are properties by name: those of the families that have a meaning here (script.command.line and others),
+	// and the job's own.
 	Props document.Texts `json:"props,omitempty"`
-	// JobExecutorServiceHandlerType bounds how many shards of a daemon an executor runs at once (ConcurrencyCPU and others).
+	// JobExecutorServiceHandlerType bounds how many shards of a daemon an executor runs at once (ConcurrencyCPU and
+	// others).
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
 	// JobErrorHandlerType is what is done about runs that failed: HandlerLog and others.
 	JobErrorHandlerType string `json:"jobErrorHandlerType,omitempty"`
 	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
 	TimeZone string `json:"timeZone,omitempty"`
-	// TimeoutSeconds (added) is how long a run of a shard may take until it is killed and fails as timed out; 0 is for ever.
+	// TimeoutSeconds (added) is how long a run of a shard may take until it is killed and fails as timed out; 0 is for
+	// ever.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 	// MaxRetries (added) is how often a shard that failed by itself is run again. 0 to 100.
 	MaxRetries int `json:"maxRetries,omitempty"`
-	// RetryBackoffSeconds (added) is how long a shard that failed waits until it is run again; each time twice as long, up to
-	// a minute or, if longer, this. 0 is 200 milliseconds.
+	// RetryBackoffSeconds (added) is how long a shard that failed waits until it is run again; each time twice as
+	// long, up to a minute or, if longer, this. 0 is 200 milliseconds.
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
 	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 is the server's.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
-	// Env (added) is added to the environment of the job's processes. A variable can name a file or a variable of the executor instead.
+	// Env (added) is added to the environment of the job's processes. A variable can name a file or a variable of the
+	// executor instead.
 	Env document.Texts `json:"env,omitempty"`
 }
 

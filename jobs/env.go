@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Environment is the job's env as its executor gets it: texts, and the files and variables on the agent that have the others.
+// Environment is the job's env as its executor gets it: texts, and the files and variables on the agent that have the
+// others.
 type Environment struct {
 	Texts, Files, Variables map[string]string
 	// Secrets are the names of texts, and of the job's own properties, that are marked as secrets, sorted.
@@ -84,6 +85,6 @@ func (c Config) checkEnv() document.Violations {
 // maxPath is Linux's, in bytes.
 const maxPath = 4095
 
-// ownVariables begin the names of variables that executors have from their agents, secrets among them, and from the scheduler. Executors
-// refuse them, too.
+// ownVariables begin the names of variables that executors have from their agents, secrets among them, and from the
+// scheduler. Executors refuse them, too.
 var ownVariables = []string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"}

@@ -54,13 +54,15 @@ const (
 	PropWebhookReadTimeout    = "webhook.readTimeoutMilliseconds"
 )
 
-// Notifies reports whether people are notified of runs of the job that failed, by a handler of the job's jobErrorHandlerType.
+// Notifies reports whether people are notified of runs of the job that failed, by a handler of the job's
+// jobErrorHandlerType.
 func (c Config) Notifies() bool {
 	return slices.Contains([]string{HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook},
 		c.JobErrorHandlerType)
 }
 
-// checkHandlers is about the types of the handlers. The original's are all known: jobs that came from there must not need a change.
+// checkHandlers is about the types of the handlers. The original's are all known: jobs that came from there must not
+// need a change.
 func (c Config) checkHandlers() (bad document.Violations, notes []string) {
 	check := func(field, value string, known ...string) {
 		if value != "" && !slices.Contains(known, value) {

@@ -31,8 +31,8 @@ func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field strin
 	return ""
 }
 
-// holds compares a JSON Schema with what it is of: every field is there with its type, its default is that of the document, and what it
-// says is out of bounds is refused, what is at its bounds is not.
+// holds compares a JSON Schema with what it is of: every field is there with its type, its default is that of the
+// document, and what it says is out of bounds is refused, what is at its bounds is not.
 func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C,
 	check func(C) document.Violations) {
 	t.Helper()

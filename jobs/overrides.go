@@ -46,7 +46,8 @@ func (o Overrides) HasSecretParameters() bool {
 	return false
 }
 
-// Apply is the job's document as the run has it. The job's own is not changed; what it marks as a secret is one in the run, too.
+// Apply is the job's document as the run has it. The job's own is not changed; what it marks as a secret is one in the
+// run, too.
 func (o Overrides) Apply(c Config) Config {
 	if o.JobParameter != nil {
 		c.JobParameter = *o.JobParameter
@@ -73,7 +74,8 @@ func (o Overrides) KeepSecrets(c Config) Overrides {
 	return o.as(kept)
 }
 
-// WithoutSecrets is the overrides as people may see them, of a run of that job: what it marks as a secret is hidden here, too.
+// WithoutSecrets is the overrides as people may see them, of a run of that job: what it marks as a secret is hidden
+// here, too.
 func (o Overrides) WithoutSecrets(c Config) Overrides { return o.as(o.Apply(c).WithoutSecrets()) }
 
 // as is the same settings with the values that a document has for them.

@@ -31,8 +31,8 @@ const (
 	DefaultHTTPReadTimeout    = 5000
 )
 
-// OwnProps are the properties that are passed on to a job's program: its own, and those of streaming, which is for its SDK. No
-// others reach an agent: they may be secrets of error handlers.
+// OwnProps are the properties that are passed on to a job's program: its own, and those of streaming, which is for its
+// SDK. No others reach an agent: they may be secrets of error handlers.
 func (c Config) OwnProps() map[string]string {
 	own := make(map[string]string, len(c.Props))
 	for name, text := range c.Props {

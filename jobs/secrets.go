@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// What of a job is a secret, here and nowhere else: texts of env and props that are marked so, or whose names say so; what the known
-// properties hide; and what URLs in any text hide (document.Text.Shown).
+// What of a job is a secret, here and nowhere else: texts of env and props that are marked so, or whose names say so;
+// what the known properties hide; and what URLs in any text hide (document.Text.Shown).
 
 // hidden says how much of a known property's value is a secret: it is in no answer, violation, note or log.
 type hidden int

@@ -61,7 +61,8 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// What was read and is sent back keeps the secrets; nobody sees one by taking its mark away, or by having it sent elsewhere.
+// What was read and is sent back keeps the secrets; nobody sees one by taking its mark away, or by having it sent
+// elsewhere.
 func TestSecretsAreKept(t *testing.T) {
 	t.Parallel()
 	c := secretive()

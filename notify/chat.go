@@ -58,7 +58,8 @@ func signDingtalk(secret string, now time.Time) url.Values {
 	return url.Values{"timestamp": {timestamp}, "sign": {base64.StdEncoding.EncodeToString(sum.Sum(nil))}}
 }
 
-// postText sends a message of the form that both robots take. It has arrived when the answer is 200 with an errcode of 0.
+// postText sends a message of the form that both robots take. It has arrived when the answer is 200 with an errcode of
+// 0.
 func postText(ctx context.Context, address, content string, connect, read time.Duration) error {
 	type text struct {
 		Content string `json:"content"`

@@ -1,5 +1,5 @@
-// Package notify tells people of runs that failed: by mail, WeChat, DingTalk or a webhook, as a job's jobErrorHandlerType and
-// properties say.
+// Package notify tells people of runs that failed: by mail, WeChat, DingTalk or a webhook, as a job's
+// jobErrorHandlerType and properties say.
 //
 //	scheduler/core: a result is committed, and with it what is to be told ──► scheduler: Notifier ──► Sender.Notify
 //	                                                                                                    │ by type

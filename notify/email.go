@@ -56,7 +56,8 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 	return m, errors.Join(errs...)
 }
 
-// sendMail has one conversation with the server. The connection is ours, so that it ends with ctx whatever the server does.
+// sendMail has one conversation with the server. The connection is ours, so that it ends with ctx whatever the server
+// does.
 func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
 	number, err := strconv.Atoi(port)
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 	return client.DialAndSendWithContext(ctx, message)
 }
 
-// trusts reports whether email.ssl.trust, * or hosts with spaces between them, names the host: whatever certificate it has is taken.
+// trusts reports whether email.ssl.trust, * or hosts with spaces between them, names the host: whatever certificate it
+// has is taken.
 func trusts(list, host string) bool {
 	names := strings.Fields(list)
 	return slices.Contains(names, "*") || slices.Contains(names, host)

@@ -36,8 +36,8 @@ func New(now func() time.Time) *Sender {
 	return s
 }
 
-// Notify sends one message by the handler of the job's type. After an error it may have arrived nevertheless. The error holds
-// no secret of the job, and of what the server said a status code alone.
+// Notify sends one message by the handler of the job's type. After an error it may have arrived nevertheless. The
+// error holds no secret of the job, and of what the server said a status code alone.
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {

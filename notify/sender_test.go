@@ -177,7 +177,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse, lead elsewhere, say nothing, never end or are not there: each is an error soon, which has no secret.
+// Endpoints that refuse, lead elsewhere, say nothing, never end or are not there: each is an error soon, which has no
+// secret.
 func TestEndpointsThatAreOutOfOrder(t *testing.T) {
 	t.Parallel()
 	rude := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

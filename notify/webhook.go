@@ -18,8 +18,8 @@ import (
 // SignatureHeader has, where the job has a webhook.secret, "sha256=" and the HMAC-SHA256 of the body in hex.
 const SignatureHeader = "X-Elasticjob-Signature"
 
-// webhookBody is what a webhook is sent. Timestamp is when, in milliseconds; it is signed with the rest, so a receiver can
-// refuse what is old. A message that comes twice has the same execution and count of further failures.
+// webhookBody is what a webhook is sent. Timestamp is when, in milliseconds; it is signed with the rest, so a receiver
+// can refuse what is old. A message that comes twice has the same execution and count of further failures.
 type webhookBody struct {
 	Timestamp       int64          `json:"timestamp"`
 	Job             string         `json:"jobName"`

@@ -49,7 +49,8 @@ type Demand struct {
 // Agent is one agent with something on offer. IDs are unique [D57].
 type Agent struct {
 	ID, Host string
-	// Free is the sum of its offers, and MaxTasks the most tasks that may be placed, whatever is free; 0 sets no bound.
+	// Free is the sum of its offers, and MaxTasks the most tasks that may be placed, whatever is free; 0 sets no
+	// bound.
 	Free     resources.Amount
 	MaxTasks int
 	// MaxBytes is how large the descriptions of all shards may be together that are placed on it in one match, since

@@ -29,9 +29,10 @@ func NewStock(of []Offer) Stock {
 	return s
 }
 
-// Take takes an amount out and says what of it is reserved, in the order of keys; the rest is unreserved. CPU and memory
-// are split each for itself. Nothing unreserved is taken of what there is still a reserved amount: only our role
-// can use what is reserved for it, every framework what is unreserved. Who keeps what it gets for longer takes first.
+// Take takes an amount out and says what of it is reserved, in the order of keys; the rest is unreserved. CPU and
+// memory are split each for itself. Nothing unreserved is taken of what there is still a reserved amount: only our
+// role can use what is reserved for it, every framework what is unreserved. Who keeps what it gets for longer takes
+// first.
 //
 // That all which is taken is there is the matcher's to see to.
 func (s Stock) Take(need resources.Amount) []Reserved {

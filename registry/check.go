@@ -49,8 +49,8 @@ func CheckListPath(path string) error {
 	return CheckPath(path)
 }
 
-// CheckShared says why a shared value can't be stored, or not be read where write is false, whatever the registry holds. Every
-// implementation of Shared asks it first.
+// CheckShared says why a shared value can't be stored, or not be read where write is false, whatever the registry
+// holds. Every implementation of Shared asks it first.
 func CheckShared(name string, write bool, value []byte, condition Condition) error {
 	word := len(name) > 0 && len(name) <= maxShared && name[0] != '-' &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""

@@ -27,15 +27,15 @@ type Registry interface {
 	Close() error
 }
 
-// Shared keeps a few values beside all terms. Every process that has the registry open may read and change them, whoever leads: by
-// version, so that nobody overwrites what he has not read. It is for what people manage with or without a leader, such as users.
-// All methods may be called concurrently.
+// Shared keeps a few values beside all terms. Every process that has the registry open may read and change them,
+// whoever leads: by version, so that nobody overwrites what he has not read. It is for what people manage with or
+// without a leader, such as users. All methods may be called concurrently.
 type Shared interface {
 	// ReadShared returns a value by its name ([a-z][a-z-]{0,30}), or ErrNotFound. Entry.Path is the name.
 	ReadShared(ctx context.Context, name string) (Entry, error)
-	// WriteShared stores a value if the condition holds, which must be Absent or AtVersion, and returns its version then.
-	// Errors: *Conflict when it does not hold; ErrTooLarge; one that is ErrOutcomeUnknown when nobody knows whether
-	// it was stored: read it again.
+	// WriteShared stores a value if the condition holds, which must be Absent or AtVersion, and returns its version
+	// then. Errors: *Conflict when it does not hold; ErrTooLarge; one that is ErrOutcomeUnknown when nobody knows
+	// whether it was stored: read it again.
 	WriteShared(ctx context.Context, name string, value []byte, condition Condition) (version int64, err error)
 }
 
@@ -63,17 +63,15 @@ type Term interface {
 	// Get returns one entry, or ErrNotFound. A path is not there just because others are below it.
 	Get(ctx context.Context, path string) (Entry, error)
 	// Commit makes all writes or none, however many and large they are (rule T5): whatever it is cut off by, the next
-	// term reads all of it or nothing. When the outcome of a try is unknown it
-	// finds out before it returns (rule T3). Errors: *Conflict when a condition
-	// does not hold (the term goes on); ErrTooLarge, before anything is
-	// written, when one value is too large; ErrTermEnded, when the fence refused or the session is gone; an error that is
-	// also ErrOutcomeUnknown when the term ended without an answer. After any other
-	// error, such as a missing permission, nothing was written and the term goes on.
-	// An empty commit is a fenced write too. Writes happen in their order, so a
-	// later one sees the earlier ones of the same path. What is below an entry is
-	// deleted before the entry, at the latest in the same commit. Reads of this term that begin
-	// after it returned see all of it; people, who read beside terms, may see a large one half applied for a moment. An
-	// edit by hand in that moment counts as made after the commit.
+	// term reads all of it or nothing. When the outcome of a try is unknown it finds out before it returns (rule T3).
+	// Errors: *Conflict when a condition does not hold (the term goes on); ErrTooLarge, before anything is written,
+	// when one value is too large; ErrTermEnded, when the fence refused or the session is gone; an error that is also
+	// ErrOutcomeUnknown when the term ended without an answer. After any other error, such as a missing permission,
+	// nothing was written and the term goes on. An empty commit is a fenced write too. Writes happen in their order,
+	// so a later one sees the earlier ones of the same path. What is below an entry is deleted before the entry, at
+	// the latest in the same commit. Reads of this term that begin after it returned see all of it; people, who read
+	// beside terms, may see a large one half applied for a moment. An edit by hand in that moment counts as made after
+	// the commit.
 	Commit(ctx context.Context, writes []Write) error
 	// Changed reports the paths of entries that somebody else may have made,
 	// changed or deleted since the term began: people may edit what is under /config

@@ -8,7 +8,8 @@ import (
 
 type actorKey struct{}
 
-// WithActor says who asks for what is asked for with the context: changes made with it leave audit rows with that name (rule A1).
+// WithActor says who asks for what is asked for with the context: changes made with it leave audit rows with that name
+// (rule A1).
 func WithActor(ctx context.Context, a event.Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// AuditOutbox has rows of changes that are made beside the scheduler, each written with its change, such as those of users. The leader
-// moves them among its own (rule A1). Its methods may be called concurrently.
+// AuditOutbox has rows of changes that are made beside the scheduler, each written with its change, such as those of
+// users. The leader moves them among its own (rule A1). Its methods may be called concurrently.
 type AuditOutbox interface {
 	// PendingAudit are the rows that wait, each with an id of its own. It asks nobody.
 	PendingAudit() []event.Audit
-	// TakeAudit forgets the rows of these ids, which the leader has. Until it has, the leader takes them again, to no effect.
+	// TakeAudit forgets the rows of these ids, which the leader has. Until it has, the leader takes them again, to no
+	// effect.
 	TakeAudit(ctx context.Context, ids []string) error
 }
 

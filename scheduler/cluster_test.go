@@ -18,11 +18,12 @@ import (
 type scriptedCluster struct {
 	diary *diary
 
-	// onSubscribe and onCall, if set, are asked first, the latter with the call's name; what they return is the answer, and nothing
-	// was done. They may wait.
+	// onSubscribe and onCall, if set, are asked first, the latter with the call's name; what they return is the
+	// answer, and nothing was done. They may wait.
 	onSubscribe func() error
 	onCall      func(ctx context.Context, name string) error
-	// agent offers all of agent S1 at each subscription, ACCEPT and REVIVE, and runs tasks: up to their end, or, with holds, for ever.
+	// agent offers all of agent S1 at each subscription, ACCEPT and REVIVE, and runs tasks: up to their end, or, with
+	// holds, for ever.
 	agent, holds bool
 	// fails, if not empty, is how the names of jobs begin of which each task fails.
 	fails string

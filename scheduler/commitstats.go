@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// commitStats measure the commits of all terms of this process: one that fails ends its term, and must be seen afterwards.
+// commitStats measure the commits of all terms of this process: one that fails ends its term, and must be seen
+// afterwards.
 type commitStats struct {
 	mu     sync.Mutex
 	took   stats.Histogram

@@ -69,8 +69,9 @@ func (r *termRunner) do(e term.Effect) {
 // slowCommit is how long a commit may take before it is logged.
 const slowCommit = 2 * time.Second
 
-// commit makes one commit, whatever the number and size of its writes (rule T5). One that has begun is finished even while
-// the process is asked to stop: its outcome would be unknown otherwise. The core decided about so many events for it.
+// commit makes one commit, whatever the number and size of its writes (rule T5). One that has begun is finished even
+// while the process is asked to stop: its outcome would be unknown otherwise. The core decided about so many events
+// for it.
 func (r *termRunner) commit(c term.Commit, events int) error {
 	if !c.Change {
 		r.s.opt.Point(pointBeforeCommit)

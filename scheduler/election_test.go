@@ -102,8 +102,8 @@ func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 	})
 }
 
-// TestALeaderWithoutACluster keeps the lead, or abdicates: when the cluster does nothing but refuse it for RefusedMost, or when there
-// is a standby that may reach it.
+// TestALeaderWithoutACluster keeps the lead, or abdicates: when the cluster does nothing but refuse it for
+// RefusedMost, or when there is a standby that may reach it.
 func TestALeaderWithoutACluster(t *testing.T) {
 	t.Parallel()
 	refuses := error(&cluster.Refused{Status: 401,

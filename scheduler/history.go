@@ -13,19 +13,20 @@ import (
 
 // History is where a term's batches go. All of its methods may be called concurrently.
 type History interface {
-	// Append keeps a batch, and returns when it is on disk, or is counted as lost, or the disk has taken too long. Batches of a
-	// term come one after the other.
+	// Append keeps a batch, and returns when it is on disk, or is counted as lost, or the disk has taken too long.
+	// Batches of a term come one after the other.
 	Append(batch event.Batch)
 	// Settle says whether the commit of a batch has happened or never will. It is not called while nobody knows.
 	Settle(term, number int64, happened bool)
-	// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted as lost, and
-	// returns how many. Its error is that of ctx.
+	// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted
+	// as lost, and returns how many. Its error is that of ctx.
 	Stored(ctx context.Context, term, after int64) (int64, error)
 	// Lead says whether this process leads.
 	Lead(leads bool)
 }
 
-// record begins to put a batch on disk, beside its commit. What it returns waits for that, and takes what became of the commit.
+// record begins to put a batch on disk, beside its commit. What it returns waits for that, and takes what became of
+// the commit.
 func (r *termRunner) record(b event.Batch) func(error) {
 	if b.Number == 0 {
 		return func(error) {}

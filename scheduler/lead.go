@@ -53,10 +53,9 @@ const (
 	standMost  = 5 * time.Second
 )
 
-// Stand stands for election, leads, and when the term ends or can't be begun,
-// stands again, until ctx ends: then it returns nil, and has resigned as Lead does. It returns
-// an error only when no try will help (registry.ErrUnusable) or the cluster refuses us (ErrRefused). At every change the log
-// says who leads and since when.
+// Stand stands for election, leads, and when the term ends or can't be begun, stands again, until ctx ends: then it
+// returns nil, and has resigned as Lead does. It returns an error only when no try will help (registry.ErrUnusable) or
+// the cluster refuses us (ErrRefused). At every change the log says who leads and since when.
 func (s *Scheduler) Stand(ctx context.Context) error {
 	watch, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})

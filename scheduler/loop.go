@@ -21,8 +21,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, tells the machine what
-// has happened, and begins what it wants done; whatever takes time is done by goroutines of effects.go, which work waits for.
+// termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, tells the
+// machine what has happened, and begins what it wants done; whatever takes time is done by goroutines of effects.go,
+// which work waits for.
 type termRunner struct {
 	s       *Scheduler
 	term    registry.Term
@@ -159,8 +160,8 @@ func (r *termRunner) turn() []term.Effect {
 	return effects
 }
 
-// end closes the session, waits for all goroutines of the term, answers those who came too late, and resigns: in this order, so
-// that no call leaves after the next leader may have begun.
+// end closes the session, waits for all goroutines of the term, answers those who came too late, and resigns: in this
+// order, so that no call leaves after the next leader may have begun.
 func (r *termRunner) end() {
 	r.cancel()
 	r.work.Wait()

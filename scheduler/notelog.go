@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or dropped and messages
-// that could not be sent, it
-// writes one line a second, and how many more there were with the next: a week without a leader is 100,000 of them.
+// noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or
+// dropped and messages that could not be sent, it writes one line a second, and how many more there were with the
+// next: a week without a leader is 100,000 of them.
 type noteLog struct {
 	log    *slog.Logger
 	bursts map[step.NoteKind]*burst

@@ -9,8 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// Notifier tells people of runs that failed: by mail, chat or a webhook. It tries once, returns soon after ctx has ended, and may be
-// called concurrently, for one job once at a time. Its errors hold no secret: they are logged. After one people may have been told, too.
+// Notifier tells people of runs that failed: by mail, chat or a webhook. It tries once, returns soon after ctx has
+// ended, and may be called concurrently, for one job once at a time. Its errors hold no secret: they are logged. After
+// one people may have been told, too.
 type Notifier interface {
 	Notify(ctx context.Context, n notifications.Notification) error
 }

@@ -51,8 +51,9 @@ func (s *Scheduler) mayReconcile() error {
 	return nil
 }
 
-// TriggerAgain asks for an execution as another one was, which has ended or not: with the settings of its own, if it had any, and the others
-// of its job as they are now. Without withEnv it is Forbidden if that one had an env of its own. See Trigger for the key.
+// TriggerAgain asks for an execution as another one was, which has ended or not: with the settings of its own, if it
+// had any, and the others of its job as they are now. Without withEnv it is Forbidden if that one had an env of its
+// own. See Trigger for the key.
 func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {

@@ -23,8 +23,9 @@ func (l *slow) set(s *stage) {
 	}
 }
 
-// TestReadersLeaveASilentRegistry: while a commit is not answered nobody knows what holds. A reader gets an error that says so instead
-// of waiting for as long as a disk hangs, while what the process knows by itself is answered at once; the log reports it to the operator.
+// TestReadersLeaveASilentRegistry: while a commit is not answered nobody knows what holds. A reader gets an error that
+// says so instead of waiting for as long as a disk hangs, while what the process knows by itself is answered at once;
+// the log reports it to the operator.
 func TestReadersLeaveASilentRegistry(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {
@@ -75,7 +76,8 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsAtTheEndOfATermIsTold: what a slow commit made is answered, and what no step has seen was certainly not done.
+// TestWhoWaitsAtTheEndOfATermIsTold: what a slow commit made is answered, and what no step has seen was certainly not
+// done.
 func TestWhoWaitsAtTheEndOfATermIsTold(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {

@@ -15,12 +15,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scriptedRegistry is a registry in memory that answers as a test says. One scheduler after the other leads, as long as nobody else
-// begins a term meanwhile.
+// scriptedRegistry is a registry in memory that answers as a test says. One scheduler after the other leads, as long
+// as nobody else begins a term meanwhile.
 type scriptedRegistry struct {
 	diary *diary
 
-	// onCampaign and onCommit, if set, are asked first; what they return is the answer, and nothing was done. They may wait.
+	// onCampaign and onCommit, if set, are asked first; what they return is the answer, and nothing was done. They may
+	// wait.
 	onCampaign func() error
 	onCommit   func([]registry.Write) error
 	trouble    error

@@ -57,7 +57,8 @@ func TestL3AnAcceptWithoutAnswerMeansSubscribingAgain(t *testing.T) {
 	})
 }
 
-// TestFailedSubscriptions: a cluster that is away is tried again (rule T6), and a framework that was removed is replaced (rule T7).
+// TestFailedSubscriptions: a cluster that is away is tried again (rule T6), and a framework that was removed is
+// replaced (rule T7).
 func TestFailedSubscriptions(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string][]error{
@@ -225,8 +226,8 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 	})
 }
 
-// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client must not be asked to try again what is done. The lead is given up at
-// a point, while the request is under way.
+// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client must not be asked to try again what is done. The lead
+// is given up at a point, while the request is under way.
 func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

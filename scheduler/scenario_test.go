@@ -111,8 +111,8 @@ func shellJob(name string) jobs.Config {
 	return j
 }
 
-// shell is a stage with a scheduler whose users wait for their answers beside each other. Calls of one command are heard in an order of
-// their own, whatever goroutine makes them.
+// shell is a stage with a scheduler whose users wait for their answers beside each other. Calls of one command are
+// heard in an order of their own, whatever goroutine makes them.
 type shell struct {
 	*stage
 	ctx     context.Context

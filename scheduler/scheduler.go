@@ -125,8 +125,8 @@ func (s *Scheduler) notLeading() *problem.Error {
 	return problem.Errorf(problem.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
 }
 
-// ended keeps why a term has ended. A registry that can't be used any more lets no other one begin by itself; its error says what
-// to do, and so it is the answer to requests.
+// ended keeps why a term has ended. A registry that can't be used any more lets no other one begin by itself; its
+// error says what to do, and so it is the answer to requests.
 func (s *Scheduler) ended(err error) {
 	s.set(nil, "its term has ended")
 	if errors.Is(err, registry.ErrUnusable) {
@@ -160,8 +160,8 @@ func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg ap
 	return s.changeApp(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "app registered", ch)
 }
 
-// UpdateApp replaces an app's document by what change makes of it. change is called again when somebody else has changed the
-// document meanwhile.
+// UpdateApp replaces an app's document by what change makes of it. change is called again when somebody else has
+// changed the document meanwhile.
 func (s *Scheduler) UpdateApp(
 	ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
 ) (views.AppView, error) {
@@ -288,8 +288,8 @@ func (s *Scheduler) Trigger(ctx context.Context, scope explain.Scope, job, idemp
 	return s.TriggerWith(ctx, scope, job, idempotencyKey, jobs.Overrides{})
 }
 
-// TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong with
-// them is answered as Invalid.
+// TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong
+// with them is answered as Invalid.
 func (s *Scheduler) TriggerWith(
 	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 ) (string, error) {
@@ -367,8 +367,8 @@ func (s *Scheduler) Health() Health {
 	return h
 }
 
-// Stats returns counters and gauges. While this process does not lead, they are zero but for those of its commits. It waits for no
-// commit: during one that takes long it gives what was measured last.
+// Stats returns counters and gauges. While this process does not lead, they are zero but for those of its commits. It
+// waits for no commit: during one that takes long it gives what was measured last.
 func (s *Scheduler) Stats() stats.Stats {
 	st := stats.New()
 	if r, err := s.current(); err == nil {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// unplacedEvery is how often it is looked what finds no room; unplacedFor how long a shard finds none before that is shown, for room is often
-	// a matter of seconds; unplacedMost how many are shown.
+	// unplacedEvery is how often it is looked what finds no room; unplacedFor how long a shard finds none before that
+	// is shown, for room is often a matter of seconds; unplacedMost how many are shown.
 	unplacedEvery, unplacedFor, unplacedMost = 5 * time.Second, 10 * time.Second, 100
 )
 
@@ -25,7 +25,8 @@ func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 	showUnplaced(ctx, look, on, r.s.opt.Logger)
 }
 
-// showUnplaced shows what a look has found each time for long enough. What an earlier session has shown stays until there can be such.
+// showUnplaced shows what a look has found each time for long enough. What an earlier session has shown stays until
+// there can be such.
 func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), on cluster.Demander,
 	log *slog.Logger) {
 	type key struct {

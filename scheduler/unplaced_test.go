@@ -33,7 +33,8 @@ func (s *shown) ShowUnplaced(_ context.Context, all []cluster.Unplaced) error {
 	return nil
 }
 
-// What finds no room for ten seconds is shown as long as it finds none; what it finds in between is not, and looks or calls that fail change nothing.
+// What finds no room for ten seconds is shown as long as it finds none; what it finds in between is not, and looks or
+// calls that fail change nothing.
 func TestWhatIsShownToAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

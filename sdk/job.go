@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Shard is one run of one shard of a job. In tests of a job's function it can be written as a literal: its Progress then does nothing.
+// Shard is one run of one shard of a job. In tests of a job's function it can be written as a literal: its Progress
+// then does nothing.
 type Shard struct {
 	// JobName is the job's name. One program can serve several jobs of its app and look here which one it is.
 	JobName string
@@ -16,8 +17,8 @@ type Shard struct {
 	Item, Total int
 	// Parameter is the shard's own, of the job's shardingItemParameters; JobParameter is the same for all shards.
 	Parameter, JobParameter string
-	// TaskID is the attempt's id; a daemon's shard keeps it from run to run. ExecutionID and FireTime are the run's, the same
-	// for all of its shards and attempts.
+	// TaskID is the attempt's id; a daemon's shard keeps it from run to run. ExecutionID and FireTime are the run's,
+	// the same for all of its shards and attempts.
 	TaskID, ExecutionID string
 	FireTime            time.Time
 	// Source is why it runs.
@@ -41,9 +42,9 @@ const (
 	Failover      Source = "FAILOVER"       // a shard that was lost with its agent or executor
 )
 
-// Progress says how far the run has come: a fraction from 0 to 1 and a message of at most 200 bytes, what exceeds them is cut.
-// It costs some nanoseconds and may be called in a loop and from several goroutines: only the last of some time is sent. It
-// never waits for anybody and never fails. After the end of the run it does nothing.
+// Progress says how far the run has come: a fraction from 0 to 1 and a message of at most 200 bytes, what exceeds them
+// is cut. It costs some nanoseconds and may be called in a loop and from several goroutines: only the last of some
+// time is sent. It never waits for anybody and never fails. After the end of the run it does nothing.
 func (s Shard) Progress(fraction float64, message string) { s.progress.set(fraction, message) }
 
 // Job is what [Main] runs: make one with [Simple] or [Dataflow].
@@ -57,11 +58,12 @@ func Simple(run func(ctx context.Context, s Shard) error) Job { return Job{run} 
 // propStreaming makes a dataflow job repeat fetch and process until there is nothing left.
 const propStreaming = "streaming.process"
 
-// Dataflow is a job in two steps: fetch gives a batch of items, process is called with it, unless it is empty. If the job's
-// property streaming.process is "true", both are repeated until fetch gives an empty batch. Between fetch and process, and
-// between batches, the run ends with an error if ctx has ended.
+// Dataflow is a job in two steps: fetch gives a batch of items, process is called with it, unless it is empty. If the
+// job's property streaming.process is "true", both are repeated until fetch gives an empty batch. Between fetch and
+// process, and between batches, the run ends with an error if ctx has ended.
 //
-// A batch whose process failed is given out again by a fetch of the next attempt only if fetch looks for what is unprocessed.
+// A batch whose process failed is given out again by a fetch of the next attempt only if fetch looks for what is
+// unprocessed.
 func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
 	process func(ctx context.Context, s Shard, batch []T) error) Job {
 	return Job{func(ctx context.Context, s Shard) error {
@@ -89,8 +91,8 @@ func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
 	}}
 }
 
-// Run runs the job once in this process, as [Main] does, and returns how that failed. It is for tests of jobs: a panic of the
-// job's function is an error, and so is the end of its goroutine.
+// Run runs the job once in this process, as [Main] does, and returns how that failed. It is for tests of jobs: a panic
+// of the job's function is an error, and so is the end of its goroutine.
 func (j Job) Run(ctx context.Context, s Shard) error {
 	if j.run == nil {
 		return errors.New("the job has no function: make it with sdk.Simple or sdk.Dataflow")

@@ -20,12 +20,12 @@ const (
 	statusFlags  = 2
 )
 
-// Main runs the job as the program's whole purpose, and ends the program: it doesn't return, and deferred functions of its caller
-// are not run. Call it in main before anything that starts other processes, so that none of them inherits the executor's pipe.
-// What the job keeps from run to run can be opened before.
+// Main runs the job as the program's whole purpose, and ends the program: it doesn't return, and deferred functions of
+// its caller are not run. Call it in main before anything that starts other processes, so that none of them inherits
+// the executor's pipe. What the job keeps from run to run can be opened before.
 //
-// Only without an executor does it read the program's arguments. With one the program may read them itself: those of the
-// job's command line, and after them, where the job has a script.command.line, the sharding context.
+// Only without an executor does it read the program's arguments. With one the program may read them itself: those of
+// the job's command line, and after them, where the job has a script.command.line, the sharding context.
 func Main(job Job) { os.Exit(start(job)) }
 
 func start(job Job) int {
@@ -48,7 +48,8 @@ func start(job Job) int {
 		if !executed {
 			return failed(err)
 		}
-		// What starts this program for the executor, sudo for example, has closed the pipe. Its one run doesn't need it.
+		// What starts this program for the executor, sudo for example, has closed the pipe. Its one run doesn't need
+		// it.
 		fmt.Fprintf(os.Stderr, "elasticjob: %v; this process is one run, without progress\n", err)
 	}
 	if executed {
@@ -70,7 +71,8 @@ func failed(err error) int {
 	return statusFailed
 }
 
-// openPipe opens both ends that the executor left open for this process: "3,4". No process that this one starts inherits them.
+// openPipe opens both ends that the executor left open for this process: "3,4". No process that this one starts
+// inherits them.
 func openPipe(text string) (in, out *os.File, err error) {
 	var ends []*os.File
 	for number := range strings.SplitSeq(text, ",") {

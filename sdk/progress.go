@@ -10,8 +10,9 @@ import (
 // maxMessage bounds the message of a progress, in bytes.
 const maxMessage = 200
 
-// progress passes on the newest of what a run says of how far it has come: the first at once, then one each interval, and what is
-// left at the run's end. What is said in between replaces what has not been sent. A nil progress does nothing.
+// progress passes on the newest of what a run says of how far it has come: the first at once, then one each interval,
+// and what is left at the run's end. What is said in between replaces what has not been sent. A nil progress does
+// nothing.
 type progress struct {
 	every time.Duration
 	send  func(fraction float64, message string)

@@ -15,7 +15,8 @@ import (
 // version is the newest version of protocol.md that this SDK speaks.
 const version = 1
 
-// progressEvery is how often a run's progress is sent to the executor at most, which passes on the last of each second.
+// progressEvery is how often a run's progress is sent to the executor at most, which passes on the last of each
+// second.
 const progressEvery = 200 * time.Millisecond
 
 // maxError bounds the error of a run, in bytes: the executor keeps no more of it.
@@ -62,8 +63,8 @@ type resident struct {
 	ended  chan error              // its end
 }
 
-// serve runs until the stream has ended, or ctx, and the run under way has been answered. Its error says that the executor can't
-// be talked to.
+// serve runs until the stream has ended, or ctx, and the run under way has been answered. Its error says that the
+// executor can't be talked to.
 func (r *resident) serve(ctx context.Context) error {
 	if err := r.say(helloMessage{"hello", version, "elasticjob-go, " + runtime.Version()}); err != nil {
 		return fmt.Errorf("say hello to the executor: %w", err)
@@ -91,8 +92,8 @@ func (r *resident) serve(ctx context.Context) error {
 	return nil
 }
 
-// listen reads orders until the stream ends. What is no message is skipped: an executor of a later version may say what this one
-// doesn't know.
+// listen reads orders until the stream ends. What is no message is skipped: an executor of a later version may say
+// what this one doesn't know.
 func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
 	defer close(orders)
 	lines := bufio.NewReader(r.in)

@@ -145,7 +145,8 @@ func TestEndOfTheStream(t *testing.T) {
 	p.ends(0)
 }
 
-// TestSIGTERM ends the context of a run, and the process when the run has been answered; what comes meanwhile is not begun.
+// TestSIGTERM ends the context of a run, and the process when the run has been answered; what comes meanwhile is not
+// begun.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	t.Run("in a run", func(t *testing.T) {

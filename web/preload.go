@@ -10,7 +10,8 @@ import (
 var (
 	// script matches the page's scripts.
 	script = regexp.MustCompile(`<script[^>]* src="\{static\}/([^"]+)"`)
-	// imports matches what a module imports, or exports from another, by a relative path: not import(…), which waits until it is wanted.
+	// imports matches what a module imports, or exports from another, by a relative path: not import(…), which waits
+	// until it is wanted.
 	imports = regexp.MustCompile(`(?m)^\s*(?:(?:import|export)\b[^'"();=]*\bfrom|import)\s*['"](\.\.?/[^'"]+)['"]`)
 )
 

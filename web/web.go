@@ -1,8 +1,9 @@
-// Package web is the console: its page, the one that shows the API's description, and the files of both, as a browser asks for them.
+// Package web is the console: its page, the one that shows the API's description, and the files of both, as a browser
+// asks for them.
 //
-// What is below static is what a browser runs: there is no step that builds it. Each file's address has a hash over all of
-// them, so that a browser keeps them for good and never mixes those of two versions; the page itself is asked for again
-// each time, and names that hash.
+// What is below static is what a browser runs: there is no step that builds it. Each file's address has a hash over
+// all of them, so that a browser keeps them for good and never mixes those of two versions; the page itself is asked
+// for again each time, and names that hash.
 package web
 
 import (
@@ -33,8 +34,8 @@ func Static() fs.FS {
 	return files
 }
 
-// page is the console's one page, docs that of the API's description; in them, and in them alone, placeholder stands for the address of the
-// folder that the files are in.
+// page is the console's one page, docs that of the API's description; in them, and in them alone, placeholder stands
+// for the address of the folder that the files are in.
 const (
 	page        = "index.html"
 	docs        = "docs.html"
@@ -75,8 +76,8 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
 	all.pages[name].write(w, r)
 }
 
-// Static answers with the file whose address, /static/{hash}/{file}, is the request's path. It reports false, and answers
-// nothing, if there is none: a page of another version may ask for it.
+// Static answers with the file whose address, /static/{hash}/{file}, is the request's path. It reports false, and
+// answers nothing, if there is none: a page of another version may ask for it.
 func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 	all, err := c.load()
 	if err != nil {

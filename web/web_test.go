@@ -98,7 +98,8 @@ func folderOf(t *testing.T, page string) string {
 	return found
 }
 
-// TestPageNamesAllThatItsScriptNeeds: what main.js imports, and what that imports, each once; what it imports later is asked for later.
+// TestPageNamesAllThatItsScriptNeeds: what main.js imports, and what that imports, each once; what it imports later is
+// asked for later.
 func TestPageNamesAllThatItsScriptNeeds(t *testing.T) {
 	t.Parallel()
 	page := textOf(t, get(t, web.New(some()), "GET", "/"))

@@ -21,13 +21,15 @@ type Keeper struct {
 	force atomic.Pointer[pair]
 	fault atomic.Pointer[string] // why what the files hold now is not in force; nil if it is
 
-	// These are Run's own: what is in force, in how many looks in a row the files could not be used, and the fault that was logged last.
+	// These are Run's own: what is in force, in how many looks in a row the files could not be used, and the fault
+	// that was logged last.
 	taken    contents
 	failed   int
 	reported string
 }
 
-// Open reads the files, or says what is wrong with them; now is the clock. A certificate whose time is over, or has not begun, is taken: Warning says so.
+// Open reads the files, or says what is wrong with them; now is the clock. A certificate whose time is over, or has
+// not begun, is taken: Warning says so.
 func Open(files Files, now func() time.Time) (*Keeper, error) {
 	k := &Keeper{files: files, now: now}
 	var err error
@@ -88,8 +90,8 @@ func (k *Keeper) settle(log *slog.Logger, message string) {
 	k.failed, k.reported = 0, ""
 }
 
-// refuse reports what is wrong with the files at the second look in a row that finds something: who renews them writes one after the
-// other, and between the two they don't match.
+// refuse reports what is wrong with the files at the second look in a row that finds something: who renews them writes
+// one after the other, and between the two they don't match.
 func (k *Keeper) refuse(log *slog.Logger, err error) {
 	if k.failed++; k.failed < 2 {
 		return
@@ -102,7 +104,8 @@ func (k *Keeper) refuse(log *slog.Logger, err error) {
 	}
 }
 
-// Server is how to speak TLS with clients: TLS 1.2 or later, HTTP/2 if they can, with the certificate that is in force by then.
+// Server is how to speak TLS with clients: TLS 1.2 or later, HTTP/2 if they can, with the certificate that is in force
+// by then.
 func (k *Keeper) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
@@ -113,7 +116,8 @@ func (k *Keeper) Server() *tls.Config {
 	}
 }
 
-// Client is how to speak TLS with another server of a name or address, whom this one trusts now. It does not offer HTTP/2.
+// Client is how to speak TLS with another server of a name or address, whom this one trusts now. It does not offer
+// HTTP/2.
 func (k *Keeper) Client(host string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: k.force.Load().roots, ServerName: host}
 }

@@ -99,7 +99,8 @@ func TestARenewedPairIsTaken(t *testing.T) {
 	}
 }
 
-// TestLinksThatAreSetToAnotherFolder, as Kubernetes does with a secret's volume: the files are links through ..data, which is a link itself.
+// TestLinksThatAreSetToAnotherFolder, as Kubernetes does with a secret's volume: the files are links through ..data,
+// which is a link itself.
 func TestLinksThatAreSetToAnotherFolder(t *testing.T) {
 	t.Parallel()
 	ca, dir := certificates.New(t), t.TempDir()

@@ -121,8 +121,8 @@ func (f Files) roots(c contents) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// whole says what is wrong with a file of certificates of which the end, or anything between, is missing: the library takes what it
-// can read, and clients then miss a part of the chain.
+// whole says what is wrong with a file of certificates of which the end, or anything between, is missing: the library
+// takes what it can read, and clients then miss a part of the chain.
 func whole(text []byte) error {
 	begun := bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	read := 0
@@ -159,7 +159,8 @@ func (p *pair) outOfTime(path string, now time.Time) error {
 	return nil
 }
 
-// expiresSoon says that a certificate should have been renewed by now: less is left than a tenth of its life, or than two weeks of a long one.
+// expiresSoon says that a certificate should have been renewed by now: less is left than a tenth of its life, or than
+// two weeks of a long one.
 func (p *pair) expiresSoon(path string, now time.Time) error {
 	leaf := p.certificate.Leaf
 	if now.Before(leaf.NotAfter.Add(-min(leaf.NotAfter.Sub(leaf.NotBefore)/10, 14*24*time.Hour))) {

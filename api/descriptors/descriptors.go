@@ -6,8 +6,8 @@
 // client is waited for longest, be it for a request, for the rest of one, or for it to read its answer. Handler and
 // Context tell the connections which requests are being answered.
 //
-// A descriptor that was lent to a connection comes back when that is closed. In the moment between, another part of the
-// process may take it: the reserve is refilled as soon as a connection is closed.
+// A descriptor that was lent to a connection comes back when that is closed. In the moment between, another part of
+// the process may take it: the reserve is refilled as soon as a connection is closed.
 package descriptors
 
 import (
@@ -31,7 +31,8 @@ const warnInterval = time.Minute
 // raiseLimit says what to do about a limit that is too low.
 const raiseLimit = "raise the limit (ulimit -n, LimitNOFILE of systemd)"
 
-// Limit is how many descriptors the process may have open. The Go runtime has raised it to the hard limit at its start.
+// Limit is how many descriptors the process may have open. The Go runtime has raised it to the hard limit at its
+// start.
 func Limit() (int, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -138,8 +139,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room for a connection by closing others that wait for their clients. While all others are being answered,
-// it waits until one is not.
+// admit makes room for a connection by closing others that wait for their clients. While all others are being
+// answered, it waits until one is not.
 func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 	if lent {
 		l.closeLongestWaiting() // its descriptor refills the reserve
@@ -174,8 +175,8 @@ func (l *listener) enter(c *conn) bool {
 	return true
 }
 
-// closeLongestWaiting reports whether there was a connection to close. One that began to wait a moment ago is none: its
-// client may have sent the request already, or the end of the last answer may still be on its way out.
+// closeLongestWaiting reports whether there was a connection to close. One that began to wait a moment ago is none:
+// its client may have sent the request already, or the end of the last answer may still be on its way out.
 func (l *listener) closeLongestWaiting() bool {
 	longest := l.longestWaiting()
 	if longest == nil {

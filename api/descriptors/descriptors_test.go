@@ -35,7 +35,8 @@ func TestMain(m *testing.M) {
 // The child has reserved descriptors in reserve, and at most connections.
 const reserved, connections = 4, 25
 
-// child serves: /exhaust takes all descriptors that are left, /free gives them back, / answers. It ends with its input.
+// child serves: /exhaust takes all descriptors that are left, /free gives them back, / answers. It ends with its
+// input.
 func child() error {
 	limit, err := descriptors.Limit()
 	if err != nil {
@@ -150,7 +151,8 @@ func (s server) ask(t *testing.T, client *http.Client, path string) (string, err
 	return string(text), err
 }
 
-// TestWithoutDescriptorsConnectionsAreAnswered, many more of them than are in reserve, and the log says why it is slow.
+// TestWithoutDescriptorsConnectionsAreAnswered, many more of them than are in reserve, and the log says why it is
+// slow.
 func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -248,7 +250,8 @@ func TestSlowClientsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestConnectionsEndTheirAnswers: they have what net/http looks for, so that a client that still sends gets its answer.
+// TestConnectionsEndTheirAnswers: they have what net/http looks for, so that a client that still sends gets its
+// answer.
 func TestConnectionsEndTheirAnswers(t *testing.T) {
 	t.Parallel()
 	reserve, err := descriptors.New(1, 1, slog.New(slog.DiscardHandler), time.Now)

@@ -1,5 +1,5 @@
-// Package openapi describes a REST API: from its operations it makes an OpenAPI 3.1 document. Which operations there are, and what they
-// take and give, whoever has the table of routes says, by values of the very types that are sent:
+// Package openapi describes a REST API: from its operations it makes an OpenAPI 3.1 document. Which operations there
+// are, and what they take and give, whoever has the table of routes says, by values of the very types that are sent:
 //
 //	operations ──New──▶ Document ── JSON ──▶ GET /api/openapi.json
 //	types      ──reflection──▶ schemas (schema.go)

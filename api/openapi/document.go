@@ -21,7 +21,8 @@ type Info struct {
 	Errors map[int]string
 	// Tags are the groups, in the order in which people are shown them, with what they are for.
 	Tags []Tag
-	// Security are the ways to say who asks, as the standard writes them, of which an operation that is not open takes any.
+	// Security are the ways to say who asks, as the standard writes them, of which an operation that is not open takes
+	// any.
 	Security map[string]map[string]any
 }
 
@@ -34,7 +35,8 @@ type Tag struct {
 // Ref is a schema that stands for another one, by that one's name.
 func Ref(name string) Schema { return Schema{"$ref": prefix + name} }
 
-// New writes the document that describes operations. More are schemas that no operation has a type for, by the names that Ref has for them.
+// New writes the document that describes operations. More are schemas that no operation has a type for, by the names
+// that Ref has for them.
 func New(info Info, types Types, more map[string]Schema, operations []Operation) ([]byte, error) {
 	d := &document{types: &schemas{types: types, named: map[string]Schema{}},
 		security: slices.Sorted(maps.Keys(info.Security))}

@@ -20,7 +20,8 @@ type Types struct {
 	Names map[reflect.Type]string
 	// Enums are all values of types that have few.
 	Enums map[reflect.Type][]string
-	// Schemas are those of types that write their JSON themselves. One that is a type's alone is not to be found in Enums.
+	// Schemas are those of types that write their JSON themselves. One that is a type's alone is not to be found in
+	// Enums.
 	Schemas map[reflect.Type]Schema
 	// About describes a field of a struct; it may be nil.
 	About func(of reflect.Type, field string) string
@@ -136,7 +137,8 @@ func nullOrElsewhere(p jsonschema.InterceptPropParams, leftOut bool) {
 	}
 }
 
-// nullOnlyIfSo has lists and maps not be null: an answer has empty ones instead, but where a field's tag says nullable.
+// nullOnlyIfSo has lists and maps not be null: an answer has empty ones instead, but where a field's tag says
+// nullable.
 func nullOnlyIfSo(p jsonschema.InterceptNullabilityParams) {
 	if k := p.Type.Kind(); p.NullAdded && (k == reflect.Slice || k == reflect.Map) {
 		p.Schema.RemoveType(jsonschema.Null)

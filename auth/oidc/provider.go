@@ -62,13 +62,15 @@ type Sealer interface {
 
 // Options say which provider, and what its users may do.
 type Options struct {
-	// Issuer is the provider's address, Client and Secret what it knows this cluster by; a public client has no secret.
+	// Issuer is the provider's address, Client and Secret what it knows this cluster by; a public client has no
+	// secret.
 	Issuer, Client, Secret string
 	// Redirect is where it sends browsers back to: this cluster's /api/oidc/callback.
 	Redirect string
 	// Scopes are asked for beside openid.
 	Scopes []string
-	// NameClaim is the claim that people are called by, RolesClaim the one that Roles are about. The first of Roles that fits counts.
+	// NameClaim is the claim that people are called by, RolesClaim the one that Roles are about. The first of Roles
+	// that fits counts.
 	NameClaim, RolesClaim string
 	Roles                 []Role
 
@@ -235,7 +237,8 @@ func (p *Provider) open(cookie string) (login, error) {
 	return l, nil
 }
 
-// Finish ends a login with what the provider has sent the browser back with, the query of its address: who it is, and what they may do.
+// Finish ends a login with what the provider has sent the browser back with, the query of its address: who it is, and
+// what they may do.
 func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error) {
 	k, err := p.found()
 	if err != nil {

@@ -17,8 +17,8 @@ type Role struct {
 	auth.Grant
 }
 
-// ParseRole reads VALUE=ROLE or VALUE=ROLE:APP,…, where APP are patterns of app names. VALUE may hold further equals signs, as
-// names in directories do.
+// ParseRole reads VALUE=ROLE or VALUE=ROLE:APP,…, where APP are patterns of app names. VALUE may hold further equals
+// signs, as names in directories do.
 func ParseRole(text string) (Role, error) {
 	at := strings.LastIndexByte(text, '=')
 	if at < 1 {
@@ -39,8 +39,8 @@ func ParseRole(text string) (Role, error) {
 	return r, nil
 }
 
-// CheckAddress says what is wrong with the address of an issuer or of what it sends browsers back to: without TLS only this machine
-// itself can be trusted.
+// CheckAddress says what is wrong with the address of an issuer or of what it sends browsers back to: without TLS only
+// this machine itself can be trusted.
 func CheckAddress(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -58,8 +58,8 @@ func CheckAddress(text string) error {
 // claims are what an ID token says.
 type claims map[string]any
 
-// find is a claim by its name, or by a path of names with dots between them, such as realm_access.roles. An address of mail counts only
-// where the provider says that it has seen to it that it is theirs.
+// find is a claim by its name, or by a path of names with dots between them, such as realm_access.roles. An address of
+// mail counts only where the provider says that it has seen to it that it is theirs.
 func (c claims) find(name string) any {
 	if name == "email" && c["email_verified"] != true && c["email_verified"] != "true" {
 		return nil

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An account stays for as long as its node or a pod on it does: nodes of an autoscaler come and go, and each has another name.
+// An account stays for as long as its node or a pod on it does: nodes of an autoscaler come and go, and each has
+// another name.
 func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 	t.Parallel()
 	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(),
@@ -46,7 +47,8 @@ func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 	}
 }
 
-// What others are ended for is not offered: the room belongs to the pod that preempts them, until it is elsewhere or gone.
+// What others are ended for is not offered: the room belongs to the pod that preempts them, until it is elsewhere or
+// gone.
 func TestRoomThatAPodIsNominatedFor(t *testing.T) {
 	t.Parallel()
 	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(),

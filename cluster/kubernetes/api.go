@@ -25,12 +25,13 @@ import (
 )
 
 const (
-	// pingAfter and pingWithin find a connection whose other end is frozen or gone: an HTTP/2 ping is sent after that much silence, and the
-	// connection is given up when it is not answered in time.
+	// pingAfter and pingWithin find a connection whose other end is frozen or gone: an HTTP/2 ping is sent after that
+	// much silence, and the connection is given up when it is not answered in time.
 	pingAfter, pingWithin = 4 * time.Second, 4 * time.Second
 	// callWithin bounds each request but watches, if its caller does not.
 	callWithin = 8 * time.Second
-	// retries is how often a request is repeated when the API server says when to come again (429, or 5xx with Retry-After).
+	// retries is how often a request is repeated when the API server says when to come again (429, or 5xx with
+	// Retry-After).
 	retries = 3
 )
 
@@ -76,7 +77,8 @@ func NewAPI(config *rest.Config) (*API, error) {
 	return a, nil
 }
 
-// httpClient is one with the credentials of config, and with a transport of our own: that of the library finds a dead connection after 45 s.
+// httpClient is one with the credentials of config, and with a transport of our own: that of the library finds a dead
+// connection after 45 s.
 func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
 	tls, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -140,7 +142,8 @@ func (a *API) bind(ctx context.Context, p *corev1.Pod, node string) error {
 	}), nil)
 }
 
-// deletePod asks for the end of the pod of that uid, and, with a version, of that version. With a grace of nil it gets its own.
+// deletePod asks for the end of the pod of that uid, and, with a version, of that version. With a grace of nil it gets
+// its own.
 func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.UID, version string,
 	grace *int64) error {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: &uid}}
@@ -195,8 +198,9 @@ func (a *API) patchPod(ctx context.Context, namespace, name string, uid types.UI
 	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).Body(patch), nil)
 }
 
-// discard deletes a pod that is not bound, which is found by its name where its uid is not known, and reports if it turned out to be bound: then it was left alone. It is the other half of the
-// fence: after it the pod is either gone for good, for whoever still wants to bind it, or it counts as launched.
+// discard deletes a pod that is not bound, which is found by its name where its uid is not known, and reports if it
+// turned out to be bound: then it was left alone. It is the other half of the fence: after it the pod is either gone
+// for good, for whoever still wants to bind it, or it counts as launched.
 func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error) {
 	if p.UID == "" {
 		switch p, err = a.getPod(ctx, p.Namespace, p.Name); {

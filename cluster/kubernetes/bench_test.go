@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// BenchmarkSubscribe is the begin of a session where 10,000 ended pods of ours are kept; the bytes are what the session then holds for each.
+// BenchmarkSubscribe is the begin of a session where 10,000 ended pods of ours are kept; the bytes are what the
+// session then holds for each.
 func BenchmarkSubscribe(b *testing.B) {
 	const ended = 10_000
 	f := newFakeAPI(b)

@@ -193,11 +193,13 @@ func (f *fakeAPI) ends(task string, code int32) {
 	})
 }
 
-// TestFence: what a session created that has lost its Lease is never bound, and the next session deletes it, whether it lists the pods
+// TestFence: what a session created that has lost its Lease is never bound, and the next session deletes it, whether
+// it lists the pods
 
 // before that or behind it.
 
-// TestBoundBehindTheBack: a pod that the last session bound in the moment that the next one deletes it counts as launched.
+// TestBoundBehindTheBack: a pod that the last session bound in the moment that the next one deletes it counts as
+// launched.
 
 // TestLostAnswers: what was done without an answer is found when it is asked for again.
 

@@ -20,7 +20,8 @@ type ends chan time.Time
 func (e ends) Ended(_ context.Context, _ kubernetes.Pod, _ bool, at time.Time) { e <- at }
 func (e ends) Gone(types.UID)                                                  {}
 
-// TestClockThatIsOff: a scheduler whose clock is not that of the cluster counts by its own how long a pod has been over, and a node been silent.
+// TestClockThatIsOff: a scheduler whose clock is not that of the cluster counts by its own how long a pod has been
+// over, and a node been silent.
 func TestClockThatIsOff(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"right": 0, "an hour ahead": time.Hour,

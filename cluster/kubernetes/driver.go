@@ -99,11 +99,12 @@ func (d *Driver) Close() error {
 	return nil
 }
 
-// SubscribeWithin is time for the pods of a large cluster and for many that are unbound; each request has its own bound.
+// SubscribeWithin is time for the pods of a large cluster and for many that are unbound; each request has its own
+// bound.
 func (d *Driver) SubscribeWithin() time.Duration { return 2 * time.Minute }
 
-// Subscribe takes the framework's Lease over, lists nodes and pods, and deletes those of its pods that were never bound, so that nobody binds them
-// any more: then what was launched under this framework id is known.
+// Subscribe takes the framework's Lease over, lists nodes and pods, and deletes those of its pods that were never
+// bound, so that nobody binds them any more: then what was launched under this framework id is known.
 func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
 	l := &lease{api: d.api, namespace: d.namespace, name: leaseName(f.ID), holder: uuid.NewString(), now: d.now}
 	if err := l.take(ctx); err != nil {
@@ -125,8 +126,8 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	return s, nil
 }
 
-// list reads all nodes and pods. Where only pods of the own namespace may be seen, those of others take room that is not known of, and what is
-// placed there is refused by the node.
+// list reads all nodes and pods. Where only pods of the own namespace may be seen, those of others take room that is
+// not known of, and what is placed there is refused by the node.
 func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log,
 		listAfter: listAfter}
@@ -150,7 +151,8 @@ func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	return []*watcher{nodes, pods}, nil
 }
 
-// discardUnbound deletes the pods that an earlier session created and did not bind. One that it bound in the very moment is read again.
+// discardUnbound deletes the pods that an earlier session created and did not bind. One that it bound in the very
+// moment is read again.
 func (s *session) discardUnbound(ctx context.Context) error {
 	var unbound []*corev1.Pod
 	for _, r := range s.pods {

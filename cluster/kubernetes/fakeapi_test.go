@@ -38,7 +38,8 @@ type fakeAPI struct {
 	leases  map[string]*coordinationv1.Lease
 	secrets map[string]*corev1.Secret
 	log     []change
-	// oldest is the first version that a watch may begin at; grown is closed when the log grows, cut when watches are to end.
+	// oldest is the first version that a watch may begin at; grown is closed when the log grows, cut when watches are
+	// to end.
 	oldest     int64
 	grown, cut chan struct{}
 	// fault may answer a request in place of the server; it returns true if it did.
@@ -121,7 +122,8 @@ func (f *fakeAPI) addNode(name string, cpu, memory, pods string, ready corev1.Co
 	})
 }
 
-// putPod writes a pod as it is, past all checks: what a kubelet, or another client, does. change may be nil for a new one.
+// putPod writes a pod as it is, past all checks: what a kubelet, or another client, does. change may be nil for a new
+// one.
 func (f *fakeAPI) putPod(namespace, name string, change func(*corev1.Pod)) {
 	f.with(func() {
 		key, what := namespace+"/"+name, "MODIFIED"

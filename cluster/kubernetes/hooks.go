@@ -25,8 +25,9 @@ type Pod struct {
 
 // Follower reads what running pods say in their output. Its methods don't wait.
 type Follower interface {
-	// Running is called once in each session for a pod whose container runs. What the container says is handed to report, as cluster.Update or
-	// cluster.Message, until ctx ends, which it does with the session, or Gone is called; never from within Running, behind whose caller are locks.
+	// Running is called once in each session for a pod whose container runs. What the container says is handed to
+	// report, as cluster.Update or cluster.Message, until ctx ends, which it does with the session, or Gone is called;
+	// never from within Running, behind whose caller are locks.
 	Running(ctx context.Context, p Pod, report func(cluster.Event))
 	// Gone is called when a pod has ended, or is not there any more.
 	Gone(uid types.UID)
@@ -34,8 +35,8 @@ type Follower interface {
 
 // Keeper decides how long ended pods are kept. Its methods don't wait.
 type Keeper interface {
-	// Ended is called for each pod that has ended and whose end the scheduler has committed: those of earlier sessions a while after the session's
-	// begin. It may be called more than once for a pod.
+	// Ended is called for each pod that has ended and whose end the scheduler has committed: those of earlier sessions
+	// a while after the session's begin. It may be called more than once for a pod.
 	Ended(ctx context.Context, p Pod, good bool, at time.Time)
 	// Gone is called when a pod is not there any more.
 	Gone(uid types.UID)
@@ -47,7 +48,8 @@ type Recorder interface {
 	Launched(p Pod, t wire.Task)
 	// Killed: the end of a pod was asked for; why may be empty.
 	Killed(p Pod, why string)
-	// GivenUp: a pod is deleted because its containers don't start, or because others of it go on behind the end of its shard.
+	// GivenUp: a pod is deleted because its containers don't start, or because others of it go on behind the end of
+	// its shard.
 	GivenUp(p Pod, why string)
 }
 

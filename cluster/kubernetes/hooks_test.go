@@ -100,7 +100,8 @@ func (s speaker) Running(_ context.Context, _ kubernetes.Pod, report func(cluste
 }
 func (s speaker) Gone(types.UID) {}
 
-// TestOutputFromANodeThatIsNotReady: a pod whose output says something while its node is not ready is unreachable all the same.
+// TestOutputFromANodeThatIsNotReady: a pod whose output says something while its node is not ready is unreachable all
+// the same.
 func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

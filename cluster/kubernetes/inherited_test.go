@@ -19,8 +19,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// TestEndsOfEarlierSessions: nobody may delete what ended in an earlier session before the core has asked about what it does not know the end of, however
-// long that takes.
+// TestEndsOfEarlierSessions: nobody may delete what ended in an earlier session before the core has asked about what
+// it does not know the end of, however long that takes.
 func TestEndsOfEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -47,7 +47,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestDrain: a daemon's shard that gets longer than its pod has is asked to drain, and its pod is deleted only when it is killed after that.
+// TestDrain: a daemon's shard that gets longer than its pod has is asked to drain, and its pod is deleted only when it
+// is killed after that.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -36,8 +36,9 @@ type launch struct {
 // bindWithin is what a Launch keeps of its time to look at the Lease and to bind.
 const bindWithin = 3 * time.Second
 
-// Launch makes the tasks' pods and binds them, all in one go, if the Lease still names this session when they are made. Tasks whose pods are refused,
-// or not made in time, are answered by updates, the others are launched. An error means that it is not known which pods were bound.
+// Launch makes the tasks' pods and binds them, all in one go, if the Lease still names this session when they are
+// made. Tasks whose pods are refused, or not made in time, are answered by updates, the others are launched. An error
+// means that it is not known which pods were bound.
 func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	ctx, done := s.call(ctx)
 	defer done()
@@ -146,7 +147,8 @@ func (s *session) takes(p *corev1.Pod) {
 	}
 }
 
-// settle marks the pods of a Launch as through: what the watch shows of those that were not bound is deleted, and what a list from now on lacks is gone.
+// settle marks the pods of a Launch as through: what the watch shows of those that were not bound is deleted, and what
+// a list from now on lacks is gone.
 func (s *session) settle(node string, all []*launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,8 +194,8 @@ func (s *session) createAll(ctx context.Context, all []*launch) {
 	})
 }
 
-// create makes a task's pod, and its Secret. That it exists is an answer, too: an earlier one was lost. Without an answer it counts as not made:
-// nobody else binds it.
+// create makes a task's pod, and its Secret. That it exists is an answer, too: an earlier one was lost. Without an
+// answer it counts as not made: nobody else binds it.
 func (s *session) create(ctx context.Context, one *launch) {
 	asked := one.pod
 	made, err := s.api.createPod(ctx, asked)
@@ -226,7 +228,8 @@ func (s *session) create(ctx context.Context, one *launch) {
 	}
 }
 
-// refused reports whether an error is an answer behind which nothing was done. Another one may come from a part of the API server that gave up waiting for another.
+// refused reports whether an error is an answer behind which nothing was done. Another one may come from a part of the
+// API server that gave up waiting for another.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	return answered(err) && errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
@@ -245,7 +248,8 @@ func whyNot(what string, err error) string {
 	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
 }
 
-// alteration names what of a pod is not as asked, if by that it can't be told from others, or not be bound, or its shard would run more than once.
+// alteration names what of a pod is not as asked, if by that it can't be told from others, or not be bound, or its
+// shard would run more than once.
 func alteration(asked, made *corev1.Pod) string {
 	switch {
 	case made.Labels[pod.LabelFramework] != asked.Labels[pod.LabelFramework]:
@@ -262,7 +266,8 @@ func alteration(asked, made *corev1.Pod) string {
 	return ""
 }
 
-// restarts reports whether the kubelet would start the shard's container again when it has ended: then no end of it is the last one.
+// restarts reports whether the kubelet would start the shard's container again when it has ended: then no end of it is
+// the last one.
 func restarts(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == pod.Container &&
@@ -271,7 +276,8 @@ func restarts(p *corev1.Pod) bool {
 	})
 }
 
-// bindPod binds a created pod. Where the answer is no, it is looked at: the binding of a repeated request is no refusal.
+// bindPod binds a created pod. Where the answer is no, it is looked at: the binding of a repeated request is no
+// refusal.
 func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	err := s.api.bind(ctx, one.pod, node)
 	if err == nil {

@@ -142,7 +142,8 @@ func TestRefusedPods(t *testing.T) {
 	}
 }
 
-// TestWebhooksThatChangePods: what a shard's pod can't do without is not taken from it: it would not be known again, or run more than once.
+// TestWebhooksThatChangePods: what a shard's pod can't do without is not taken from it: it would not be known again,
+// or run more than once.
 func TestWebhooksThatChangePods(t *testing.T) {
 	t.Parallel()
 	always := corev1.ContainerRestartPolicyAlways
@@ -254,7 +255,8 @@ func TestBoundBehindTheBack(t *testing.T) {
 	}
 }
 
-// TestRepeatedCreation: a pod that was made, and whose creation the API server has asked to repeat, is there, which is an answer: it is launched, once.
+// TestRepeatedCreation: a pod that was made, and whose creation the API server has asked to repeat, is there, which is
+// an answer: it is launched, once.
 func TestRepeatedCreation(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -283,7 +285,8 @@ func TestRepeatedCreation(t *testing.T) {
 	}
 }
 
-// TestLostAnswersBeforeTheBinding: a pod that nobody has tried to bind never begins, so what is not known of it ends no session.
+// TestLostAnswersBeforeTheBinding: a pod that nobody has tried to bind never begins, so what is not known of it ends
+// no session.
 func TestLostAnswersBeforeTheBinding(t *testing.T) {
 	t.Parallel()
 	is := func(method, part string) func(*http.Request) bool {

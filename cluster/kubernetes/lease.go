@@ -66,7 +66,8 @@ func (l *lease) take(ctx context.Context) error {
 	return fmt.Errorf("others write the Lease %s all the time: look for a second installation with the same framework id", l.name)
 }
 
-// ahead is how far this scheduler's clock is ahead of the API server's, which has stamped what was just written; differences that don't matter are 0.
+// ahead is how far this scheduler's clock is ahead of the API server's, which has stamped what was just written;
+// differences that don't matter are 0.
 func (l *lease) ahead() time.Duration {
 	var stamped time.Time
 	for _, by := range l.held.ManagedFields {

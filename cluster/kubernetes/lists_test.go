@@ -15,7 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// TestListThatBreaksOff: where a list breaks off behind its first page, what it has not brought is not taken for known: the list is asked for again.
+// TestListThatBreaksOff: where a list breaks off behind its first page, what it has not brought is not taken for
+// known: the list is asked for again.
 func TestListThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)

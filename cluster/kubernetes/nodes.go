@@ -18,7 +18,8 @@ type account struct {
 	total      resources.Amount
 	slots      int
 	attributes *cluster.Attributes
-	// closed is why no pods may be bound to it, "" if they may. told is what the core last heard of that, and known is set once it was offered.
+	// closed is why no pods may be bound to it, "" if they may. told is what the core last heard of that, and known is
+	// set once it was offered.
 	closed string
 	told   cluster.Closed
 	known  bool
@@ -131,8 +132,9 @@ func (s *session) nodeReady(name string, a *account, notReady time.Time) {
 	}
 }
 
-// notReadySince is since when a node is not ready, zero if it is: since the session has seen it. Only what a session finds when it begins may be older,
-// and only the time of a silent node is taken for that, which is the node controller's: all others are by the node's own clock.
+// notReadySince is since when a node is not ready, zero if it is: since the session has seen it. Only what a session
+// finds when it begins may be older, and only the time of a silent node is taken for that, which is the node
+// controller's: all others are by the node's own clock.
 func (s *session) notReadySince(n *corev1.Node, found bool) time.Time {
 	for _, c := range n.Status.Conditions {
 		switch {

@@ -84,8 +84,8 @@ func (s *session) runOffers() {
 	}
 }
 
-// makeOffers offers each node's room that is not on offer, and takes back offers that do not say what there is any more. It returns after what
-// time something that was declined is to be offered again, 0 for never.
+// makeOffers offers each node's room that is not on offer, and takes back offers that do not say what there is any
+// more. It returns after what time something that was declined is to be offered again, 0 for never.
 func (s *session) makeOffers() (next time.Duration) {
 	var fresh []cluster.Offer
 	for name, a := range s.accounts {
@@ -127,8 +127,8 @@ func (s *session) makeOffers() (next time.Duration) {
 	return next
 }
 
-// tellClosed tells the core of a node that it is not offered, and why. One that was offered and is full is no news: the core has filled it, or is offered
-// it again when others leave it.
+// tellClosed tells the core of a node that it is not offered, and why. One that was offered and is full is no news:
+// the core has filled it, or is offered it again when others leave it.
 func (s *session) tellClosed(name string, a *account, some bool) {
 	why := a.closed
 	if why == "" && !some && !a.known {

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// patient counts the answers by which the API server puts requests off (429), after which the client sends them again when the server says. Those that
-// were put off together do not come back together: each waits a little longer than it was told. A request without time for that is handed
-// the answer as it is: that it was not done is known then, which it would not be if its time ran out while it waits.
+// patient counts the answers by which the API server puts requests off (429), after which the client sends them again
+// when the server says. Those that were put off together do not come back together: each waits a little longer than it
+// was told. A request without time for that is handed the answer as it is: that it was not done is known then, which
+// it would not be if its time ran out while it waits.
 type patient struct {
 	http.RoundTripper
 	throttled *atomic.Int64

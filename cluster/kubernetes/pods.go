@@ -57,7 +57,8 @@ func reportOf(u cluster.Update) report {
 	return r
 }
 
-// launching is a pod that this session is about to create and bind, or that it has bound and not seen in the watch yet.
+// launching is a pod that this session is about to create and bind, or that it has bound and not seen in the watch
+// yet.
 type launching struct {
 	node  string
 	takes resources.Amount
@@ -135,15 +136,16 @@ func (s podStore) retain(uids map[types.UID]struct{}) {
 	}
 }
 
-// isOurs reports whether a pod is of a task of this framework id. A copy that somebody has made of one, under another name, is not: what becomes of
-// it says nothing about the task.
+// isOurs reports whether a pod is of a task of this framework id. A copy that somebody has made of one, under another
+// name, is not: what becomes of it says nothing about the task.
 func (s *session) isOurs(p *corev1.Pod) bool {
 	task := pod.TaskOf(p)
 	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && task != "" &&
 		p.Name == pod.Name(task)
 }
 
-// ownOf is what is read of a pod of ours. Where somebody has taken from it what it is known by, it is still the pod of its task, which it has to tell the end of.
+// ownOf is what is read of a pod of ours. Where somebody has taken from it what it is known by, it is still the pod of
+// its task, which it has to tell the end of.
 func (s *session) ownOf(r *podRecord, p *corev1.Pod) *corev1.Pod {
 	own := trimmed(p)
 	if !s.isOurs(p) {
@@ -226,7 +228,8 @@ func (s *session) landed(name string) {
 	}
 }
 
-// removePod takes note that a pod is not in the API any more. What it last said of its end counts; if it did not, somebody removed it.
+// removePod takes note that a pod is not in the API any more. What it last said of its end counts; if it did not,
+// somebody removed it.
 func (s *session) removePod(uid types.UID) {
 	r := s.pods[uid]
 	if r == nil {
@@ -284,8 +287,8 @@ func (s *session) learnTrouble(r *podRecord) {
 	}
 }
 
-// fromOutput passes on what a pod's output says. Where its node is silent towards the API server that was a sign of life, which the core takes for the
-// task's return: behind it is said again what is the case.
+// fromOutput passes on what a pod's output says. Where its node is silent towards the API server that was a sign of
+// life, which the core takes for the task's return: behind it is said again what is the case.
 func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 	s.emit(e)
 	s.mu.Lock()
@@ -311,8 +314,9 @@ func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
 	return c
 }
 
-// send reports a pod's state if it is another than the last one, which was no end. A state behind UNREACHABLE has a uuid of its own: the core may have seen
-// that of the same state before, and would take the report for a repeated one; and without any it would not acknowledge it, and the pod keep its finalizer.
+// send reports a pod's state if it is another than the last one, which was no end. A state behind UNREACHABLE has a
+// uuid of its own: the core may have seen that of the same state before, and would take the report for a repeated one;
+// and without any it would not acknowledge it, and the pod keep its finalizer.
 func (s *session) send(r *podRecord, u cluster.Update) {
 	if r.reported == reportOf(u) || r.reported.state.Terminal() {
 		return
@@ -325,8 +329,8 @@ func (s *session) send(r *podRecord, u cluster.Update) {
 	s.tell(u)
 }
 
-// tell reports something of a pod. What its kubelet has said of its end may be heard when its node is gone: then that is said, too, for an agent by which
-// something is reported is there.
+// tell reports something of a pod. What its kubelet has said of its end may be heard when its node is gone: then that
+// is said, too, for an agent by which something is reported is there.
 func (s *session) tell(u cluster.Update) {
 	s.emit(u)
 	if a := s.accounts[u.AgentID]; u.Source != cluster.FromMaster && (a == nil || a.uid == "") {

@@ -23,14 +23,16 @@ const (
 	workers = 8
 	// sweepEvery is how often pods that don't start, and requests that failed, are looked at.
 	sweepEvery = time.Second
-	// lingersFor is how long a pod may go on without its shard: the kubelet needs a moment to see that all of it has ended.
+	// lingersFor is how long a pod may go on without its shard: the kubelet needs a moment to see that all of it has
+	// ended.
 	lingersFor = 30 * time.Second
-	// endsKeptAfter is how long after the core's first questions a session takes the ends of earlier sessions' pods for committed: the core asks about all
-	// that it has not heard the end of when a session begins.
+	// endsKeptAfter is how long after the core's first questions a session takes the ends of earlier sessions' pods
+	// for committed: the core asks about all that it has not heard the end of when a session begins.
 	endsKeptAfter = 30 * time.Second
 )
 
-// session is one holder's time of a framework's Lease. What it knows is guarded by mu; events leave in the order in which they were found out.
+// session is one holder's time of a framework's Lease. What it knows is guarded by mu; events leave in the order in
+// which they were found out.
 type session struct {
 	*Driver
 	framework string
@@ -96,7 +98,8 @@ func (s *session) start(watchers []*watcher) {
 		if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound {
 			r.inherited = u.State.Terminal()
 			if !hasFinalizer(r.own) {
-				// The core asks about what it does not know the end of. Only pods that may have been bound without its knowledge are reported unasked.
+				// The core asks about what it does not know the end of. Only pods that may have been bound without its
+				// knowledge are reported unasked.
 				r.reported = reportOf(u)
 			}
 		}
@@ -198,7 +201,8 @@ func (s *session) ended(doing string) error {
 	return fmt.Errorf("%s: the session has ended: %w", doing, s.Err())
 }
 
-// call makes a context for a call that changes something: it ends with the session. Close waits until the call is done.
+// call makes a context for a call that changes something: it ends with the session. Close waits until the call is
+// done.
 func (s *session) call(ctx context.Context) (context.Context, func()) {
 	s.calls.RLock()
 	ctx, cancel := context.WithCancel(ctx)
@@ -210,7 +214,8 @@ func (s *session) call(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Close ends the session. When it returns, its goroutines are gone and no call is under way or will be sent. Closing twice does no harm.
+// Close ends the session. When it returns, its goroutines are gone and no call is under way or will be sent. Closing
+// twice does no harm.
 func (s *session) Close() error {
 	lived := s.ctx.Err() == nil
 	s.cancel(ErrClosed)

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// Kill deletes a task's pod, with the grace that the executor in it needs, or asks a daemon's shard to drain if it gets longer than its pod was made
-// with. What becomes of it is reported as it happens.
+// Kill deletes a task's pod, with the grace that the executor in it needs, or asks a daemon's shard to drain if it
+// gets longer than its pod was made with. What becomes of it is reported as it happens.
 func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	ctx, done := s.call(ctx)
 	defer done()
@@ -58,7 +58,8 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	return nil
 }
 
-// isAsked reports whether a pod is asked for already what a kill asks of it: to drain, or to end in no more time than that.
+// isAsked reports whether a pod is asked for already what a kill asks of it: to drain, or to end in no more time than
+// that.
 func isAsked(p *corev1.Pod, drains bool, grace *int64) bool {
 	if p.DeletionTimestamp == nil {
 		return drains && p.Annotations[pod.AnnotationDrain] != ""
@@ -92,7 +93,8 @@ func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	return s.ended("reconcile")
 }
 
-// answerAbout reports a task's state. One that lives is reported without a uuid, so that nobody takes it for a repeated report; an end with its own.
+// answerAbout reports a task's state. One that lives is reported without a uuid, so that nobody takes it for a
+// repeated report; an end with its own.
 func (s *session) answerAbout(t cluster.TaskRef) {
 	uid, known := s.tasks[t.TaskID]
 	r := s.pods[uid]
@@ -109,8 +111,8 @@ func (s *session) answerAbout(t cluster.TaskRef) {
 	s.tell(u)
 }
 
-// answerGone reports a task without a pod. The lists are complete, so it never had one that was bound, or its pod was removed after the core had
-// committed that it knew it. Where its node is gone, too, that is an operator's word.
+// answerGone reports a task without a pod. The lists are complete, so it never had one that was bound, or its pod was
+// removed after the core had committed that it knew it. Where its node is gone, too, that is an operator's word.
 func (s *session) answerGone(t cluster.TaskRef) {
 	if s.launches[pod.Name(t.TaskID)] != nil {
 		return // it is on its way
@@ -125,7 +127,8 @@ func (s *session) answerGone(t cluster.TaskRef) {
 	s.emit(u)
 }
 
-// Acknowledge takes note that the core has committed an update: its pod needs its finalizer no more, and if it was the end, the pod itself.
+// Acknowledge takes note that the core has committed an update: its pod needs its finalizer no more, and if it was the
+// end, the pod itself.
 func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +156,8 @@ func (s *session) staysForItsEnd(r *podRecord) bool {
 	return r.own.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.own) && s.ready(r.node)
 }
 
-// endKept hands an ended pod to the keeper: nobody needs it any more but people. When it ended is by the clock of this scheduler: what this session has not
-// seen itself was stamped by the clocks of the cluster, which are taken for one.
+// endKept hands an ended pod to the keeper: nobody needs it any more but people. When it ended is by the clock of this
+// scheduler: what this session has not seen itself was stamped by the clocks of the cluster, which are taken for one.
 func (s *session) endKept(r *podRecord, u cluster.Update) {
 	if !r.endKept.IsZero() {
 		return
@@ -184,7 +187,8 @@ func (s *session) release(uid types.UID) {
 	target := podOf(r.own)
 	s.mu.Unlock()
 	err := s.api.removeFinalizer(s.ctx, target.Namespace, target.Name, target.UID)
-	// A conflict may be with others who write it all the time. Of a pod that is another one by now the watch says so, and this comes to its end above.
+	// A conflict may be with others who write it all the time. Of a pod that is another one by now the watch says so,
+	// and this comes to its end above.
 	if err != nil && !apierrors.IsNotFound(err) && s.ctx.Err() == nil {
 		s.log.Warn("finalizer not removed", "pod", target.Name, "task", target.TaskID, "error", err)
 		if s.pause(sweepEvery) {
@@ -240,13 +244,14 @@ func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 	return s.api.deletePod(s.ctx, own.Namespace, own.Name, own.UID, own.ResourceVersion, nil)
 }
 
-// sweep gives up pods whose containers can't be started, and those that go on without their shard, as they do when a webhook has given them another
-// container; and it hands over the ends of earlier sessions' pods. Those given up are to be deleted: only when they are gone without having begun
-// is that reported, for until then they might begin.
+// sweep gives up pods whose containers can't be started, and those that go on without their shard, as they do when a
+// webhook has given them another container; and it hands over the ends of earlier sessions' pods. Those given up are
+// to be deleted: only when they are gone without having begun is that reported, for until then they might begin.
 func (s *session) sweep() map[*corev1.Pod]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// By the time alone it would be settled where the core stood still: a leader that was frozen, and is deposed, would have pods deleted whose ends the next one does not know.
+	// By the time alone it would be settled where the core stood still: a leader that was frozen, and is deposed,
+	// would have pods deleted whose ends the next one does not know.
 	givenUp, settled := map[*corev1.Pod]string{}, !s.asked.IsZero() && s.now().Sub(s.asked) > endsKeptAfter
 	for _, r := range s.pods {
 		if r.own == nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// clearWithin is how long a session that is closed may take to delete the pods that stand for shards. The next one deletes what is left.
+// clearWithin is how long a session that is closed may take to delete the pods that stand for shards. The next one
+// deletes what is left.
 const clearWithin = 2 * time.Second
 
 // standIn is a pod that only stands for a shard.
@@ -32,7 +33,8 @@ type standIn struct {
 // demander is a session that shows what finds no room.
 type demander struct{ *session }
 
-// ShowUnplaced has a pod stand for each of these shards and deletes those that stand for others. What fails the next call tries again.
+// ShowUnplaced has a pod stand for each of these shards and deletes those that stand for others. What fails the next
+// call tries again.
 func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) error {
 	s := d.session
 	ctx, done := s.call(ctx)

@@ -60,7 +60,8 @@ func (f *fakeAPI) shown() (all []string) {
 	return all
 }
 
-// shows keeps asking a session to show these shards until these messages are there: it learns by its watch what there is.
+// shows keeps asking a session to show these shards until these messages are there: it learns by its watch what there
+// is.
 func (c *client) shows(f *fakeAPI, all []cluster.Unplaced, want ...string) {
 	c.t.Helper()
 	eventually.Works(c.t, "to show them", func() error {
@@ -74,7 +75,8 @@ func (c *client) shows(f *fakeAPI, all []cluster.Unplaced, want ...string) {
 	})
 }
 
-// Shards without room have pods that ask for what theirs would, say why they wait, and go with the need; tasks are not touched by them.
+// Shards without room have pods that ask for what theirs would, say why they wait, and go with the need; tasks are not
+// touched by them.
 func TestShardsWithoutRoom(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -119,7 +121,8 @@ func nameOfUnplaced(t *testing.T, u cluster.Unplaced) string {
 	return p.Name
 }
 
-// A pod that stands for a shard and was bound by somebody is made again; what the API server refuses is told, and hinders neither others nor jobs.
+// A pod that stands for a shard and was bound by somebody is made again; what the API server refuses is told, and
+// hinders neither others nor jobs.
 func TestShardsThatCannotBeShown(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -161,7 +164,8 @@ func TestShardsThatCannotBeShown(t *testing.T) {
 	c.shows(f, nil)
 }
 
-// A session that is closed leaves none. What one leaves that did not end itself, the next deletes that does not need it, or that shows none.
+// A session that is closed leaves none. What one leaves that did not end itself, the next deletes that does not need
+// it, or that shows none.
 func TestShardsShownByEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -18,11 +18,14 @@ import (
 )
 
 const (
-	// pageSize is how many objects are listed with one request: so many that the pods of a large cluster are listed within a Subscribe.
+	// pageSize is how many objects are listed with one request: so many that the pods of a large cluster are listed
+	// within a Subscribe.
 	pageSize = 2000
-	// watchFor is how long one watch lasts at least; the API server ends it then, and the next one goes on where it ended.
+	// watchFor is how long one watch lasts at least; the API server ends it then, and the next one goes on where it
+	// ended.
 	watchFor = 5 * time.Minute
-	// watchSilence is more than an API server lets pass between two bookmarks. A watch without a word for so long is opened again.
+	// watchSilence is more than an API server lets pass between two bookmarks. A watch without a word for so long is
+	// opened again.
 	watchSilence = 150 * time.Second
 	// watchFirst and watchMost are the pauses before a watch that broke is opened again.
 	watchFirst, watchMost = 100 * time.Millisecond, 5 * time.Second
@@ -41,8 +44,9 @@ type store interface {
 	retain(uids map[types.UID]struct{})
 }
 
-// watcher keeps a store like the API server's objects of one kind: it lists them and watches them from there on. When the API server does not
-// know any more what changed since (410), it lists them again; and now and then where it may list them, and no watch comes about.
+// watcher keeps a store like the API server's objects of one kind: it lists them and watches them from there on. When
+// the API server does not know any more what changed since (410), it lists them again; and now and then where it may
+// list them, and no watch comes about.
 type watcher struct {
 	api                 *API
 	resource, namespace string // of all namespaces if that is empty
@@ -81,7 +85,8 @@ func (w *watcher) list(ctx context.Context) error {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
 		if options.Continue = info.GetContinue(); options.Continue == "" {
-			// Not before: from there on it is watched, and what a list that breaks off has not brought would never come.
+			// Not before: from there on it is watched, and what a list that breaks off has not brought would never
+			// come.
 			w.version = info.GetResourceVersion()
 			w.store.retain(seen)
 			return nil

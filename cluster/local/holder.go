@@ -10,7 +10,8 @@ import (
 
 // holder says who listens on a port: its pid and command line, as far as this user may know.
 func holder(port int) string {
-	// Of a line of the tables: number, local and remote address, state (0A is LISTEN), five more, and the socket's inode.
+	// Of a line of the tables: number, local and remote address, state (0A is LISTEN), five more, and the socket's
+	// inode.
 	listening := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: [0-9A-F]+:%04X [0-9A-F]+:[0-9A-F]+ 0A (?:\S+ +){5}(\d+)`,
 		port))
 	sockets := map[string]bool{}

@@ -1,9 +1,10 @@
-// Package local is a cluster of one machine: a Mesos master and its agents in this process, served on loopback, that speak Mesos'
-// v1 HTTP API so exactly that neither a framework nor an executor sees a difference.
+// Package local is a cluster of one machine: a Mesos master and its agents in this process, served on loopback, that
+// speak Mesos' v1 HTTP API so exactly that neither a framework nor an executor sees a difference.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
-// What both say and how is in package apihttp. An agent in a process of its own reaches its master over HTTP (package link).
+// What both say and how is in package apihttp. An agent in a process of its own reaches its master over HTTP (package
+// link).
 //
 // All that has to outlive the process is in the data folder:
 //
@@ -49,17 +50,18 @@ type Options struct {
 	DataDir string
 	// Listen is the master's address, IPv4 of this machine; a port that is kept in the data folder when empty.
 	Listen string
-	// Join is the master that the agents register with, "http://host:port": then there is no master here, and what concerns one is
-	// not used.
+	// Join is the master that the agents register with, "http://host:port": then there is no master here, and what
+	// concerns one is not used.
 	Join string
 
-	// Agents is how many there are: 1 when zero, none when negative. Each has an address of its own, AgentIP (127.0.0.1 when not
-	// set) and those that follow it.
+	// Agents is how many there are: 1 when zero, none when negative. Each has an address of its own, AgentIP
+	// (127.0.0.1 when not set) and those that follow it.
 	Agents  int
 	AgentIP netip.Addr
 	// CPUs and MemoryMB are what each agent offers.
 	CPUs, MemoryMB float64
-	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may change.
+	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may
+	// change.
 	GiveUpExecutors bool
 	// ReregistrationTimeout is how long executors of an earlier run have to subscribe again: 2 s when zero.
 	ReregistrationTimeout time.Duration
@@ -68,13 +70,14 @@ type Options struct {
 	// IsolateExecutor, if not nil, starts each executor so that neither it nor its tasks see what is not theirs: it is
 	// given the executor's sandbox, adds to its attributes and its environment, and calls start.
 	IsolateExecutor func(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error
-	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send credentials.
-	// Executors then take whoever listens at their agent's port for the agent.
+	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send
+	// credentials. Executors then take whoever listens at their agent's port for the agent.
 	NoCredentials bool
-	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil: the processes
-	// of one cluster need the same.
+	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil:
+	// the processes of one cluster need the same.
 	Secret *Credentials
-	// TLS, if not nil, makes master and agents speak https and nothing else. Master and agents must be in this process then.
+	// TLS, if not nil, makes master and agents speak https and nothing else. Master and agents must be in this process
+	// then.
 	TLS *tls.Config
 	// InMemoryRegistry makes the master forget everything with the process.
 	InMemoryRegistry bool
@@ -110,9 +113,9 @@ type Cluster struct {
 	links  *link.Server
 }
 
-// Start starts a cluster on its data folder and finds again what an earlier one left running. It returns as soon as the APIs are
-// served; see Ready. ctx bounds Start only. A second cluster on the same folder, and an agent's port that somebody else has bound,
-// are errors that name who is in the way.
+// Start starts a cluster on its data folder and finds again what an earlier one left running. It returns as soon as
+// the APIs are served; see Ready. ctx bounds Start only. A second cluster on the same folder, and an agent's port that
+// somebody else has bound, are errors that name who is in the way.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	c := &Cluster{opts: opts, log: opts.Logger, failed: make(chan error, 1)}
 	if err := c.start(ctx); err != nil {
@@ -227,8 +230,8 @@ func (c *Cluster) AgentURL() string {
 // Failed delivers, once, why the cluster can't go on: an agent is refused by its master. It is still to be closed.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
-// Credentials are what the master asks of frameworks and the agent of who reads sandboxes; nil with NoCredentials. They are the
-// same for the life of the data folder.
+// Credentials are what the master asks of frameworks and the agent of who reads sandboxes; nil with NoCredentials.
+// They are the same for the life of the data folder.
 func (c *Cluster) Credentials() *Credentials {
 	switch {
 	case c.secrets == nil:
@@ -240,20 +243,20 @@ func (c *Cluster) Credentials() *Credentials {
 	}
 }
 
-// Ready waits until the executors of an earlier run are back or given up and all agents have registered: from then on there are
-// offers, and the master answers for its tasks (rule O3).
+// Ready waits until the executors of an earlier run are back or given up and all agents have registered: from then on
+// there are offers, and the master answers for its tasks (rule O3).
 func (c *Cluster) Ready(ctx context.Context) error {
 	return c.await(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
 }
 
-// EndExecutors ends all executors and their tasks, with their grace periods, and waits until nothing of them is left (rule O4).
-// Close is still to be called.
+// EndExecutors ends all executors and their tasks, with their grace periods, and waits until nothing of them is left
+// (rule O4). Close is still to be called.
 func (c *Cluster) EndExecutors(ctx context.Context) error {
 	return c.await(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
 }
 
-// Close stops serving and waits for all goroutines, until ctx ends. Executors and their tasks go on, as after kill -9, and are
-// found again by the next Start.
+// Close stops serving and waits for all goroutines, until ctx ends. Executors and their tasks go on, as after kill -9,
+// and are found again by the next Start.
 func (c *Cluster) Close(ctx context.Context) error {
 	var errs []error
 	for _, m := range c.members {

@@ -28,7 +28,8 @@ func (o *Options) agents() int {
 	return max(o.Agents, 0)
 }
 
-// agentIP is an agent's own address, so that each is a machine of its own: the first one's is AgentIP, the next ones' follow it.
+// agentIP is an agent's own address, so that each is a machine of its own: the first one's is AgentIP, the next ones'
+// follow it.
 func (o *Options) agentIP(i int) string {
 	ip := netip.MustParseAddr(loopback)
 	if o.AgentIP.IsValid() {

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// Ports are chosen between these: below the kernel's ephemeral ones, so that no outgoing connection takes them between two runs,
-// and below those that the agent offers.
+// Ports are chosen between these: below the kernel's ephemeral ones, so that no outgoing connection takes them between
+// two runs, and below those that the agent offers.
 const (
 	lowestPort  = 20000
 	highestPort = 29999
@@ -31,8 +31,9 @@ type ports struct {
 	Agents []int `json:"agents,omitempty"`
 }
 
-// listen binds the ports of the last run, or chooses them. Executors know their agent's, so it changes only when they are given up;
-// the master's is kept where possible. The master's listener is nil where agents join another one. Close closes what it has bound.
+// listen binds the ports of the last run, or chooses them. Executors know their agent's, so it changes only when they
+// are given up; the master's is kept where possible. The master's listener is nil where agents join another one. Close
+// closes what it has bound.
 func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err error) {
 	opts := &c.opts
 	path := filepath.Join(opts.DataDir, "ports.json")
@@ -64,8 +65,8 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 	return master, agents, nil
 }
 
-// freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a copy of its
-// socket for a moment.
+// freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a
+// copy of its socket for a moment.
 const freeing = 500 * time.Millisecond
 
 func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {

@@ -183,8 +183,8 @@ func (s *ruleScene) squat() {
 	}
 }
 
-// ask says what the master answers, or that it does not. What else comes meanwhile, such as an offer of an agent that is
-// back, is kept for those who wait for it.
+// ask says what the master answers, or that it does not. What else comes meanwhile, such as an offer of an agent that
+// is back, is kept for those who wait for it.
 func (s *ruleScene) ask(task string) {
 	s.framework.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
 	quiet := time.After(silence)

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 )
 
-// runExecutor says RUNNING for each task, and FINISHED for those named "short", sends a message for those named "says", until SHUTDOWN.
-// A stream that breaks is opened again.
+// runExecutor says RUNNING for each task, and FINISHED for those named "short", sends a message for those named
+// "says", until SHUTDOWN. A stream that breaks is opened again.
 func runExecutor() error {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()

@@ -25,12 +25,11 @@ const (
 // maxReport bounds what is read of a report, in bytes: a longer one is none.
 const maxReport = 1 << 20
 
-// decodeEvent is nil for events that the scheduler does not need: operations, kinds that are newer than this code, and inverse offers. Those ask to have an agent
-// back for maintenance. The offers of that agent are rescinded and come again with
-// their unavailability, which is all that we need; and "accepting or declining an inverse
-// offer does not result in immediate changes in the maintenance schedule, or in the way Mesos
-// acts" (Mesos' docs/maintenance.md, "Draining mode"), so no answer is due.
-// With tls, agents speak it.
+// decodeEvent is nil for events that the scheduler does not need: operations, kinds that are newer than this code, and
+// inverse offers. Those ask to have an agent back for maintenance. The offers of that agent are rescinded and come
+// again with their unavailability, which is all that we need; and "accepting or declining an inverse offer does not
+// result in immediate changes in the maintenance schedule, or in the way Mesos acts" (Mesos' docs/maintenance.md,
+// "Draining mode"), so no answer is due. With tls, agents speak it.
 func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	switch {
 	case e.Type == scheduler.Event_HEARTBEAT:
@@ -115,9 +114,9 @@ func agentURL(u *mesos.URL, tls bool) string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 
-// usable sums what the framework's tasks may use, and says what of it is reserved: for our role, since it is offered to us.
-// Nothing that is revocable or shared counts, and nothing in the form of frameworks with RESERVATION_REFINEMENT, which
-// no master sends to us.
+// usable sums what the framework's tasks may use, and says what of it is reserved: for our role, since it is offered
+// to us. Nothing that is revocable or shared counts, and nothing in the form of frameworks with
+// RESERVATION_REFINEMENT, which no master sends to us.
 func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluster.Reserved) {
 	for i := range offered {
 		r := &offered[i]

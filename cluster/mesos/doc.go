@@ -21,13 +21,13 @@
 //
 // # Who leads
 //
-// Masters that elect a leader in ZooKeeper each have a node there, named
-// json.info_ and a number; the lowest number leads, and the node says where it listens
-// (leader.go). That is read at each Subscribe, over one session of the Driver's own with ZooKeeper, and
-// never remembered, so that a wrong answer lasts no longer than the attempt. An open session reads it twice a
-// second: it ends with ErrNotLeading when ZooKeeper names another master or none, and goes on while ZooKeeper
-// is away. Nothing is watched, since ZooKeeper itself needs seconds to find out that a master is gone, and two small reads
-// a second miss nothing that a connection takes with it. Masters that are given by address name the leader themselves, by a redirect.
+// Masters that elect a leader in ZooKeeper each have a node there, named json.info_ and a number; the lowest number
+// leads, and the node says where it listens (leader.go). That is read at each Subscribe, over one session of the
+// Driver's own with ZooKeeper, and never remembered, so that a wrong answer lasts no longer than the attempt. An open
+// session reads it twice a second: it ends with ErrNotLeading when ZooKeeper names another master or none, and goes on
+// while ZooKeeper is away. Nothing is watched, since ZooKeeper itself needs seconds to find out that a master is gone,
+// and two small reads a second miss nothing that a connection takes with it. Masters that are given by address name
+// the leader themselves, by a redirect.
 //
 // # Ends and refusals
 //

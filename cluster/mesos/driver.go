@@ -120,10 +120,10 @@ func (d *Driver) Close() error {
 // With ZooKeeper it asks there who leads, each time, and fails when nobody does. The
 // session ends with ErrNotLeading within half a second when ZooKeeper names another.
 //
-// With a list it tries the masters in turn until one, or the leader that it
-// names, lets us in; each has its share of the time that ctx leaves, and the next call goes on
-// where this one ended, so that one which does not answer keeps nobody from the others. It stops early at an answer that no other master would change: a call that
-// is refused with a 4xx status, or an ERROR event.
+// With a list it tries the masters in turn until one, or the leader that it names, lets us in; each has its share of
+// the time that ctx leaves, and the next call goes on where this one ended, so that one which does not answer keeps
+// nobody from the others. It stops early at an answer that no other master would change: a call that is refused with a
+// 4xx status, or an ERROR event.
 //
 // A master's no is a *cluster.Refused: with the status of its answer, or with 403 when it came as an
 // ERROR in place of SUBSCRIBED, which is a cluster.FrameworkError as well. The error's text names the flag to look

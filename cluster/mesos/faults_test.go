@@ -49,8 +49,8 @@ func accept(t *testing.T, s cluster.Session) error {
 		Tasks: []cluster.TaskLaunch{launch("t1")}})
 }
 
-// Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one works when the
-// network does.
+// Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one
+// works when the network does.
 func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()
 	over := func(fault func(*netproxy.Proxy)) func(*master, *netproxy.Proxy) {

@@ -18,11 +18,11 @@ import (
 // maxRead is more than an agent answers at once.
 const maxRead = 1 << 20
 
-// Files reads the sandboxes that agents keep, over their /files/read. Its
-// methods may be called concurrently. Paths are absolute ones of the agent's host, which name a
-// run by its container id, or virtual, "/frameworks/F/executors/E/runs/latest/stdout", which can only name the newest. A file that isn't there, or whose sandbox
-// was collected, gives an error that wraps cluster.ErrGone; another no of the
-// agent one that wraps *cluster.Refused.
+// Files reads the sandboxes that agents keep, over their /files/read. Its methods may be called concurrently. Paths
+// are absolute ones of the agent's host, which name a run by its container id, or virtual,
+// "/frameworks/F/executors/E/runs/latest/stdout", which can only name the newest. A file that isn't there, or whose
+// sandbox was collected, gives an error that wraps cluster.ErrGone; another no of the agent one that wraps
+// *cluster.Refused.
 type Files struct {
 	transport *http.Transport
 	header    http.Header

@@ -358,8 +358,8 @@ func TestStatesOfLostTasks(t *testing.T) {
 	}
 }
 
-// What Mesos says in a message alone: that it has another ExecutorInfo of an executor, and, up to 1.4, that a registered agent
-// does not have a task, with the state UNKNOWN where later ones say GONE.
+// What Mesos says in a message alone: that it has another ExecutorInfo of an executor, and, up to 1.4, that a
+// registered agent does not have a task, with the state UNKNOWN where later ones say GONE.
 func TestMessagesThatMeanMore(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

@@ -134,7 +134,8 @@ func subscribeAnswer(resp *http.Response) error {
 	return err
 }
 
-// The types of answers of other programs' APIs, such as a scheduler's, and of those for people. Those of Mesos are plain text.
+// The types of answers of other programs' APIs, such as a scheduler's, and of those for people. Those of Mesos are
+// plain text.
 const (
 	inJSON  = "application/json"
 	webPage = "text/html"

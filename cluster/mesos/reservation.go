@@ -12,10 +12,10 @@ import (
 )
 
 // reservation is what distinguishes the reserved resources of one agent, in the form in which Mesos sends them to a
-// framework without the capability RESERVATION_REFINEMENT: a static one has a role only, a dynamic one in Resource.reservation
-// whatever its maker gave it. As JSON it is the key of cluster.Reserved. Keys are kept with executors and become a part
-// of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels are pointers since Mesos distinguishes
-// a field that is empty from one that isn't there.
+// framework without the capability RESERVATION_REFINEMENT: a static one has a role only, a dynamic one in
+// Resource.reservation whatever its maker gave it. As JSON it is the key of cluster.Reserved. Keys are kept with
+// executors and become a part of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels
+// are pointers since Mesos distinguishes a field that is empty from one that isn't there.
 type reservation struct {
 	Role      string   `json:"role"`
 	Dynamic   bool     `json:"dynamic,omitempty"`
@@ -108,8 +108,8 @@ func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []
 	return append(all, cluster.Reserved{Key: key, Resources: amount})
 }
 
-// resourcesOf writes total down, of which reserved is a part: what is reserved first, in its order, then the unreserved
-// rest. Amounts of zero are left out, since Mesos calls them invalid. Without reservations it is scalars.
+// resourcesOf writes total down, of which reserved is a part: what is reserved first, in its order, then the
+// unreserved rest. Amounts of zero are left out, since Mesos calls them invalid. Without reservations it is scalars.
 func (all *reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil

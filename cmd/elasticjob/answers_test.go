@@ -72,7 +72,8 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestOutputOfOneStream: where a cluster keeps stderr in stdout, both streams are that one, and stderr alone is an error.
+// TestOutputOfOneStream: where a cluster keeps stderr in stdout, both streams are that one, and stderr alone is an
+// error.
 func TestOutputOfOneStream(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {

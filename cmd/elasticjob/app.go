@@ -117,7 +117,8 @@ func (a *cli) each(names []string, work func(name string) error) error {
 	return tryAll(a, names, work)
 }
 
-// tryAll does something with each item, also where others fail. Of several errors all are reported, and the first one's exit status counts.
+// tryAll does something with each item, also where others fail. Of several errors all are reported, and the first
+// one's exit status counts.
 func tryAll[T any](a *cli, items []T, work func(T) error) error {
 	var first error
 	for _, item := range items {

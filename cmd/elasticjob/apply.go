@@ -106,7 +106,8 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	return o.apply(ctx, server, plan)
 }
 
-// noteChanged prints the notes about the plan and about what changes: those about what is there already were printed when that came.
+// noteChanged prints the notes about the plan and about what changes: those about what is there already were printed
+// when that came.
 func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
 	changes := map[string]bool{}
 	for _, s := range plan.Steps {

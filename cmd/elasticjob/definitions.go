@@ -12,7 +12,8 @@ import (
 // definitionServer is a client as package definitions needs it.
 type definitionServer struct{ *client.Client }
 
-// Call makes a refusal that is about the document one of package definitions; others keep the exit status that they are worth.
+// Call makes a refusal that is about the document one of package definitions; others keep the exit status that they
+// are worth.
 func (s definitionServer) Call(ctx context.Context, method, path string, body, answer any) error {
 	err := s.Client.Call(ctx, method, path, body, answer)
 	var refused *client.Error

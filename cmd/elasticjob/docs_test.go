@@ -23,7 +23,8 @@ func words(line string) (all []string) {
 	return all
 }
 
-// TestTheDocumentsCommandsAreThere: what docs/cli.md and the examples of --help have is understood, flags and arguments too.
+// TestTheDocumentsCommandsAreThere: what docs/cli.md and the examples of --help have is understood, flags and
+// arguments too.
 func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/cli.md")

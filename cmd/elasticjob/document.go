@@ -78,8 +78,8 @@ func (d document) given(cmd *cobra.Command, fields []field) error {
 	return nil
 }
 
-// gather makes a document of a file, a name on the command line, and flags, the later before the earlier. A new one that is
-// of no file has what fields say for what was not given.
+// gather makes a document of a file, a name on the command line, and flags, the later before the earlier. A new one
+// that is of no file has what fields say for what was not given.
 func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document,
 	error) {
 	d := document{}
@@ -167,7 +167,8 @@ func parseDocument(text []byte) (document, error) {
 	return fields, nil
 }
 
-// valueOf is what JSON has for a node. A date stays the text that it is written as, and large numbers keep their digits.
+// valueOf is what JSON has for a node. A date stays the text that it is written as, and large numbers keep their
+// digits.
 func valueOf(n *yaml.Node) (any, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -232,8 +233,8 @@ func pairs(flag string, texts []string) (map[string]any, error) {
 	return all, nil
 }
 
-// merge puts pairs into a field that is a map, and takes names out of it. Other entries stay as they are: the server knows the
-// secrets that it has shown hidden.
+// merge puts pairs into a field that is a map, and takes names out of it. Other entries stay as they are: the server
+// knows the secrets that it has shown hidden.
 func (d document) merge(name string, stored, set map[string]any, unset []string) {
 	if len(set) == 0 && len(unset) == 0 {
 		return

@@ -80,7 +80,8 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 	return some, nil
 }
 
-// exportFiles writes a file for each definition, and says which files in the folders are of nothing that the server has.
+// exportFiles writes a file for each definition, and says which files in the folders are of nothing that the server
+// has.
 func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
 	written := map[string]string{} // by the name in small letters: some file systems know no others
 	for _, d := range all {

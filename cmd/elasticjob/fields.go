@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fieldsOf are the fields of a JSON document that are not empty, in their order. Those of a field that is a map have a line each, a list of texts has one.
+// fieldsOf are the fields of a JSON document that are not empty, in their order. Those of a field that is a map have a
+// line each, a list of texts has one.
 func fieldsOf(raw json.RawMessage) ([]pair, error) {
 	var doc yaml.Node // JSON is YAML, and this keeps the order of fields
 	if err := yaml.Unmarshal(escaped(raw), &doc); err != nil || len(doc.Content) != 1 {

@@ -68,7 +68,8 @@ func (f *followers) task(id, prefix string) {
 	}
 }
 
-// print prints one stream of one task. Where both are read, and the cluster keeps them as one, there is nothing in the second.
+// print prints one stream of one task. Where both are read, and the cluster keeps them as one, there is nothing in the
+// second.
 func (f *followers) print(ctx context.Context, o client.Output, prefix string) error {
 	err := f.cli.printStream(ctx, f.client, o, f.tail, f.writer(o.Stream), prefix)
 	if len(f.streams) > 1 && client.HasCode(err, "one_stream") {
@@ -84,7 +85,8 @@ func (f *followers) writer(stream string) *lockedWriter {
 	return f.out
 }
 
-// finish waits until all has been printed, which ends with the tasks. An error is the first of those that were printed, without its text.
+// finish waits until all has been printed, which ends with the tasks. An error is the first of those that were
+// printed, without its text.
 func (f *followers) finish() error {
 	f.work.Wait()
 	if f.failed == nil {

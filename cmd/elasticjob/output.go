@@ -27,7 +27,8 @@ func (a *cli) checkOutput() error {
 	return usagef("%s", message)
 }
 
-// show prints the server's answer as JSON or YAML, or what people are to see of it. Of several names each has a line of JSON, or a YAML document.
+// show prints the server's answer as JSON or YAML, or what people are to see of it. Of several names each has a line
+// of JSON, or a YAML document.
 func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
 	begun := a.shown
 	a.shown = true
@@ -73,7 +74,8 @@ func writeYAML(w io.Writer, raw json.RawMessage) error {
 // otherBooleans are texts that some readers of YAML take for true or false.
 var otherBooleans = []string{"y", "n", "yes", "no", "on", "off"}
 
-// plain gives a node YAML's own style instead of JSON's. A text keeps its tag, so that it is quoted where it looks like something else.
+// plain gives a node YAML's own style instead of JSON's. A text keeps its tag, so that it is quoted where it looks
+// like something else.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	if n.Tag == "!!str" && slices.Contains(otherBooleans, strings.ToLower(n.Value)) {

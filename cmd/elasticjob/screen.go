@@ -23,7 +23,8 @@ type screen struct {
 const (
 	// mostProblems are shown, of all.
 	mostProblems = 3
-	// besideJobs are the lines of a frame that are not of problems and jobs: four at the top, two empty ones, titles, keys.
+	// besideJobs are the lines of a frame that are not of problems and jobs: four at the top, two empty ones, titles,
+	// keys.
 	besideJobs = 8
 	// narrow is a screen without space for all columns.
 	narrow = 100

@@ -42,7 +42,8 @@ func (a *cli) settingsFile() (string, error) {
 	return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
 }
 
-// readSettings reads the file; one that isn't there has no contexts. It holds tokens, so one that others can read is refused.
+// readSettings reads the file; one that isn't there has no contexts. It holds tokens, so one that others can read is
+// refused.
 func (a *cli) readSettings() (*settings, error) {
 	empty := &settings{Contexts: map[string]*settled{}}
 	path, err := a.settingsFile()

@@ -73,7 +73,8 @@ func (t *table) lines(width int, coloured bool) []string {
 	return lines
 }
 
-// fit gives the columns their widths. What is too much is taken from the widest that may be narrower, column by column.
+// fit gives the columns their widths. What is too much is taken from the widest that may be narrower, column by
+// column.
 func (t *table) fit(width int) []int {
 	widths := make([]int, len(t.columns))
 	total := len(gap) * (len(t.columns) - 1)

@@ -50,8 +50,8 @@ func (a *cli) target() (target, error) {
 	return t, nil
 }
 
-// pick takes a server from a context. A token from the environment counts before the context's, unless the context was named
-// by a flag: it may be meant for another server.
+// pick takes a server from a context. A token from the environment counts before the context's, unless the context was
+// named by a flag: it may be meant for another server.
 func (s *settings) pick(name string, t target, token string, byFlag bool) (target, error) {
 	chosen, ok := s.Contexts[name]
 	if !ok {

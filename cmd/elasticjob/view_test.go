@@ -30,7 +30,8 @@ func rows(t *testing.T) client.JobPage {
 	return page
 }
 
-// TestATableFits: cells are cut until it does, as far as they may be, and stand below each other also where characters are wide.
+// TestATableFits: cells are cut until it does, as far as they may be, and stand below each other also where characters
+// are wide.
 func TestATableFits(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newSession(t).cli("")

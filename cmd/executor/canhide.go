@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// canHide is what a server asks at its start: it tries to hide what executors are to hide from tasks, in a process that ends at once, and
-// says why it can't be done. That process is this function, too, with nothing to hide any more.
+// canHide is what a server asks at its start: it tries to hide what executors are to hide from tasks, in a process
+// that ends at once, and says why it can't be done. That process is this function, too, with nothing to hide any more.
 func canHide() int {
 	text, given := os.LookupEnv(executor.HideVariable)
 	if !given {

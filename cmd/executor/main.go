@@ -1,5 +1,5 @@
-// Command executor is what a Mesos agent starts to run the shards of an app. It takes
-// everything it needs from the environment that the agent sets; arguments may set limits. "executor run" runs one shard by hand.
+// Command executor is what a Mesos agent starts to run the shards of an app. It takes everything it needs from the
+// environment that the agent sets; arguments may set limits. "executor run" runs one shard by hand.
 package main
 
 import (
@@ -27,7 +27,8 @@ func main() {
 
 func run() int {
 	err := isolation.Enter()
-	// It was executed by a descriptor, whose number would be its name in lists of processes. Without the name it does as well.
+	// It was executed by a descriptor, whose number would be its name in lists of processes. Without the name it does
+	// as well.
 	_ = os.WriteFile("/proc/self/comm", []byte("executor"), 0)
 	if err == nil {
 		err = isolation.Conceal()

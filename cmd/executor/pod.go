@@ -24,7 +24,8 @@ itself, at /elasticjob for the next container.
 
 // pod is executor pod. It returns the exit status.
 func pod(args []string) int {
-	// It takes its memory and its turns from the job's. A pod rarely has a limit of CPUs, and Go would prepare for all of the node's.
+	// It takes its memory and its turns from the job's. A pod rarely has a limit of CPUs, and Go would prepare for all
+	// of the node's.
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), 2))
 	debug.SetGCPercent(25)
 	// A pod's image says which signal asks for its end; the first process gets none that it doesn't listen to.
@@ -45,7 +46,8 @@ func pod(args []string) int {
 		fmt.Fprint(os.Stderr, podUsage)
 		return 2
 	}
-	// The output is the job's. The end of its only run is in the termination message; of a daemon that goes on, more is to be said.
+	// The output is the job's. The end of its only run is in the termination message; of a daemon that goes on, more
+	// is to be said.
 	level := slog.LevelError
 	if p.Task.Daemon != nil {
 		level = slog.LevelWarn

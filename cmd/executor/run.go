@@ -124,8 +124,8 @@ func (f tryFlags) run() (status int, err error) {
 	return ending.ExitStatus(), nil
 }
 
-// removeAll removes a folder with packages in it, which are kept from being written to. Root needs no permission for that, and must
-// not change any where another user may have put a link.
+// removeAll removes a folder with packages in it, which are kept from being written to. Root needs no permission for
+// that, and must not change any where another user may have put a link.
 func removeAll(dir string) error {
 	if os.Geteuid() == 0 {
 		return os.RemoveAll(dir)

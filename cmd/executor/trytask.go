@@ -70,7 +70,8 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 	return local, err
 }
 
-// readJob reads the job's document, and holds it to the server's rules. Without one it is a job with as many shards as --item needs.
+// readJob reads the job's document, and holds it to the server's rules. Without one it is a job with as many shards as
+// --item needs.
 func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 	job := jobs.Default()
 	if f.job == "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// firstRead is how long a start waits for users and tokens. A registry that takes longer is asked on, and until it answers nobody is let in.
+// firstRead is how long a start waits for users and tokens. A registry that takes longer is asked on, and until it
+// answers nobody is let in.
 const firstRead = time.Second
 
 // openAccess reads who may do what, and keeps that up to date until closed is called.

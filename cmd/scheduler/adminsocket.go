@@ -24,8 +24,9 @@ func adminSocket(dataDir string) string { return filepath.Join(dataDir, "admin.s
 // mostSocketPath is what Linux takes, 108 bytes with the zero at the end.
 const mostSocketPath = 107
 
-// listenSocket listens for commands of this machine, of root and of the user that this server runs as. What an earlier server has
-// left there is stale: the registry's file is open, and one process at a time has it. Its connections are the reserve's. Nil without an error: the path is too long, and the log says so.
+// listenSocket listens for commands of this machine, of root and of the user that this server runs as. What an earlier
+// server has left there is stale: the registry's file is open, and one process at a time has it. Its connections are
+// the reserve's. Nil without an error: the path is too long, and the log says so.
 func listenSocket(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := adminSocket(dataDir)
 	if len(path) > mostSocketPath {
@@ -117,7 +118,8 @@ func userName(uid int) string {
 	return id
 }
 
-// listenSocket listens for the commands user and token where this server has the registry's file, which nobody else can open then.
+// listenSocket listens for the commands user and token where this server has the registry's file, which nobody else
+// can open then.
 func (c *config) listenSocket(reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	if c.elected() {
 		return nil, nil

@@ -112,8 +112,8 @@ func writeWhole(path string, content []byte, mode os.FileMode) error {
 	return os.Rename(out.Name(), path)
 }
 
-// address is where agents fetch the executor for their platform: from a server, or, where they are this process itself, from disk, for which
-// they need trust no certificate.
+// address is where agents fetch the executor for their platform: from a server, or, where they are this process
+// itself, from disk, for which they need trust no certificate.
 func (a *artifacts) address(local bool, server string) string {
 	if !local {
 		return server + "/artifacts/" + a.own

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// refuseBadFlags has a command say what is wrong with flags that can't be read, and refuse arguments that are no flags.
+// refuseBadFlags has a command say what is wrong with flags that can't be read, and refuse arguments that are no
+// flags.
 func refuseBadFlags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", badFlag(cmd.Flags(), err),

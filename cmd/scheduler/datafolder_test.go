@@ -116,8 +116,8 @@ func TestAsRootAUserIsChosenForJobs(t *testing.T) { // alone: it changes the uma
 	})
 }
 
-// TestDataFolderIsTakenWithoutLinks: what leads to it does not count any more once the server runs, and a link that jobs of the server's own user could
-// replace until the next start is warned of.
+// TestDataFolderIsTakenWithoutLinks: what leads to it does not count any more once the server runs, and a link that
+// jobs of the server's own user could replace until the next start is warned of.
 func TestDataFolderIsTakenWithoutLinks(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

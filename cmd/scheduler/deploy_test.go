@@ -17,8 +17,8 @@ import (
 // repository is the folder of the repository.
 const repository = "../.."
 
-// TestCompose: docker-compose.yml is what Compose takes, names nothing that is not there, gives flags that there are, publishes to
-// this machine only and has no secret.
+// TestCompose: docker-compose.yml is what Compose takes, names nothing that is not there, gives flags that there are,
+// publishes to this machine only and has no secret.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
@@ -110,7 +110,8 @@ func checkServer(t *testing.T, name string, s types.ServiceConfig) {
 	}
 }
 
-// knownFlags sets the server's flags from an environment and arguments. Whatever is no flag, or no value of one, is an error.
+// knownFlags sets the server's flags from an environment and arguments. Whatever is no flag, or no value of one, is an
+// error.
 func knownFlags(t *testing.T, where string, environment map[string]string, args []string) *pflag.FlagSet {
 	t.Helper()
 	var c config

@@ -15,9 +15,9 @@ const (
 	mostStreams  = 1000
 )
 
-// reserveDescriptors keeps some of the process's descriptors for the API, whose clients have half of all at most. It says
-// how many clients may follow events, and how many output: both together take no more than half of all descriptors, also
-// where this server passes on what the leader sends, and so has two for each.
+// reserveDescriptors keeps some of the process's descriptors for the API, whose clients have half of all at most. It
+// says how many clients may follow events, and how many output: both together take no more than half of all
+// descriptors, also where this server passes on what the leader sends, and so has two for each.
 func reserveDescriptors(log *slog.Logger) (reserve *descriptors.Reserve, streams int, err error) {
 	limit, err := descriptors.Limit()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 )
 
-// electedRegistry is a registry that several servers share, as the commands about all of it see it. The nodes of a backup are the same ones
-// wherever it was taken.
+// electedRegistry is a registry that several servers share, as the commands about all of it see it. The nodes of a
+// backup are the same ones wherever it was taken.
 type electedRegistry interface {
 	backup(ctx context.Context) (backupHeader, []zookeeper.Node, error)
 	// restore makes a backup's nodes. Open says that what was one user's may be everybody's.

@@ -65,7 +65,8 @@ func (s *settings) fromEnvironment(env map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// others are variables with our prefix that are no mistake: those of images, and those that tasks and executors are given.
+// others are variables with our prefix that are no mistake: those of images, and those that tasks and executors are
+// given.
 var others = []string{
 	"HELP", "VERSION",
 	"SHARDING_CONTEXT", "SHARDING_CONTEXT_FILE", "SHARDING_PARAMETER_FILE", "JOB_PARAMETER_FILE",

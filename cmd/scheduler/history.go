@@ -56,7 +56,8 @@ func (s *settings) checkHistory(bad *complaints) {
 		s.said("history-rows"), c.historyRows)
 }
 
-// trace makes the original's event_trace_rdb_… the DSN. As there, nothing is kept unless the address and the user are given.
+// trace makes the original's event_trace_rdb_… the DSN. As there, nothing is kept unless the address and the user are
+// given.
 func (s *settings) trace(values map[string]given, set func(flag, value, where string)) {
 	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"],
 		values["event_trace_rdb_password"]
@@ -77,8 +78,8 @@ func (s *settings) trace(values map[string]given, set func(flag, value, where st
 	set("db", found, url.where)
 }
 
-// openHistory opens the database of the history in SQL, or returns nil if there is none. One that is down is no error: each
-// call that asks it something says so.
+// openHistory opens the database of the history in SQL, or returns nil if there is none. One that is down is no error:
+// each call that asks it something says so.
 func openHistory(c config, log *slog.Logger) (*database.DB, error) {
 	switch {
 	case c.db != "":
@@ -97,7 +98,8 @@ func openHistory(c config, log *slog.Logger) (*database.DB, error) {
 	return nil, nil
 }
 
-// keepPrivate makes a file that only its owner can read, or the one that is there such a file: others may pass through the data folder.
+// keepPrivate makes a file that only its owner can read, or the one that is there such a file: others may pass through
+// the data folder.
 func keepPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {

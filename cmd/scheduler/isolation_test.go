@@ -97,7 +97,8 @@ func TestTheDatabaseIsReadFromAFile(t *testing.T) {
 	}
 }
 
-// TestFilesOfSecretsAreHidden: a flag that names a file with a secret is added to what is hidden from jobs with the flag.
+// TestFilesOfSecretsAreHidden: a flag that names a file with a secret is added to what is hidden from jobs with the
+// flag.
 func TestFilesOfSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	public := []string{"mesos-ca-file", "mesos-cert-file"}

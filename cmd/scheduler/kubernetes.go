@@ -123,7 +123,8 @@ func (k *kubernetesFlags) pods() pod.Settings {
 	return pod.Settings{Namespace: k.namespace, Image: k.image, Template: k.template}
 }
 
-// openKubernetes makes what reaches the API server; nothing is connected to yet. Outputs have connections of their own: many that last.
+// openKubernetes makes what reaches the API server; nothing is connected to yet. Outputs have connections of their
+// own: many that last.
 func openKubernetes(c config, address string, log *slog.Logger) (platform, error) {
 	k := c.kubernetes
 	config, _, err := kubernetes.Connect(k.kubeconfig)

@@ -51,8 +51,8 @@ func newHandler(format string, w io.Writer, level slog.Level) slog.Handler {
 	return slog.NewJSONHandler(w, opts)
 }
 
-// quieter writes what is at INFO at DEBUG: what a part does is worth a line for those who look into it, and in the way of
-// those who follow the whole.
+// quieter writes what is at INFO at DEBUG: what a part does is worth a line for those who look into it, and in the way
+// of those who follow the whole.
 type quieter struct{ slog.Handler }
 
 func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {

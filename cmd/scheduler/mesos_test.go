@@ -71,7 +71,8 @@ func TestExecutorsGetTheCA(t *testing.T) {
 	}
 }
 
-// Each executor says who it runs as, since Mesos keeps the framework's first user; this machine's cluster knows none but who started it.
+// Each executor says who it runs as, since Mesos keeps the framework's first user; this machine's cluster knows none
+// but who started it.
 func TestUserOfExecutors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -81,8 +81,8 @@ type keys interface {
 	api.Issuer
 }
 
-// useKeys has an API prove itself as one of the cluster's servers, and log people in by the OpenID provider of the flags, if there is one,
-// which is looked up until the function that it returns is called.
+// useKeys has an API prove itself as one of the cluster's servers, and log people in by the OpenID provider of the
+// flags, if there is one, which is looked up until the function that it returns is called.
 func (c *config) useKeys(web *api.Options, k keys, log *slog.Logger) (end func()) {
 	web.Proofs = k
 	o := c.openID

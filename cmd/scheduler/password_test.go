@@ -16,7 +16,8 @@ import (
 // terminals keeps the files of all terminals open.
 var terminals sync.Map
 
-// terminal makes a terminal: what is written to keys is typed on it. It stays open: who was interrupted may still read from it, by its number.
+// terminal makes a terminal: what is written to keys is typed on it. It stays open: who was interrupted may still read
+// from it, by its number.
 func terminal(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -33,8 +33,8 @@ type people interface {
 	RemoveToken(ctx context.Context, name string) error
 }
 
-// withPeople has work done on the users and tokens that the flags name. First says that it may make the first one: else nothing is
-// made where nothing is.
+// withPeople has work done on the users and tokens that the flags name. First says that it may make the first one:
+// else nothing is made where nothing is.
 func withPeople(ctx context.Context, c *config, first bool, work func(people) error) (err error) {
 	if !c.elected() {
 		if conn, err := net.Dial("unix", adminSocket(c.dataDir)); err == nil {
@@ -103,8 +103,8 @@ func (c *config) place() string {
 	return c.dataDir
 }
 
-// checkDataDir refuses to have root make files in a folder of another user, whose server could not open them, and a folder that holds no
-// registry where none is to be made.
+// checkDataDir refuses to have root make files in a folder of another user, whose server could not open them, and a
+// folder that holds no registry where none is to be made.
 func checkDataDir(folder string, first bool) error {
 	info, err := os.Stat(folder)
 	if err == nil {

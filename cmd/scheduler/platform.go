@@ -23,8 +23,8 @@ type platform struct {
 	output api.Logs
 	// framework is who the server says that it is.
 	framework cluster.Framework
-	// executorBinary is where executors are fetched from, and artifact finds the file if this server is asked for it; where images have the
-	// executor there are neither.
+	// executorBinary is where executors are fetched from, and artifact finds the file if this server is asked for it;
+	// where images have the executor there are neither.
 	executorBinary string
 	artifact       func(name string) (file string, ok bool)
 	// podTemplate has all that is wrong with an app's podTemplate; nil where tasks have no pods.
@@ -39,7 +39,8 @@ type platform struct {
 	close func() error
 }
 
-// openPlatform opens the cluster that the flags name, for a server at that address. Nothing is connected to, but --local starts its own.
+// openPlatform opens the cluster that the flags name, for a server at that address. Nothing is connected to, but
+// --local starts its own.
 func openPlatform(ctx context.Context, c config, address string, log *slog.Logger) (platform, error) {
 	if c.kubernetes.on {
 		return openKubernetes(c, address, log)

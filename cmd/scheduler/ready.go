@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// readyAnswer is how long a server may take to say that it is ready, and readyMost how much of what it says is printed.
+// readyAnswer is how long a server may take to say that it is ready, and readyMost how much of what it says is
+// printed.
 const (
 	readyAnswer = 5 * time.Second
 	readyMost   = 4096
@@ -103,7 +104,8 @@ func askReady(ctx context.Context, c *config, server string, alive bool) error {
 	return fmt.Errorf("the server is not %s: %s: %s", what, resp.Status, strings.TrimSpace(string(said)))
 }
 
-// dialable is an address at which this machine reaches a server that listens on another, which may stand for all addresses.
+// dialable is an address at which this machine reaches a server that listens on another, which may stand for all
+// addresses.
 func dialable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -28,8 +28,8 @@ type recorder struct {
 	end       func() error
 }
 
-// startRecorder has what the scheduler records kept, if there is a database for it. It is to be ended after the scheduler: what is not
-// in the database by then stays in the outbox, for the next start.
+// startRecorder has what the scheduler records kept, if there is a database for it. It is to be ended after the
+// scheduler: what is not in the database by then stays in the outbox, for the next start.
 func startRecorder(c config, log *slog.Logger) (recorder, error) {
 	db, err := openHistory(c, log)
 	if db == nil || err != nil {

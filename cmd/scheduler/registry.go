@@ -27,7 +27,8 @@ func (c *config) registryFlags(f *pflag.FlagSet) {
 		"with --registry: a leader that is silent for so long has lost the lead, and another has it within a second. The same on all servers")
 }
 
-// elected reports whether servers elect their leader, so that others can lead than this one. Without that the registry is a file of this server's own.
+// elected reports whether servers elect their leader, so that others can lead than this one. Without that the registry
+// is a file of this server's own.
 func (c *config) elected() bool { return c.zk != "" || c.registry.db != "" }
 
 // checkRegistry refuses an address that can't be used, and two places for one registry. It shows no password.
@@ -54,8 +55,8 @@ func checkDSN(address dsn) error {
 	return mysql.CheckDSN(string(address))
 }
 
-// readDSN takes the address of a database from a flag, or from the file that the flag with -file behind its name names, and says
-// which it was.
+// readDSN takes the address of a database from a flag, or from the file that the flag with -file behind its name
+// names, and says which it was.
 func (s *settings) readDSN(bad *complaints, flag string, address *dsn, file string) (said string) {
 	said = s.said(flag)
 	switch {

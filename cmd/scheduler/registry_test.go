@@ -80,7 +80,8 @@ func TestBadSettingsOfTheRegistryAreRefusedWithoutPassword(t *testing.T) {
 	}
 }
 
-// TestUsersNeedTheServersDatabase: the commands about users make nothing in a database that no scheduler has used, such as one whose name was mistyped.
+// TestUsersNeedTheServersDatabase: the commands about users make nothing in a database that no scheduler has used,
+// such as one whose name was mistyped.
 func TestUsersNeedTheServersDatabase(t *testing.T) {
 	t.Parallel()
 	server := mariadb.Start(t)

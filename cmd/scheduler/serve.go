@@ -147,7 +147,8 @@ func assemble(ctx context.Context, c config, log *slog.Logger, out io.Writer) (e
 		machine: where.machine, log: log, out: out})
 }
 
-// agentURL is where agents reach this server. Those of this machine can't ask for the address of a listener that has all.
+// agentURL is where agents reach this server. Those of this machine can't ask for the address of a listener that has
+// all.
 func (c *config) agentURL(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); c.local && err == nil && ip != nil && ip.IsUnspecified() {
@@ -307,8 +308,8 @@ func run(ctx context.Context, c config, p parts) error {
 	return err
 }
 
-// outlive keeps the server up whose registry's file is lost: it answers everybody with what is to be done, its tasks run
-// on, and what was in a removed file can be saved as long as the process runs. It returns when ctx ends.
+// outlive keeps the server up whose registry's file is lost: it answers everybody with what is to be done, its tasks
+// run on, and what was in a removed file can be saved as long as the process runs. It returns when ctx ends.
 func (p parts) outlive(ctx context.Context, served chan error) error {
 	p.log.Error("registry lost: this server accepts no change, launches nothing, and waits to be stopped")
 	select {
@@ -337,8 +338,8 @@ func (p parts) tellStop(c config) {
 // endTasks ends all tasks and executors of this machine.
 func (p parts) endTasks(c config) error {
 	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
-	// Jobs may have graces of their own. Their tasks have them now: the executors, which have only the server's to end (rule X4), are
-	// told to when no task is left (rule X2).
+	// Jobs may have graces of their own. Their tasks have them now: the executors, which have only the server's to end
+	// (rule X4), are told to when no task is left (rule X2).
 	grace := c.killGrace
 	_ = within(time.Second, func(ctx context.Context) error { // without an answer the server's will do
 		return p.scheduler.Read(ctx, explain.All(), func(r explain.Reader) error {

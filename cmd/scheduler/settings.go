@@ -79,7 +79,8 @@ func (s *settings) completeAddress(env map[string]string) error {
 	return s.completeSome(env, func(bad *complaints) { bad.about(s.said("listen"), api.CheckListen(s.config.listen)) })
 }
 
-// completeSome is complete for commands that need a part of the settings, which is checked: the others may be given, and are not judged.
+// completeSome is complete for commands that need a part of the settings, which is checked: the others may be given,
+// and are not judged.
 func (s *settings) completeSome(env map[string]string, check func(*complaints)) error {
 	if err := errors.Join(refuseEmpty(s.flags), s.refuseEmptyVariables(env)); err != nil {
 		return err

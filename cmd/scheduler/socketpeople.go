@@ -92,7 +92,8 @@ func (p socketPeople) RemoveToken(ctx context.Context, name string) error {
 	return p.call(ctx, http.MethodDelete, "/api/tokens/"+url.PathEscape(name), nil, nil)
 }
 
-// call sends a request and reads its answer into a value. An error is what the server says of it; a body is shown in none.
+// call sends a request and reads its answer into a value. An error is what the server says of it; a body is shown in
+// none.
 func (p socketPeople) call(ctx context.Context, method, path string, body object, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -114,7 +114,8 @@ func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *
 var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file",
 	"config"}
 
-// prepare gives a command all of the server's flags, so that its command line can be given as it is, of which --help shows those that count.
+// prepare gives a command all of the server's flags, so that its command line can be given as it is, of which --help
+// shows those that count.
 func (p *peopleCommand) prepare(cmd *cobra.Command) {
 	refuseBadFlags(cmd)
 	p.config.flags(cmd.Flags())

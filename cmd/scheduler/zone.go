@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// zone is that of --time-zone. This machine's has its IANA name where that can be found: the executors of daemon jobs make
-// fires in it on other machines, which may be elsewhere.
+// zone is that of --time-zone. This machine's has its IANA name where that can be found: the executors of daemon jobs
+// make fires in it on other machines, which may be elsewhere.
 func zone(name string) (*time.Location, error) {
 	loc, err := time.LoadLocation(name)
 	if err != nil || loc != time.Local {

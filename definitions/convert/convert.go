@@ -1,8 +1,8 @@
-// Package convert turns what other schedulers know of their jobs into definitions: crontabs, ElasticJob-Lite's configuration, and
-// XXL-JOB's tables.
+// Package convert turns what other schedulers know of their jobs into definitions: crontabs, ElasticJob-Lite's
+// configuration, and XXL-JOB's tables.
 //
-// Each of Crontab, Lite and XXLJob reads one file and gives definitions and remarks. What has no counterpart is a remark with its line and with
-// what to do about it; nothing is dropped in silence. All of it is pure.
+// Each of Crontab, Lite and XXLJob reads one file and gives definitions and remarks. What has no counterpart is a
+// remark with its line and with what to do about it; nothing is dropped in silence. All of it is pure.
 package convert
 
 import (

@@ -177,7 +177,8 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// splitPercent is the command, and what it reads: behind the first '%' that no '\' stands before, in which '%' is a line break.
+// splitPercent is the command, and what it reads: behind the first '%' that no '\' stands before, in which '%' is a
+// line break.
 func splitPercent(text string) (command, input string) {
 	var parts [2]strings.Builder
 	at := 0
@@ -205,7 +206,8 @@ var wrappers = []string{
 
 var moves = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
 
-// commandName is a name for a command: its first word that is neither a wrapper, nor an option, a number or a variable.
+// commandName is a name for a command: its first word that is neither a wrapper, nor an option, a number or a
+// variable.
 func commandName(command string, line int) string {
 	for word := range strings.FieldsSeq(moves.ReplaceAllString(command, "")) {
 		word = strings.Trim(word, `"'();`)

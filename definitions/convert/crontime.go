@@ -172,8 +172,8 @@ func parseCronTime(columns [5]string) (t cronTime, err error) {
 var errBothDays = errors.New("day of month and day of week must both match, which no cron of this scheduler can say; " +
 	"let the job fire on one of them and its command test the other")
 
-// quartz are the crons that fire when the entry does: one, or two where a day of the month or of the week is enough. On days that are
-// both, the two fire together.
+// quartz are the crons that fire when the entry does: one, or two where a day of the month or of the week is enough.
+// On days that are both, the two fire together.
 func (t cronTime) quartz() ([]string, error) {
 	anyDay, anyWeekday := t.days == span(1, 31), t.weekdays == span(0, 6)
 	switch {

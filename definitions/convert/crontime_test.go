@@ -14,8 +14,9 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// reference says when a crontab's entry is due, by the rules of crontab(5): the minute, hour and month match, and of the days both where one of
-// their columns begins with '*', and otherwise one of them. onDay leaves the time of the day out.
+// reference says when a crontab's entry is due, by the rules of crontab(5): the minute, hour and month match, and of
+// the days both where one of their columns begins with '*', and otherwise one of them. onDay leaves the time of the
+// day out.
 func reference(entry string) (fires, onDay func(at time.Time) bool) {
 	columns := strings.Fields(entry)
 	var allowed [5][60]bool

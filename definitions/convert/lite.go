@@ -28,13 +28,14 @@ func newLiteJob(name string, line int) *liteJob {
 	return &liteJob{name: name, line: line, settings: map[string]setting{}, props: map[string]setting{}}
 }
 
-// plainKey is a setting's name without case, '-' and '_': Spring reads shardingTotalCount and sharding-total-count as the same.
+// plainKey is a setting's name without case, '-' and '_': Spring reads shardingTotalCount and sharding-total-count as
+// the same.
 func plainKey(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 }
 
-// Lite reads jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of its Spring namespace, or
-// the configurations in its ZooKeeper, YAML or JSON, several with "---" between them.
+// Lite reads jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of its
+// Spring namespace, or the configurations in its ZooKeeper, YAML or JSON, several with "---" between them.
 func Lite(file string, text []byte, options Options) (*Result, error) {
 	l := &lite{newBuilder(file, options)}
 	var found *liteFile
@@ -61,7 +62,8 @@ func Lite(file string, text []byte, options Options) (*Result, error) {
 
 type lite struct{ *builder }
 
-// besideJobs are the settings of a file that are of no job, by the beginning of their plainKey, and what is to be done about them; "" is nothing.
+// besideJobs are the settings of a file that are of no job, by the beginning of their plainKey, and what is to be done
+// about them; "" is nothing.
 var besideJobs = []struct{ prefix, advice string }{
 	{"regcenter", ""},
 	{"zookeeper", ""},

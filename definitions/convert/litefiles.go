@@ -44,7 +44,8 @@ func liteYAML(text []byte) (*liteFile, error) {
 	}
 }
 
-// addSpring adds what a map has of Spring Boot's settings below elasticjob. Prefix is what its keys have in front of them.
+// addSpring adds what a map has of Spring Boot's settings below elasticjob. Prefix is what its keys have in front of
+// them.
 func (f *liteFile) addSpring(prefix string, settings *yaml.Node) {
 	if settings == nil || settings.Kind != yaml.MappingNode {
 		return

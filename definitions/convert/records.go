@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// jsonRecords are all objects in a JSON text, however deep, with those of their fields that are texts, numbers or booleans.
+// jsonRecords are all objects in a JSON text, however deep, with those of their fields that are texts, numbers or
+// booleans.
 func jsonRecords(text []byte) (records []row, err error) {
 	r := jsonReader{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()

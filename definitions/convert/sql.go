@@ -96,8 +96,8 @@ func sqlQuoted(text string, from int) (value string, end int) {
 	return out.String(), len(text)
 }
 
-// sqlTables reads the tables that a dump fills with INSERT. Columns are those of the INSERT, or else of its CREATE TABLE; known has
-// those of tables that a dump has neither for, by how many there are.
+// sqlTables reads the tables that a dump fills with INSERT. Columns are those of the INSERT, or else of its CREATE
+// TABLE; known has those of tables that a dump has neither for, by how many there are.
 func sqlTables(text string, known func(table string, columns int) []string) map[string]*table {
 	tables := map[string]*table{}
 	tokens := sqlTokens(text)

@@ -43,7 +43,8 @@ type xxlFile struct {
 	groups map[string]row
 }
 
-// XXLJob reads jobs of XXL-JOB: a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or the JSON that its admin answers.
+// XXLJob reads jobs of XXL-JOB: a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or the JSON that
+// its admin answers.
 func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	x := &xxlFile{newBuilder(file, options), map[string]row{}}
 	infos, err := x.records(text)

@@ -71,8 +71,8 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// build returns the folder of the programs: the one that ELASTICJOB_PROGRAMS names, or one of this test, where it builds them as
-// make does.
+// build returns the folder of the programs: the one that ELASTICJOB_PROGRAMS names, or one of this test, where it
+// builds them as make does.
 func build(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("ELASTICJOB_PROGRAMS"); dir != "" {

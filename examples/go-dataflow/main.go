@@ -1,5 +1,5 @@
-// Command go-dataflow counts the words of files that others put into a spool folder, the job parameter. Each file is counted
-// once, however many shards there are and whatever is killed in the middle:
+// Command go-dataflow counts the words of files that others put into a spool folder, the job parameter. Each file is
+// counted once, however many shards there are and whatever is killed in the middle:
 //
 //	SPOOL/in/NAME         to be counted; put it there by a rename, so that it is whole
 //	SPOOL/taken/2/NAME    shard 2 has taken it, by a rename: only one shard can

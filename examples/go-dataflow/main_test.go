@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// TestEachFileIsCountedOnce: of shards that run at once, and after a shard was killed in the middle and the job has fewer now.
+// TestEachFileIsCountedOnce: of shards that run at once, and after a shard was killed in the middle and the job has
+// fewer now.
 func TestEachFileIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	spool := t.TempDir()

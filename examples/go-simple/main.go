@@ -1,4 +1,5 @@
-// Command go-simple counts primes: each shard takes its share of the numbers below the job parameter (1000000 without one).
+// Command go-simple counts primes: each shard takes its share of the numbers below the job parameter (1000000 without
+// one).
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package daemon decides when a daemon's shard runs: it is a pure state machine, with no clock and no goroutine. Whoever drives it
-// (package executor) says what has happened, and does what it answers.
+// Package daemon decides when a daemon's shard runs: it is a pure state machine, with no clock and no goroutine.
+// Whoever drives it (package executor) says what has happened, and does what it answers.
 //
 //	             Tick: a fire is due             Began                Ended
 //	idle ──────────────────────────▶ waiting ──────────▶ running ──────────────▶ idle, or the next of the queue
@@ -7,8 +7,8 @@
 //	                                    └────── Tick ── resting
 //
 // What holds:
-//   - A shard has one run at a time. It is busy from a fire until the last attempt at it has ended, the rest between two attempts
-//     included; what fires meanwhile waits with misfire, and is counted as skipped without.
+//   - A shard has one run at a time. It is busy from a fire until the last attempt at it has ended, the rest between
+//     two attempts included; what fires meanwhile waits with misfire, and is counted as skipped without.
 //   - A fire is run at most once: the cursor of fires never goes back, whatever the wall clock does. What a clock that
 //     jumped, or a machine that stood still, leaves more than a minute behind is skipped.
 //   - A run that failed is always reported, and so is the end of any whose begin was.
@@ -34,7 +34,8 @@ const (
 	queued = 100
 	// late is how old a fire may be when it is made.
 	late = time.Minute
-	// shortRun is how long a run goes on before its begin is reported: most end before it, and are reported by their end alone.
+	// shortRun is how long a run goes on before its begin is reported: most end before it, and are reported by their
+	// end alone.
 	shortRun = 25 * time.Millisecond
 	// restAtMost bounds what doubles, where the settings don't begin with more.
 	restAtMost = time.Minute

@@ -2,8 +2,8 @@ package daemon
 
 import "time"
 
-// Restarts says when a resident process that has ended is started again: at once the first time, then later and later while it
-// keeps ending. The zero value is that of a process that never ended.
+// Restarts says when a resident process that has ended is started again: at once the first time, then later and later
+// while it keeps ending. The zero value is that of a process that never ended.
 type Restarts struct{ ended int }
 
 // Ended takes how long the process has lived, and gives how long to wait.

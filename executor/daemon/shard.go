@@ -49,8 +49,8 @@ const (
 // never is later than any moment.
 const never = time.Duration(math.MaxInt64)
 
-// New makes a shard that is fired from now on, and at once if a fire is to be run again. The first call is Tick. grace is the time
-// that a cancelled run has to end.
+// New makes a shard that is fired from now on, and at once if a fire is to be run again. The first call is Tick. grace
+// is the time that a cancelled run has to end.
 func New(schedule *cron.Schedule, settings wire.Daemon, grace time.Duration, now Moment) *Shard {
 	return &Shard{settings: settings, schedule: schedule, grace: grace, next: schedule.Next(now.Wall), limit: never}
 }
@@ -66,7 +66,8 @@ func (s *Shard) Fire() time.Time {
 	return s.run.Fire
 }
 
-// Wait is how long until Tick is to be called, unless something else happens before or the wall clock is set; false if never.
+// Wait is how long until Tick is to be called, unless something else happens before or the wall clock is set; false if
+// never.
 func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	due := s.limit
 	switch s.phase {
@@ -283,8 +284,8 @@ func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
-// Drain says that the shard is not to be fired any more: what waits is skipped, and what is under way may go on, further attempts
-// included, until the limit, in the time of Moment.Up. A later call can only bring the limit nearer.
+// Drain says that the shard is not to be fired any more: what waits is skipped, and what is under way may go on,
+// further attempts included, until the limit, in the time of Moment.Up. A later call can only bring the limit nearer.
 func (s *Shard) Drain(now Moment, limit time.Duration) (d Decision) {
 	s.draining = true
 	s.limit = min(s.limit, limit)

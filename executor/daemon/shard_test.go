@@ -18,8 +18,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// play plays a shard that is fired each 10 seconds, and gives what it decided, a line for each event that led to something. An event is a time, in
-// seconds since noon, and what happens then:
+// play plays a shard that is fired each 10 seconds, and gives what it decided, a line for each event that led to
+// something. An event is a time, in seconds since noon, and what happens then:
 //
 //	tick, began, ok, fail, cut
 //	drain SECONDS     the limit
@@ -288,7 +288,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// Runs have numbers, of which each try has its own, and a start also when they could not begin: the scheduler tells them apart by that.
+// Runs have numbers, of which each try has its own, and a start also when they could not begin: the scheduler tells
+// them apart by that.
 func TestReportsAreNumberedAndHaveAStart(t *testing.T) {
 	t.Parallel()
 	schedule, err := cron.Parse("0/10 * * * * ?", time.UTC)

@@ -21,23 +21,25 @@ import (
 )
 
 const (
-	// requestOutput is how much of an answer is kept as the run's output, answerCause how much of one that says no is in its cause.
+	// requestOutput is how much of an answer is kept as the run's output, answerCause how much of one that says no is
+	// in its cause.
 	requestOutput = 64 << 10
 	answerCause   = 1 << 10
 	// mostRedirects is how many redirects are followed.
 	mostRedirects = 10
 )
 
-// Do is a run of an HTTP job: it sends the request and reads the answer to its end, which is the end of the run, so that a
-// server may work while it answers. The answer's status line and the beginning of its body go to output; what can't be written there is
-// left out, since the request was made in any case. A nil error says that the run succeeded: the status is of 200 to 299 and the answer whole.
-// Other errors are the cause in a sentence, without what of the URL may be secret. When ctx ends, so does the request, with
-// ctx's cause.
+// Do is a run of an HTTP job: it sends the request and reads the answer to its end, which is the end of the run, so
+// that a server may work while it answers. The answer's status line and the beginning of its body go to output; what
+// can't be written there is left out, since the request was made in any case. A nil error says that the run succeeded:
+// the status is of 200 to 299 and the answer whole. Other errors are the cause in a sentence, without what of the URL
+// may be secret. When ctx ends, so does the request, with ctx's cause.
 //
-// The header shardingContext has the sharding context, as the original's has it, with all that is not ASCII as \uXXXX: nothing
-// else is safe in a header. No proxy is used, whatever the executor's environment says: it belongs to the agent's operator.
-// Redirects are followed for GET and HEAD only, whose repetition does no harm, and only to the same host and port, or from http to
-// https on the same host: shard and password are for nobody else. Any other redirect is an answer outside of 2xx.
+// The header shardingContext has the sharding context, as the original's has it, with all that is not ASCII as \uXXXX:
+// nothing else is safe in a header. No proxy is used, whatever the executor's environment says: it belongs to the
+// agent's operator. Redirects are followed for GET and HEAD only, whose repetition does no harm, and only to the same
+// host and port, or from http to https on the same host: shard and password are for nobody else. Any other redirect is
+// an answer outside of 2xx.
 func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
 	ask, err := newRequest(ctx, r, shard)
 	if err != nil {
@@ -188,8 +190,8 @@ func (l *requestLimits) transport() *http.Transport {
 	}
 }
 
-// patientConn waits so long for each part of what the other side sends or takes. Time in which we send counts for both: nobody
-// answers before the request is there.
+// patientConn waits so long for each part of what the other side sends or takes. Time in which we send counts for
+// both: nobody answers before the request is there.
 type patientConn struct {
 	net.Conn
 	limits *requestLimits

@@ -55,8 +55,9 @@ func Lookup(name string) (*Account, error) {
 	return a, nil
 }
 
-// Needed says who the processes of jobs are to be, by name or uid, when this process runs as uid: an account of another user, or nil
-// if they run as this process does. Nobody runs jobs as root by accident: root needs a name, and "root" is one.
+// Needed says who the processes of jobs are to be, by name or uid, when this process runs as uid: an account of
+// another user, or nil if they run as this process does. Nobody runs jobs as root by accident: root needs a name, and
+// "root" is one.
 func Needed(name string, uid int) (*Account, error) {
 	if name == "" {
 		if uid == 0 {
@@ -77,16 +78,16 @@ func Needed(name string, uid int) (*Account, error) {
 	return a, nil
 }
 
-// Do calls f with the rights that the account has to files, and with nobody else's: what f makes belongs to the account. It may
-// be called concurrently; f must not start goroutines that touch files.
+// Do calls f with the rights that the account has to files, and with nobody else's: what f makes belongs to the
+// account. It may be called concurrently; f must not start goroutines that touch files.
 func (a *Account) Do(f func() error) error {
 	if a == nil {
 		return f()
 	}
 	done := make(chan error, 1)
 	go func() {
-		// The kernel has these ids by thread. The thread ends with this goroutine, since that never unlocks it, and so they need not
-		// be given back.
+		// The kernel has these ids by thread. The thread ends with this goroutine, since that never unlocks it, and so
+		// they need not be given back.
 		runtime.LockOSThread()
 		err := a.assume()
 		if err == nil {
@@ -113,7 +114,8 @@ func (a *Account) assume() error {
 	return nil
 }
 
-// Reaches says which folder on the way to a path the account can't go through, and what to do; path itself is the last of them.
+// Reaches says which folder on the way to a path the account can't go through, and what to do; path itself is the last
+// of them.
 func (a *Account) Reaches(path string) error {
 	if a == nil {
 		return nil

@@ -92,7 +92,8 @@ func TestReachesNamesTheFolder(t *testing.T) {
 	}
 }
 
-// TestAsRootDoHasTheAccountsRights: what is done for an account is done with his rights, and other goroutines keep theirs.
+// TestAsRootDoHasTheAccountsRights: what is done for an account is done with his rights, and other goroutines keep
+// theirs.
 func TestAsRootDoHasTheAccountsRights(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -102,8 +102,9 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	}
 	exposing.Lock()
 	defer exposing.Unlock()
-	// Of a concealed process, and so of what it forks, the files that the ids are written to belong to root. For this moment it is not
-	// concealed; jobs that run already are in namespaces of their own, from which they can't look into it.
+	// Of a concealed process, and so of what it forks, the files that the ids are written to belong to root. For this
+	// moment it is not concealed; jobs that run already are in namespaces of their own, from which they can't look
+	// into it.
 	concealed, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	if err == nil && concealed == 0 {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
@@ -114,8 +115,8 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	return start()
 }
 
-// Enter hides what [Places.Start] was told to hide, and then executes the program again, without the rights that it took. It
-// returns at once in a program that was started in another way.
+// Enter hides what [Places.Start] was told to hide, and then executes the program again, without the rights that it
+// took. It returns at once in a program that was started in another way.
 func Enter() error {
 	text, given := os.LookupEnv(enterVariable)
 	if !given {

@@ -53,8 +53,8 @@ var ofTheKernel = []string{"proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgr
 
 // otherNames lists the names, without links, that a file or folder has beside path because its file system, or a part
 // of it, is mounted more than once: what is hidden under one name could be reached by another. Of a folder they
-// include those of parts of it, and none that the folder itself is in. Path must have no links. Kernels that don't say which mount a path is in (before 5.8)
-// know no other names.
+// include those of parts of it, and none that the folder itself is in. Path must have no links. Kernels that don't say
+// which mount a path is in (before 5.8) know no other names.
 func otherNames(path string) ([]string, error) {
 	all, err := mounts()
 	if err != nil {

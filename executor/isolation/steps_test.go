@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestLeavesAlone: a folder is in somebody else's hands if he can rename it, one above it or a link to it, or write into it.
+// TestLeavesAlone: a folder is in somebody else's hands if he can rename it, one above it or a link to it, or write
+// into it.
 func TestLeavesAlone(t *testing.T) {
 	t.Parallel()
 	me, group := uint32(os.Geteuid()), uint32(os.Getegid())

@@ -36,8 +36,8 @@ type Streams struct {
 
 var _ Sink = (*Streams)(nil)
 
-// NewStreams returns the output of the one task of a container with these streams. folder is any on the disk that the task
-// writes to.
+// NewStreams returns the output of the one task of a container with these streams. folder is any on the disk that the
+// task writes to.
 func NewStreams(stdout, stderr *os.File, folder string) *Streams {
 	return &Streams{stdout: stdout, stderr: stderr, folder: folder, pipes: map[*os.File]bool{}}
 }

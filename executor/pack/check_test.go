@@ -79,8 +79,8 @@ func limitsWith(every time.Duration) pack.Limits {
 	return limits
 }
 
-// TestServerIsAskedNowAndThen: an executor that lives for long notices that the bytes behind a URL have changed, and asks for
-// that no more often than it should.
+// TestServerIsAskedNowAndThen: an executor that lives for long notices that the bytes behind a URL have changed, and
+// asks for that no more often than it should.
 func TestServerIsAskedNowAndThen(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, true)
@@ -137,7 +137,8 @@ func TestServerWithoutVersions(t *testing.T) {
 	expect(t, store, source, "#!two")
 }
 
-// TestSilentServerIsAskedLess: who waits for a server that gives no answer does so more seldom than the server would be asked else.
+// TestSilentServerIsAskedLess: who waits for a server that gives no answer does so more seldom than the server would
+// be asked else.
 func TestSilentServerIsAskedLess(t *testing.T) {
 	t.Parallel()
 	const every = 200 * time.Millisecond
@@ -163,8 +164,8 @@ func TestSilentServerIsAskedLess(t *testing.T) {
 	}
 }
 
-// TestServerIsAway: a package that is kept is used while its server gives no answer, by the executor that has it and by the next one; but not if
-// the server says that it has no such package.
+// TestServerIsAway: a package that is kept is used while its server gives no answer, by the executor that has it and
+// by the next one; but not if the server says that it has no such package.
 func TestServerIsAway(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, true)

@@ -58,12 +58,13 @@ func Defaults() Limits {
 	}
 }
 
-// Error is a package that can't be had. Its text says what was done to which URL, without a password or a query in it, and why it failed.
+// Error is a package that can't be had. Its text says what was done to which URL, without a password or a query in it,
+// and why it failed.
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host with its port ([wire.HostPort]), if it was not reached: its name is unknown, nothing
-	// accepts connections there, or no TLS comes about; else empty.
+	// Unreachable is the URL's host with its port ([wire.HostPort]), if it was not reached: its name is unknown,
+	// nothing accepts connections there, or no TLS comes about; else empty.
 	Unreachable string
 	// Unanswered is set if the host was reached, and had no good answer for the URL in time: 5xx, a connection
 	// without an answer, or a late first byte.

@@ -36,8 +36,9 @@ type File struct {
 	Executable bool
 }
 
-// Inspect fetches a package into an empty folder, whose owner removes it, and unpacks it there, both as a Store does it; Files has so many
-// at most. Its sum is compared with nothing. The error is an [*Error], which shows nothing of what the package holds, or the context's cause.
+// Inspect fetches a package into an empty folder, whose owner removes it, and unpacks it there, both as a Store does
+// it; Files has so many at most. Its sum is compared with nothing. The error is an [*Error], which shows nothing of
+// what the package holds, or the context's cause.
 func Inspect(ctx context.Context, url, folder string, most int, limits Limits,
 	open func(path string) (*os.File, error)) (c Contents, err error) {
 	source := Source{URL: url}

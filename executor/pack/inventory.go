@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// Kept packages lie where a task, an operator or a cleaner of old files can change and remove what is in them:
-// tasks run as the executor's user, and often that is root, whom no permission stops. So there is an inventory of each,
+// Kept packages lie where a task, an operator or a cleaner of old files can change and remove what is in them: tasks
+// run as the executor's user, and often that is root, whom no permission stops. So there is an inventory of each,
 // which is compared before each use. A package that isn't as it was unpacked is fetched again and replaced.
 
 // inventory is what is recorded of a kept package when it was unpacked.
 type inventory struct {
 	// Entries counts all that is in it, folders included.
 	Entries int `json:"entries"`
-	// Digest is of every entry's path, kind, permissions and inode, and of the size and times of what isn't a folder. A
-	// folder's own times say nothing that its entries don't, and change when it is renamed.
+	// Digest is of every entry's path, kind, permissions and inode, and of the size and times of what isn't a folder.
+	// A folder's own times say nothing that its entries don't, and change when it is renamed.
 	Digest string `json:"digest"`
 
 	newest  string // the entry that was changed last
@@ -45,7 +45,8 @@ func sightOf(path string, stat *syscall.Stat_t) sight {
 		changing: stat.Ctim}
 }
 
-// same reports whether all entries are as they were seen. It reads no folder, and so takes a fraction of an inventory's time.
+// same reports whether all entries are as they were seen. It reads no folder, and so takes a fraction of an
+// inventory's time.
 func same(list []sight) bool {
 	var now syscall.Stat_t
 	for i := range list {

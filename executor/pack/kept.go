@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seal makes a package ready to be kept: it sees to it that all is on the disk, so that no power cut can leave empty files under a
-// good name, and takes its inventory.
+// seal makes a package ready to be kept: it sees to it that all is on the disk, so that no power cut can leave empty
+// files under a good name, and takes its inventory.
 func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	const few = 64 // above that, one call for the whole file system is cheaper
 	var paths []string

@@ -48,8 +48,8 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 	return got.Dir
 }
 
-// TestChangedPackageIsReplaced: whatever somebody did to a kept package, with the permissions of its owner, the next use of
-// it, by the executor that has it and by another one, finds it as it was published, and the change is reported.
+// TestChangedPackageIsReplaced: whatever somebody did to a kept package, with the permissions of its owner, the next
+// use of it, by the executor that has it and by another one, finds it as it was published, and the change is reported.
 func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755},
@@ -227,8 +227,8 @@ func TestPackageIsNeverHalfThere(t *testing.T) {
 	}
 }
 
-// TestLargePackageIsLookedAtNowAndThen: of a package with many files a change is noticed soon, and looking for it does not
-// cost each of many short tasks what it costs one.
+// TestLargePackageIsLookedAtNowAndThen: of a package with many files a change is noticed soon, and looking for it does
+// not cost each of many short tasks what it costs one.
 func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
 	t.Parallel()
 	entries := make([]entry, 2000)

@@ -7,8 +7,8 @@ import (
 
 const redacted = "xxxxx"
 
-// redact is an address as it may be logged and reported: without a password, without what else stands there if it can't be parsed, and
-// without its query, which in signed URLs is as good as a password.
+// redact is an address as it may be logged and reported: without a password, without what else stands there if it
+// can't be parsed, and without its query, which in signed URLs is as good as a password.
 func redact(address string) string {
 	u, err := url.Parse(address)
 	if err == nil && u.Opaque == "" && (u.Host != "" || !strings.Contains(address, "@") || u.Scheme == "file") {

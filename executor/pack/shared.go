@@ -14,20 +14,23 @@ import (
 	"time"
 )
 
-// All executors of one agent and user share a folder of packages and know nothing of each other. They coordinate by advisory
-// locks on the files in its folder locks; the kernel releases them when a process dies, so a crash leaves none behind:
+// All executors of one agent and user share a folder of packages and know nothing of each other. They coordinate by
+// advisory locks on the files in its folder locks; the kernel releases them when a process dies, so a crash leaves
+// none behind:
 //
 //   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each package
 //     is downloaded once, and the executors that wait find it kept.
-//   - keep-SHA256 is held exclusively while a content is looked for, unpacked, named and recorded. So of several URLs with one content
-//     the first brings it, and the others find it: none replaces a package that a task is being started in.
-//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the one that removes it. So no
-//     package is removed under a task.
+//   - keep-SHA256 is held exclusively while a content is looked for, unpacked, named and recorded. So of several URLs
+//     with one content the first brings it, and the others find it: none replaces a package that a task is being
+//     started in.
+//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the one that
+//     removes it. So no package is removed under a task.
 //
-// A URL's lock is taken before keep's, and that before a content's. prune only tries content locks and never waits, so there is no deadlock.
+// A URL's lock is taken before keep's, and that before a content's. prune only tries content locks and never waits, so
+// there is no deadlock.
 //
-// A content becomes visible by one rename, when it is complete and sealed. Whatever an executor had not finished when it died lies in
-// tmp, under an exclusive lock of its own, and prune removes it once that lock is free.
+// A content becomes visible by one rename, when it is complete and sealed. Whatever an executor had not finished when
+// it died lies in tmp, under an exclusive lock of its own, and prune removes it once that lock is free.
 
 // origin is the record of a URL, in a file of the folder urls: what it named when its server was last asked.
 type origin struct {
@@ -60,8 +63,8 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	}
 	defer func() { _ = lock.Close() }()
 
-	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and until
-	// then nobody may remove what is kept.
+	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and
+	// until then nobody may remove what is kept.
 	record := path.Join("urls", key)
 	var last origin
 	if !readRecord(cache, record, &last) {
@@ -95,8 +98,8 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	case errors.Is(err, errUnchanged):
 		return known, source.check(last.SHA256)
 	case errors.As(err, &silent) && known.name != "" && source.check(last.SHA256) == nil:
-		// The package that was last fetched from there is probably still the current one. A server that answers that there is no
-		// such package is believed.
+		// The package that was last fetched from there is probably still the current one. A server that answers that
+		// there is no such package is believed.
 		s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url",
 			redact(source.URL), "sha256", last.SHA256, "error", err)
 		known.silent = true
@@ -120,11 +123,12 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 // ask for it means to fetch all of it.
 const withoutVersion = 20
 
-// afterSilence is how many times longer a package is used whose server gave no answer: each question may have to wait for that, and
-// with it all tasks that want the package.
+// afterSilence is how many times longer a package is used whose server gave no answer: each question may have to wait
+// for that, and with it all tasks that want the package.
 const afterSilence = 4
 
-// nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it is.
+// nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it
+// is.
 func (s *Store) nextCheck(source Source, found content) time.Time {
 	if source.exact() {
 		return time.Time{}
@@ -295,7 +299,8 @@ func (s *Store) tryHold(cache *os.Root, name string) bool {
 	return true
 }
 
-// prune removes the contents that no process uses and none has used since before, and what killed executors left in tmp.
+// prune removes the contents that no process uses and none has used since before, and what killed executors left in
+// tmp.
 func (s *Store) prune(cache *os.Root, before time.Time) {
 	contents, _ := entriesOf(cache, "content")
 	for _, name := range contents {
@@ -321,8 +326,8 @@ func (s *Store) prune(cache *os.Root, before time.Time) {
 	}
 }
 
-// removeLeftover removes the folder of a fetch that was cut off: nobody holds its lock any more. A folder of the last minute is
-// left, since its owner may not have locked it yet.
+// removeLeftover removes the folder of a fetch that was cut off: nobody holds its lock any more. A folder of the last
+// minute is left, since its owner may not have locked it yet.
 func (s *Store) removeLeftover(cache *os.Root, name string) {
 	info, err := cache.Lstat(name)
 	if err != nil || time.Since(info.ModTime()) < time.Minute {

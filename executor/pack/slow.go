@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A package whose server hangs holds its task's CPU and memory for as long as it is waited for. So a server that doesn't
-// answer is an error of its own, for the scheduler to try it with few tasks (rule L8), and one that sends next to nothing is given up.
+// A package whose server hangs holds its task's CPU and memory for as long as it is waited for. So a server that
+// doesn't answer is an error of its own, for the scheduler to try it with few tasks (rule L8), and one that sends next
+// to nothing is given up.
 
 // unanswered is a failure for which the server, or what is at its address, is to blame: it may well be back later.
 // What was reached is to blame for this URL only.

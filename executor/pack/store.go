@@ -49,8 +49,8 @@ type Package struct {
 //	whole/…                   a package's inventory, taken when it was unpacked
 //	tmp/…                     what is under way, or being removed
 //
-// Files of a package have no write bits, since tasks share them; folders have, so that the cache can be removed with rm. A package that was changed, or removed, is
-// fetched again: see inventory.go.
+// Files of a package have no write bits, since tasks share them; folders have, so that the cache can be removed with
+// rm. A package that was changed, or removed, is fetched again: see inventory.go.
 type Store struct {
 	dir      string // shared, for Cache
 	private  string // of this executor, for what isn't cached
@@ -104,8 +104,8 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	return s, nil
 }
 
-// OpenFilesWith has packages of this machine opened by a function, for who may not have all that this process can read. It must be called
-// before Get.
+// OpenFilesWith has packages of this machine opened by a function, for who may not have all that this process can
+// read. It must be called before Get.
 func (s *Store) OpenFilesWith(open func(path string) (*os.File, error)) { s.download.open = open }
 
 // OpenFile opens a package of this machine without waiting for somebody to write, if it is a pipe.
@@ -181,8 +181,8 @@ func (s *Store) Ready(source Source) (Package, bool) {
 	return Package{}, false
 }
 
-// forget makes the next task that wants the package look for it again. It reports whether nobody has done so before, and is
-// called with mu held.
+// forget makes the next task that wants the package look for it again. It reports whether nobody has done so before,
+// and is called with mu held.
 func (s *Store) forget(source Source, e *entry) bool {
 	current := s.entries[source] == e
 	if current {
@@ -362,8 +362,8 @@ func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) 
 	return sum, err
 }
 
-// fetch downloads a package, unless it is still the known version: then the error is errUnchanged. Its sum is the one that the
-// source asks for.
+// fetch downloads a package, unless it is still the known version: then the error is errUnchanged. Its sum is the one
+// that the source asks for.
 func (s *Store) fetch(
 	ctx context.Context, source Source, to *os.Root, known version,
 ) (sum string, got version, err error) {

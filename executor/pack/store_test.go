@@ -111,8 +111,8 @@ func TestStoresShareAFolder(t *testing.T) {
 	}
 }
 
-// TestURLsShareAContent: executors that fetch one content from several URLs at once keep it once. None replaces what another
-// one has handed out already: a task that is being started in it would find it gone.
+// TestURLsShareAContent: executors that fetch one content from several URLs at once keep it once. None replaces what
+// another one has handed out already: a task that is being started in it would find it gone.
 func TestURLsShareAContent(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("run.sh")))

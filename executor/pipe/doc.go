@@ -3,9 +3,9 @@
 //	executor ── run, cancel, end of stream ──▶ descriptor 3 ─ process
 //	         ◀─ hello, progress, done ──────── descriptor 4 ─
 //
-// A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave them to a
-// process that outlives it. So lines are bounded, what is no message is passed over without being held, writing
-// has a deadline, and reading ends with the process and not with the pipe.
+// A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave
+// them to a process that outlives it. So lines are bounded, what is no message is passed over without being held,
+// writing has a deadline, and reading ends with the process and not with the pipe.
 package pipe
 
 import (

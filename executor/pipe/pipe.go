@@ -52,8 +52,8 @@ func Open() (p *Pipe, theirs []*os.File, err error) {
 	return p, theirs, nil
 }
 
-// Read calls handle with each message, until the process has closed its end or, after Ended, all that it had written is read. In
-// the first case it calls closed, before Ended returns: the process may have ended, or may go on.
+// Read calls handle with each message, until the process has closed its end or, after Ended, all that it had written
+// is read. In the first case it calls closed, before Ended returns: the process may have ended, or may go on.
 func (p *Pipe) Read(handle func(Message), closed func()) {
 	defer close(p.read)
 	end := &rest{file: p.out}
@@ -88,8 +88,8 @@ func (p *Pipe) Read(handle func(Message), closed func()) {
 	}
 }
 
-// Ended says that the process has ended, and returns when Read has handled what it wrote. A process that it left behind may hold
-// the pipe open, and is not waited for.
+// Ended says that the process has ended, and returns when Read has handled what it wrote. A process that it left
+// behind may hold the pipe open, and is not waited for.
 func (p *Pipe) Ended() {
 	_ = p.out.SetReadDeadline(time.Unix(1, 0))
 	<-p.read
@@ -99,8 +99,8 @@ func (p *Pipe) Ended() {
 // ErrClosed is what becomes of a run whose process has said hello and then closed its pipe: no answer can come.
 var ErrClosed = errors.New("the process said hello, and has closed its pipe (ELASTICJOB_PIPE)")
 
-// Send sends a Run or a Cancel. It fails when the process has closed its end, or doesn't read for some seconds; then a part of the
-// message may have been sent, so that nothing more can be.
+// Send sends a Run or a Cancel. It fails when the process has closed its end, or doesn't read for some seconds; then a
+// part of the message may have been sent, so that nothing more can be.
 func (p *Pipe) Send(message json.Marshaler) error {
 	data, err := json.Marshal(message)
 	if err != nil {

@@ -46,8 +46,8 @@ type Process struct {
 	exit    Exit
 }
 
-// Launch starts a supervisor by running the program exe with args; that program must
-// call [isolation.Enter] and then [Serve]. The supervisor gets an empty environment and a process group of its own. It and all that it starts see
+// Launch starts a supervisor by running the program exe with args; that program must call [isolation.Enter] and then
+// [Serve]. The supervisor gets an empty environment and a process group of its own. It and all that it starts see
 // nothing of hidden, unless that is nil.
 func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
 	raiseUserLimit()
@@ -123,7 +123,8 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// Inside makes this process its own supervisor, for as long as it lives. It must have no children, and start none in another way. Close kills all that is left of all tasks.
+// Inside makes this process its own supervisor, for as long as it lives. It must have no children, and start none in
+// another way. Close kills all that is left of all tasks.
 func Inside() (*Client, error) {
 	if err := Inherit(); err != nil {
 		return nil, err
@@ -226,8 +227,9 @@ func (p *Process) Exit() (exit Exit, ok bool) {
 	return p.exit, !p.exit.At.IsZero()
 }
 
-// send sends a request, and the descriptors of a start before it, so that the supervisor never waits for them. Both sockets have the
-// same order, by the lock. The descriptors are closed before the request leaves: from then on the socket holds them.
+// send sends a request, and the descriptors of a start before it, so that the supervisor never waits for them. Both
+// sockets have the same order, by the lock. The descriptors are closed before the request leaves: from then on the
+// socket holds them.
 func (c *Client) send(r request, files ...*os.File) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
@@ -295,8 +297,8 @@ func (c *Client) read() {
 	close(c.lost)
 }
 
-// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the supervisor is lost. It may be
-// called again, and gives the same answer.
+// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the supervisor is lost. It
+// may be called again, and gives the same answer.
 func (c *Client) Close() error { return c.close() }
 
 func (c *Client) end() error {

@@ -20,16 +20,17 @@
 // it finds it continued. One that kills it ends all tasks with it, at once: the
 // executor, which inherits what they left behind, kills that ([Client.KillChildren]) and ends with [ErrLost].
 //
-// Where the executor may make a cgroup of version 2, the supervisor and all of its descendants are in one of their own, and one
-// write to it kills them all.
+// Where the executor may make a cgroup of version 2, the supervisor and all of its descendants are in one of their
+// own, and one write to it kills them all.
 //
-// A process gets the descriptors of its start ([Client.Start]), from 1 on: its output, and more. They go to the supervisor over a second socket, which
-// keeps descriptors of one start together, before the request that they belong to.
+// A process gets the descriptors of its start ([Client.Start]), from 1 on: its output, and more. They go to the
+// supervisor over a second socket, which keeps descriptors of one start together, before the request that they belong
+// to.
 //
 // Tasks stay in the executor's session, where the agent finds them.
 //
-// In a container of its own an executor is the first process, which no task can kill, and with which everything ends: it is its own supervisor
-// then ([Inside]), and saves the memory and the start of a second process.
+// In a container of its own an executor is the first process, which no task can kill, and with which everything ends:
+// it is its own supervisor then ([Inside]), and saves the memory and the start of a second process.
 package supervisor
 
 import (

@@ -12,10 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a cgroup of version 2 that the supervisor and all of its descendants are in: whatever else these shed, one write
-// kills all of them at once, which no chain of forks outruns. It lies below the cgroup that the executor was started in,
-// where that may be changed (see ownGroup); on other machines there is none, and the zero group stands for that. One
-// for each task would also be possible, and was measured: starting a process in it takes half a millisecond more.
+// group is a cgroup of version 2 that the supervisor and all of its descendants are in: whatever else these shed, one
+// write kills all of them at once, which no chain of forks outruns. It lies below the cgroup that the executor was
+// started in, where that may be changed (see ownGroup); on other machines there is none, and the zero group stands for
+// that. One for each task would also be possible, and was measured: starting a process in it takes half a millisecond
+// more.
 type group struct{ folder string }
 
 const groupPrefix = "elasticjob-"

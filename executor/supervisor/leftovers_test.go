@@ -122,7 +122,8 @@ func running(script string) (n int) {
 }
 
 // TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is reported when
-// nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a second.
+// nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a
+// second.
 func TestForkChains(t *testing.T) {
 	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
 		t.Run(name, func(t *testing.T) {

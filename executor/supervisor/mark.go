@@ -45,7 +45,8 @@ func hasMark(pid int, mark uint64) bool {
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err != unix.EPERM {
 		return err == nil && limit.Cur == mark
 	}
-	// It is another user's, and root in a container has no right to ask so. The kernel also writes limits for everybody to read.
+	// It is another user's, and root in a container has no right to ask so. The kernel also writes limits for
+	// everybody to read.
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if err != nil {
 		return false

@@ -83,8 +83,8 @@ func numbersIn(folder string) (list []int) {
 	return list
 }
 
-// statOf gives the fields of /proc/PID/stat that follow the process's name, which may hold anything: its state, its parent
-// and so on. There are none of a process that is gone.
+// statOf gives the fields of /proc/PID/stat that follow the process's name, which may hold anything: its state, its
+// parent and so on. There are none of a process that is gone.
 func statOf(pid int) []string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // reapAtOnce bounds how many children are reaped while others wait for the lock.
 const reapAtOnce = 4096
 
-// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its children are
-// the main processes of tasks and whatever these have orphaned. All children that have ended by then are reaped under one
-// lock, and their tasks are examined together: a task that forks without end leaves thousands of orphans, and an examination of all
-// children for each of them would be slower than the task forks.
+// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its children
+// are the main processes of tasks and whatever these have orphaned. All children that have ended by then are reaped
+// under one lock, and their tasks are examined together: a task that forks without end leaves thousands of orphans,
+// and an examination of all children for each of them would be slower than the task forks.
 func (s *server) reap() {
 	for {
 		switch _, err := peek(0); err {
@@ -88,15 +88,15 @@ func (s *server) report(p *process) {
 	s.send(event{ID: p.id, Exit: &p.exit})
 }
 
-// sweepAgain is how long the sweeper waits for a child to end before it looks again. It rests for sweepRest after each look,
-// so that thousands of children that end in the meantime cost one look.
+// sweepAgain is how long the sweeper waits for a child to end before it looks again. It rests for sweepRest after each
+// look, so that thousands of children that end in the meantime cost one look.
 const (
 	sweepAgain = 20 * time.Millisecond
 	sweepRest  = time.Millisecond
 )
 
-// sweep kills the processes that a main process left behind, and reports its end when none is left. After a
-// kill on request, processes that handle SIGTERM keep the rest of their grace. Each round kills again, whatever was reaped in
+// sweep kills the processes that a main process left behind, and reports its end when none is left. After a kill on
+// request, processes that handle SIGTERM keep the rest of their grace. Each round kills again, whatever was reaped in
 // between: a fork bomb would otherwise keep the sweeper waiting for ever.
 func (s *server) sweep() {
 	for range s.toSweep {
@@ -127,8 +127,8 @@ func (s *server) sweep() {
 	}
 }
 
-// killTree kills a child, and its process group if that is the child's own the task's: one signal reaches all of a group,
-// and none of its processes can fork before it dies.
+// killTree kills a child, and its process group if that is the child's own the task's: one signal reaches all of a
+// group, and none of its processes can fork before it dies.
 func killTree(pid, tasks int) {
 	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == tasks) {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
@@ -136,9 +136,9 @@ func killTree(pid, tasks int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to a task whose process
-// group, mark or marker it has. When no other task runs, it belongs to the one that is left, even if it has shed all three. It is called
-// with mu held.
+// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to a task whose
+// process group, mark or marker it has. When no other task runs, it belongs to the one that is left, even if it has
+// shed all three. It is called with mu held.
 func (s *server) leftovers() map[*process][]int {
 	if len(s.ending) == 0 {
 		return nil
@@ -191,10 +191,10 @@ func killChildren() {
 	}
 }
 
-// KillChildren kills the processes that a killed supervisor left behind: every child of this process with its group, and the
-// orphans that this process inherits from them, until there is none or patience has run out. It returns the pids that are
-// left. Each round kills again, since a child can fork until it is reaped. The calling process must have no
-// other children than those that it inherited, and Close must have returned.
+// KillChildren kills the processes that a killed supervisor left behind: every child of this process with its group,
+// and the orphans that this process inherits from them, until there is none or patience has run out. It returns the
+// pids that are left. Each round kills again, since a child can fork until it is reaped. The calling process must have
+// no other children than those that it inherited, and Close must have returned.
 func (c *Client) KillChildren(patience time.Duration) (left []int) {
 	group := groupOf(c.PID())
 	defer group.remove()

@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Descriptor is where the supervisor finds its socket, and the next one that by which it gets descriptors for processes.
+// Descriptor is where the supervisor finds its socket, and the next one that by which it gets descriptors for
+// processes.
 const Descriptor = 3
 
 // mostFiles is how many descriptors a process can get.
@@ -65,8 +66,8 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 	}, nil
 }
 
-// serve returns when the executor has closed the socket and no descendant of this process is left. From its call on every child of this
-// process is reaped, for as long as the process lives.
+// serve returns when the executor has closed the socket and no descendant of this process is left. From its call on
+// every child of this process is reaped, for as long as the process lives.
 func (s *server) serve() error {
 	go s.reap()
 	go s.sweep()
@@ -78,7 +79,8 @@ func (s *server) serve() error {
 	return err
 }
 
-// fork calls f on a thread that tasks are forked on: they die with it (Pdeathsig). It is not the process's first one, which orphans become children of.
+// fork calls f on a thread that tasks are forked on: they die with it (Pdeathsig). It is not the process's first one,
+// which orphans become children of.
 func (s *server) fork(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
@@ -149,8 +151,8 @@ func (s *server) send(e event) {
 	_ = s.encoder.Encode(e) // an executor that is gone is noticed by the reader
 }
 
-// receive takes the descriptors of one start. It is called for each start that has some, so that those of the next are never
-// taken for them. The caller closes what it returns, also beside an error.
+// receive takes the descriptors of one start. It is called for each start that has some, so that those of the next are
+// never taken for them. The caller closes what it returns, also beside an error.
 func receive(socket, count int) (fds []int, err error) {
 	space := make([]byte, unix.CmsgSpace(mostFiles*4)) // a descriptor has 4 bytes
 	var n, flags int

@@ -1,13 +1,15 @@
-// Package database keeps the history in SQL: in MySQL 8, in MariaDB from 10.6 on, or in a file of SQLite. It is the only package that
-// knows tables, columns and dialects.
+// Package database keeps the history in SQL: in MySQL 8, in MariaDB from 10.6 on, or in a file of SQLite. It is the
+// only package that knows tables, columns and dialects.
 //
-// Rows come in batches (Write). Each has an id that is made of what it says, or a revision, so what is written again, after a crash or
-// because nobody knows whether a commit came through, changes nothing. That makes retrying right in every case: an error of this package
-// means that nothing is known to be stored, and that the same call may heal with time. What no time heals, a row that the database
-// refuses for its content, is left out, logged and counted; it blocks nobody.
+// Rows come in batches (Write). Each has an id that is made of what it says, or a revision, so what is written again,
+// after a crash or because nobody knows whether a commit came through, changes nothing. That makes retrying right in
+// every case: an error of this package means that nothing is known to be stored, and that the same call may heal with
+// time. What no time heals, a row that the database refuses for its content, is left out, logged and counted; it
+// blocks nobody.
 //
-// Statistics are counted from what is stored. A transaction that writes an end leaves a mark for the end's minute, and Recount counts
-// the marked minutes. So rows that come late, twice, or from another server's disk are in the numbers once, and a restart invents nothing.
+// Statistics are counted from what is stored. A transaction that writes an end leaves a mark for the end's minute, and
+// Recount counts the marked minutes. So rows that come late, twice, or from another server's disk are in the numbers
+// once, and a restart invents nothing.
 //
 // Times are text in UTC with milliseconds for both kinds of databases, see Time.
 package database
@@ -35,8 +37,8 @@ type Options struct {
 	Now    func() time.Time // says what is a year old; nil: time.Now
 }
 
-// DB is one database. Its methods may be called at once. It connects when it is asked something: one that is down is an error of
-// each call, and not of Open.
+// DB is one database. Its methods may be called at once. It connects when it is asked something: one that is down is
+// an error of each call, and not of Open.
 type DB struct {
 	db      *sqlx.DB
 	dialect dialect
@@ -51,11 +53,12 @@ type DB struct {
 	reads chan struct{}
 }
 
-// patience is long for one transaction: a database that is frozen, or cut off without a word, must not hold its caller for ever.
+// patience is long for one transaction: a database that is frozen, or cut off without a word, must not hold its caller
+// for ever.
 const patience = time.Minute
 
-// connections bound what one process asks of the database at once, and reads how many of them searches may hold: people who look must not
-// keep what happens from being written.
+// connections bound what one process asks of the database at once, and reads how many of them searches may hold:
+// people who look must not keep what happens from being written.
 const (
 	connections = 8
 	reads       = 6
@@ -77,8 +80,8 @@ func OpenMySQL(dsn string, opt Options) (*DB, error) {
 	return open(sqlx.NewDb(db, "mysql"), inMySQL, opt), nil
 }
 
-// OpenSQLite opens a file of SQLite, which is made when it is first used. Commits are on the disk when they are done (synchronous FULL):
-// the outbox forgets a row once it is written here, and the registry does.
+// OpenSQLite opens a file of SQLite, which is made when it is first used. Commits are on the disk when they are done
+// (synchronous FULL): the outbox forgets a row once it is written here, and the registry does.
 func OpenSQLite(path string, opt Options) (*DB, error) {
 	// Writers begin as such, so that they wait for each other instead of failing when a reader becomes a writer.
 	connector, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() +
@@ -108,8 +111,8 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 // Close ends all connections.
 func (d *DB) Close() error { return d.db.Close() }
 
-// reconnect has new connections made after an error: MySQL looks up what a user may do in a database when it connects, so what was granted
-// since then is not known to those that are open.
+// reconnect has new connections made after an error: MySQL looks up what a user may do in a database when it connects,
+// so what was granted since then is not known to those that are open.
 func (d *DB) reconnect() {
 	d.db.SetMaxIdleConns(0)
 	d.db.SetMaxIdleConns(connections)
@@ -122,7 +125,8 @@ func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) e
 	return d.db.SelectContext(ctx, rows, statement, args...)
 }
 
-// inTx does something in one transaction. After an error it may still have happened, if the answer to its commit was lost.
+// inTx does something in one transaction. After an error it may still have happened, if the answer to its commit was
+// lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()

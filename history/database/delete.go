@@ -9,8 +9,9 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// aged is a table of which old rows are deleted, in the order of a time. Its key is what they are deleted by, so that no row beside them
-// is locked. A row that has no end yet is of something that may run: a daemon's execution does for months.
+// aged is a table of which old rows are deleted, in the order of a time. Its key is what they are deleted by, so that
+// no row beside them is locked. A row that has no end yet is of something that may run: a daemon's execution does for
+// months.
 type aged struct {
 	table, key, time string
 	end              string // the column of the end, "" where rows have none
@@ -36,7 +37,8 @@ var byAge = append(bounded[:len(bounded)-1:len(bounded)-1],
 	aged{"SCHEDULING_STATISTICS", "id", "statistics_time", ""},
 )
 
-// byYear are those of which rows are kept for a year at least, unless there are too many: of runs those whose end was lost.
+// byYear are those of which rows are kept for a year at least, unless there are too many: of runs those whose end was
+// lost.
 var byYear = []aged{
 	{resultsOfHours, "id", "statistics_time", ""},
 	{"JOB_EXECUTION_LOG", "auto_id", "start_time", ""},
@@ -51,8 +53,8 @@ func (a aged) older(than time.Time) (condition string, args []any) {
 	return a.time + " < ? AND " + a.end + " < ?", []any{Time{than}, Time{than}}
 }
 
-// over is the condition that a row is of nothing that runs, and a in an order in which an index gives such rows: rows are written about as old as
-// they are.
+// over is the condition that a row is of nothing that runs, and a in an order in which an index gives such rows: rows
+// are written about as old as they are.
 func (a aged) over() (ordered aged, condition string) {
 	switch a.end {
 	case "":
@@ -64,10 +66,10 @@ func (a aged) over() (ordered aged, condition string) {
 	return a, a.end + " IS NOT NULL"
 }
 
-// DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many rows, at most so many rows
-// in all, by one transaction for each table. It returns how many: fewer than asked for when no more are too old or too many. What has not ended
-// stays, but for runs that began a year ago. Results of hours and audit rows are kept for a year at least, and those of days, and how many jobs there
-// were on each day, for ever.
+// DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many
+// rows, at most so many rows in all, by one transaction for each table. It returns how many: fewer than asked for when
+// no more are too old or too many. What has not ended stays, but for runs that began a year ago. Results of hours and
+// audit rows are kept for a year at least, and those of days, and how many jobs there were on each day, for ever.
 func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error) {
 	yearAgo := d.now().AddDate(-1, 0, 0)
 	if before.Before(yearAgo) {
@@ -116,7 +118,8 @@ func (a aged) oldest(condition string) string {
 	return "SELECT " + a.key + " FROM " + a.table + " WHERE " + condition + " ORDER BY " + a.time + " LIMIT ?"
 }
 
-// deleteOldest deletes the oldest rows that a condition holds for. They are found first, and then deleted by their key.
+// deleteOldest deletes the oldest rows that a condition holds for. They are found first, and then deleted by their
+// key.
 func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition string, args ...any) (int, error) {
 	if most <= 0 {
 		return 0, nil

@@ -231,7 +231,8 @@ func TestDeletionLocksNoWriterOut(t *testing.T) {
 	})
 }
 
-// What is deleted is found in the order of an index: millions of rows that were sorted for each thousand would hold everybody up.
+// What is deleted is found in the order of an index: millions of rows that were sorted for each thousand would hold
+// everybody up.
 func TestDeletionUsesIndexes(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

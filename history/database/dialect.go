@@ -38,7 +38,8 @@ var inMySQL = dialect{
 		if t.version == "" {
 			return " ON DUPLICATE KEY UPDATE " + t.key + " = " + t.key
 		}
-		// Assigned from left to right, so the version comes last. VALUES() is known to MySQL and MariaDB, its successor to one of them.
+		// Assigned from left to right, so the version comes last. VALUES() is known to MySQL and MariaDB, its
+		// successor to one of them.
 		var sets []string
 		set := func(name string) {
 			sets = append(sets, fmt.Sprintf("%s = IF(VALUES(%s) > %s, VALUES(%s), %s)", name, t.version, t.version,

@@ -63,7 +63,8 @@ func TestAFileThatCantBeUsedIsNoLoss(t *testing.T) {
 	}
 }
 
-// A kernel writes on to a removed file without a word: the first write after that says so, and the next go to the file that is there.
+// A kernel writes on to a removed file without a word: the first write after that says so, and the next go to the file
+// that is there.
 func TestARemovedFileIsNoticed(t *testing.T) {
 	t.Parallel()
 	for says, spoil := range map[string]func(path string) error{
@@ -213,7 +214,8 @@ func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
 	check(t, d, stored)
 }
 
-// A server that does not answer any more holds nobody up for ever, whatever it is asked: its host may have lost its power.
+// A server that does not answer any more holds nobody up for ever, whatever it is asked: its host may have lost its
+// power.
 func TestAFrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)

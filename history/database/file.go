@@ -14,8 +14,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// file connects to a file of SQLite. A kernel goes on writing to a file that was removed or replaced without a word, so each
-// connection is used only while the path names the file that it has open.
+// file connects to a file of SQLite. A kernel goes on writing to a file that was removed or replaced without a word,
+// so each connection is used only while the path names the file that it has open.
 type file struct {
 	driver.Connector
 	path string
@@ -24,8 +24,8 @@ type file struct {
 	seen os.FileInfo // what the path named when it was last looked at
 }
 
-// busyPatience is how long a file is tried that others are just making, and busyPause is between two tries: SQLite waits for nobody
-// when several switch a new file to WAL at once.
+// busyPatience is how long a file is tried that others are just making, and busyPause is between two tries: SQLite
+// waits for nobody when several switch a new file to WAL at once.
 const (
 	busyPatience = 30 * time.Second
 	busyPause    = 5 * time.Millisecond

@@ -11,14 +11,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/migrations"
 )
 
-// versionTable says which steps were taken. It has a name of its own: the database may be shared with programs that use goose, too.
+// versionTable says which steps were taken. It has a name of its own: the database may be shared with programs that
+// use goose, too.
 const versionTable = "HISTORY_VERSION"
 
 // ErrNewer is wrapped by the error of a database that a later release has migrated.
 var ErrNewer = errors.New("the history's database is newer than this program")
 
-// Migrate brings the schema up to what this program needs, and returns the versions before and after. Of several that migrate at
-// once one does, and the others wait. A step that was cut off is done again. A newer database is refused (ErrNewer), and left as it is.
+// Migrate brings the schema up to what this program needs, and returns the versions before and after. Of several that
+// migrate at once one does, and the others wait. A step that was cut off is done again. A newer database is refused
+// (ErrNewer), and left as it is.
 func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
 	from, want, err := d.Versions(ctx)
 	if err != nil || from == want {
@@ -35,8 +37,8 @@ func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
 	return from, want, nil
 }
 
-// Versions are the schema's version in the database, 0 for one without, and the one that this program wants. It changes nothing. A
-// newer database is an error (ErrNewer), with both versions.
+// Versions are the schema's version in the database, 0 for one without, and the one that this program wants. It
+// changes nothing. A newer database is an error (ErrNewer), with both versions.
 func (d *DB) Versions(ctx context.Context) (is, want int64, err error) {
 	p, err := d.provider()
 	if err != nil {

@@ -114,8 +114,8 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// A schema of an earlier release, which a server may not be allowed to change, loses nothing: rows wait until it is migrated, and what
-// stood in it is read with what it says.
+// A schema of an earlier release, which a server may not be allowed to change, loses nothing: rows wait until it is
+// migrated, and what stood in it is read with what it says.
 func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {
@@ -300,7 +300,8 @@ func TestManyStatisticsAreTakenOver(t *testing.T) {
 	}
 }
 
-// The id of a trace is not unique in the original's table. Each stands twice here, and a migration that was cut off has left its index.
+// The id of a trace is not unique in the original's table. Each stands twice here, and a migration that was cut off
+// has left its index.
 func TestTracesThatStandTwiceAreTakenOverOnce(t *testing.T) {
 	t.Parallel()
 	for name, index := range map[string]string{"untouched": "", "cut off": ", KEY ID_TWICE (id)"} {

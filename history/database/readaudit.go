@@ -25,7 +25,8 @@ type storedAudit struct {
 
 const auditColumns = "id, actor_name, actor_kind, actor_address, action, target, target_name, app_name, before_value, after_value, creation_time"
 
-// Audits lists audit rows, the newest first. Which apps somebody may see only the question knows, so pages are read until there are enough.
+// Audits lists audit rows, the newest first. Which apps somebody may see only the question knows, so pages are read
+// until there are enough.
 func (d *DB) Audits(ctx context.Context, q search.Audits) ([]event.Audit, error) {
 	list, limit := []event.Audit{}, q.Limit
 	for {

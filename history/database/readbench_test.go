@@ -16,8 +16,8 @@ import (
 var benchRows = flag.Int("history.rows", 20_000,
 	"how many rows BenchmarkReads has in JOB_EXECUTION_LOG; make bench has 10,000,000")
 
-// bulk are statements that fill 30 days from noon on with so many rows, as quickly as MariaDB can: of a thousand jobs, of which one has a third of all
-// runs; each hundredth run fails.
+// bulk are statements that fill 30 days from noon on with so many rows, as quickly as MariaDB can: of a thousand jobs,
+// of which one has a third of all runs; each hundredth run fails.
 var bulk = []struct {
 	share int // this table has the rows divided by it; 0: a number of its own
 	text  string
@@ -71,7 +71,8 @@ func bulkFill(b *testing.B, n int) *DB {
 	return d
 }
 
-// BenchmarkReads measures searches and what a dashboard shows, with many rows in MariaDB, up to the JSON. It reports medians.
+// BenchmarkReads measures searches and what a dashboard shows, with many rows in MariaDB, up to the JSON. It reports
+// medians.
 func BenchmarkReads(b *testing.B) {
 	d := bulkFill(b, *benchRows)
 	end := noon.Add(30 * 24 * time.Hour)

@@ -87,8 +87,8 @@ const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION 
 // mostRuns bounds the runs that the shards of an execution are made of; a daemon's may have millions.
 const mostRuns = 20_000
 
-// Execution is one execution with the last run of each of its shards; false when none of that id is stored. The shards of one with
-// more than 20,000 runs are those that the newest runs are of.
+// Execution is one execution with the last run of each of its shards; false when none of that id is stored. The shards
+// of one with more than 20,000 runs are those that the newest runs are of.
 func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
 	rows, err := selectAll[storedExecution](ctx, d, clause{storedExecutionByID, []any{id}})
 	if err != nil {
@@ -172,7 +172,8 @@ func (r *landmarks) begin() []search.Moment {
 	return all
 }
 
-// end is what comes after all else, if it has ended: other clocks than that of its last process's agent are behind them.
+// end is what comes after all else, if it has ended: other clocks than that of its last process's agent are behind
+// them.
 func (r *landmarks) end(all []search.Moment) []search.Moment {
 	if r.End == nil {
 		return nil
@@ -190,7 +191,8 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 	return []search.Moment{ended}
 }
 
-// Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says that there are others.
+// Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says
+// that there are others.
 func (d *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
 	fail := func(err error) ([]search.Moment, bool, error) {
 		return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
@@ -225,8 +227,8 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 	return life, more, nil
 }
 
-// momentsOf are the statements for an execution's steps and for its tasks' states, each in order. An item is a number in the one
-// table and [0] in the other.
+// momentsOf are the statements for an execution's steps and for its tasks' states, each in order. An item is a number
+// in the one table and [0] in the other.
 func momentsOf(execution string, most int) []clause {
 	const of = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
 	values := []any{execution, most}
@@ -237,8 +239,9 @@ func momentsOf(execution string, most int) []clause {
 	}
 }
 
-// JobStatistics are made of the newest executions of a job that were fired since a moment, at most search.MostSummed; of a job whose
-// newest execution is a daemon's, of its runs, and with them those that sampling left out. What is under way takes part in none of the numbers.
+// JobStatistics are made of the newest executions of a job that were fired since a moment, at most search.MostSummed;
+// of a job whose newest execution is a daemon's, of its runs, and with them those that sampling left out. What is
+// under way takes part in none of the numbers.
 func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
 	fail := func(err error) (search.JobStatistics, error) {
 		return search.JobStatistics{}, fmt.Errorf("read the statistics of job %q: %w", job, err)

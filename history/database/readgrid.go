@@ -19,8 +19,8 @@ type cellRow struct {
 	End   search.Time `db:"complete_time"`
 }
 
-// Cells are the last runs of the shards of some executions, by the executions' ids. One that is missing has none that is stored, or too many
-// runs were to be read; none is there in part.
+// Cells are the last runs of the shards of some executions, by the executions' ids. One that is missing has none that
+// is stored, or too many runs were to be read; none is there in part.
 func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error) {
 	all := map[string][]search.Cell{}
 	if len(executions) == 0 {

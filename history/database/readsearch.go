@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// searched is a table as it is searched: all that is ever put into the text of a statement. What people ask for is bound.
+// searched is a table as it is searched: all that is ever put into the text of a statement. What people ask for is
+// bound.
 type searched[R any] struct {
 	table   string
 	columns map[string]string // of fields that are filtered or sorted by
@@ -153,8 +154,8 @@ type stretch struct {
 	order string
 }
 
-// stretches are what leads on after a cursor, one behind the other: databases put rows without a time before all times, and would not
-// use an index for both in one statement.
+// stretches are what leads on after a cursor, one behind the other: databases put rows without a time before all
+// times, and would not use an index for both in one statement.
 func (t *searched[R]) stretches(q *search.Question) []stretch {
 	column, at, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
 	timed := func(condition string, values ...any) stretch { return stretch{clause{condition, values}, t.order(q)} }

@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// someRuns are runs of which several begin at the same time, some have no start, some still run, and one's names are hostile.
+// someRuns are runs of which several begin at the same time, some have no start, some still run, and one's names are
+// hostile.
 func someRuns() []search.Run {
 	list := make([]search.Run, 200)
 	for i := range list {

@@ -84,7 +84,8 @@ var resultTables = map[search.Interval]string{
 	search.Day: "TASK_RESULT_STATISTICS_DAY",
 }
 
-// TaskResults are the results of the periods that began at a moment or later and before another one, the oldest first; a zero moment is no bound.
+// TaskResults are the results of the periods that began at a moment or later and before another one, the oldest first;
+// a zero moment is no bound.
 func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults,
 	error) {
 	table := resultTables[interval]

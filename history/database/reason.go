@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// A row has a reason twice: as an English sentence, which people query, and as a value, {"code":…,"args":{…}}, by which
-// programs tell it from others and the console says it in its reader's language.
+// A row has a reason twice: as an English sentence, which people query, and as a value, {"code":…,"args":{…}}, by
+// which programs tell it from others and the console says it in its reader's language.
 
 // mostValue is how many characters a value's column holds. A value can't be cut, as the sentence can.
 const mostValue = 4000

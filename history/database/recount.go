@@ -15,12 +15,13 @@ const (
 	resultsOfDays    = "TASK_RESULT_STATISTICS_DAY"
 )
 
-// Recount counts the ends of marked minutes, the oldest first, at most so many, and with them their hours and days. It returns how many
-// minutes it counted: fewer than asked for when no more are marked.
+// Recount counts the ends of marked minutes, the oldest first, at most so many, and with them their hours and days. It
+// returns how many minutes it counted: fewer than asked for when no more are marked.
 //
-// Each minute is one transaction, that removes the mark and then counts. A writer whose rows it does not see waits with its mark, or
-// had it there already and is waited for; so each row is counted by the transaction or marked after it. The row of the day is
-// locked first, so of two processes that count minutes of one day, each sums up what the other has counted.
+// Each minute is one transaction, that removes the mark and then counts. A writer whose rows it does not see waits
+// with its mark, or had it there already and is waited for; so each row is counted by the transaction or marked after
+// it. The row of the day is locked first, so of two processes that count minutes of one day, each sums up what the
+// other has counted.
 //
 // Numbers never fall: ends are final, so fewer rows than were counted before means that old ones were deleted.
 func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {

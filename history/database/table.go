@@ -14,7 +14,8 @@ type table struct {
 	name string
 	// key is the column of which each value is there once.
 	key string
-	// version is the column that says which of two rows with the same key is newer, and replaces the other; "" if they never differ.
+	// version is the column that says which of two rows with the same key is newer, and replaces the other; "" if they
+	// never differ.
 	version string
 	columns []column
 }

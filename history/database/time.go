@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Time is a moment as both kinds of databases keep it: text in UTC, in milliseconds, which sorts as time does. DATETIME(3) of MySQL is
-// written and read as that text, too. The zero time is NULL.
+// Time is a moment as both kinds of databases keep it: text in UTC, in milliseconds, which sorts as time does.
+// DATETIME(3) of MySQL is written and read as that text, too. The zero time is NULL.
 type Time struct{ time.Time }
 
 const layout = "2006-01-02 15:04:05.000"

@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Write stores batches in one transaction, and returns how many of their rows it left out because the database refuses them for their
-// content. What is there already stays as it is, but for executions and runs with a lower revision. After an error nothing is known to
-// be stored, and the same batches may be written again, whatever the error was.
+// Write stores batches in one transaction, and returns how many of their rows it left out because the database refuses
+// them for their content. What is there already stays as it is, but for executions and runs with a lower revision.
+// After an error nothing is known to be stored, and the same batches may be written again, whatever the error was.
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
 	all := rowsOf(batches)
@@ -46,7 +46,8 @@ type tableRows struct {
 	rows  [][]any
 }
 
-// rowsOf sorts what batches hold by table. Marks come last: other writers of the same minute wait for them until the commit.
+// rowsOf sorts what batches hold by table. Marks come last: other writers of the same minute wait for them until the
+// commit.
 func rowsOf(batches []event.Batch) []tableRows {
 	var all []tableRows
 	add := func(t table, rows [][]any) {
@@ -108,8 +109,8 @@ func minuteOf(t time.Time) time.Time { return t.UTC().Truncate(time.Minute) }
 func hourOf(t time.Time) time.Time   { return t.UTC().Truncate(time.Hour) }
 func dayOf(t time.Time) time.Time    { return t.UTC().Truncate(24 * time.Hour) }
 
-// One statement has so many rows and so many bytes of text at most: MySQL's max_allowed_packet may be a few megabytes, and SQLite
-// has 32,766 parameters.
+// One statement has so many rows and so many bytes of text at most: MySQL's max_allowed_packet may be a few megabytes,
+// and SQLite has 32,766 parameters.
 const (
 	statementRows  = 250
 	statementBytes = 512 << 10
@@ -146,8 +147,8 @@ func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 	return w.insertSome(ctx, t, rows[from:])
 }
 
-// insertSome writes rows by one statement. If the database refuses one for its content, which undoes that statement alone, they are
-// halved until it is found.
+// insertSome writes rows by one statement. If the database refuses one for its content, which undoes that statement
+// alone, they are halved until it is found.
 func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
 	err := w.exec(ctx, t, rows)
 	switch {

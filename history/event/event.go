@@ -1,10 +1,12 @@
-// Package event is what the history is made of: what the scheduler core decides to record, beside the commit that makes it true. It
-// holds no way to store anything, so that the core can import it and stay pure. Reasons in it are values: what they say in words is made
-// where they are stored. Earlier releases had the words there, which are read as what somebody said.
+// Package event is what the history is made of: what the scheduler core decides to record, beside the commit that
+// makes it true. It holds no way to store anything, so that the core can import it and stay pure. Reasons in it are
+// values: what they say in words is made where they are stored. Earlier releases had the words there, which are read
+// as what somebody said.
 //
-// Every event has an id that is made of what it says (ID), or is the execution's. So what is recorded twice, as after a crash or by a
-// leader that found it in the registry, stands once. Of some rows there are several versions, such as a run's begin and its end: each
-// has all columns, and a higher Revision replaces a lower one, in whatever order they arrive.
+// Every event has an id that is made of what it says (ID), or is the execution's. So what is recorded twice, as after
+// a crash or by a leader that found it in the registry, stands once. Of some rows there are several versions, such as
+// a run's begin and its end: each has all columns, and a higher Revision replaces a lower one, in whatever order they
+// arrive.
 package event
 
 import (
@@ -18,8 +20,8 @@ import (
 // Batch is what one commit of one term records. It is true when the commit of that number has happened.
 type Batch struct {
 	Term int64 `json:"term"`
-	// Number counts the commits of the term that record something, from 1. Number n+1 is made only after the commit of n
-	// has happened.
+	// Number counts the commits of the term that record something, from 1. Number n+1 is made only after the commit of
+	// n has happened.
 	Number int64 `json:"number"`
 	Rows
 }
@@ -51,8 +53,8 @@ const (
 	Ended
 )
 
-// Execution is a row of JOB_EXECUTION: one execution as it was when it was fired, when it was first launched, and when it ended. The
-// standing execution of a daemon job is one, too.
+// Execution is a row of JOB_EXECUTION: one execution as it was when it was fired, when it was first launched, and when
+// it ended. The standing execution of a daemon job is one, too.
 type Execution struct {
 	ID       string `json:"id"` // the execution's, at most 150 bytes
 	Revision int    `json:"rev"`
@@ -72,7 +74,8 @@ type Execution struct {
 	States map[string]int `json:"states,omitempty"`
 }
 
-// Step is a row of JOB_EXECUTION_EVENT: something in the life of an execution that neither its row nor a status trace says.
+// Step is a row of JOB_EXECUTION_EVENT: something in the life of an execution that neither its row nor a status trace
+// says.
 type Step struct {
 	ID        string        `json:"id"`
 	Execution string        `json:"exec"`
@@ -98,8 +101,8 @@ const (
 	Missed   Kind = "MISSED"   // fires up to that of that id were not made in time; Message is which
 )
 
-// Run is a row of JOB_EXECUTION_LOG: one run of one shard: an attempt of a transient job's, or one fire of a daemon's. Columns are the
-// original's, and ours beside them.
+// Run is a row of JOB_EXECUTION_LOG: one run of one shard: an attempt of a transient job's, or one fire of a daemon's.
+// Columns are the original's, and ours beside them.
 type Run struct {
 	ID        string        `json:"id"`
 	Revision  int           `json:"rev"` // Begun or Ended
@@ -178,8 +181,8 @@ type Load struct {
 	Time     time.Time `json:"t"`        // the minute's begin
 	Launched int64     `json:"launched"` // tasks
 	Waiting  int64     `json:"waiting"`  // shards that wait at its end
-	// Fires are those of crons whose executions were launched, DelayP50 and DelayP95 quantiles, in milliseconds, of how long after its moment
-	// each was; 0 without any.
+	// Fires are those of crons whose executions were launched, DelayP50 and DelayP95 quantiles, in milliseconds, of
+	// how long after its moment each was; 0 without any.
 	Fires    int64   `json:"fires"`
 	DelayP50 float64 `json:"p50,omitempty"`
 	DelayP95 float64 `json:"p95,omitempty"`
@@ -232,8 +235,8 @@ type Audit struct {
 	TargetName string `json:"targetName"`
 	// App is the app that the target belongs to, or is; empty for what belongs to none.
 	App string `json:"app,omitempty"`
-	// Before and After are JSON objects of the fields that have changed, without secrets; null for a thing that was not there, or is
-	// no more.
+	// Before and After are JSON objects of the fields that have changed, without secrets; null for a thing that was
+	// not there, or is no more.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }

@@ -28,7 +28,8 @@ func (l *Log) findAside(name string) error {
 	return nil
 }
 
-// SetAside keeps a batch in a file of its own, until RemoveAside. When it returns nil, the file is on disk, and the entry may be said to be done.
+// SetAside keeps a batch in a file of its own, until RemoveAside. When it returns nil, the file is on disk, and the
+// entry may be said to be done.
 func (l *Log) SetAside(e Entry) error {
 	kind, data := l.codec.pack(e.Data)
 	f := frame{kind: kind, term: e.Term, number: e.Number, time: e.Time.UnixMilli(), rows: e.Rows, data: data}

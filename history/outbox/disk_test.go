@@ -13,7 +13,8 @@ import (
 	"syscall"
 )
 
-// disk is a folder in memory that knows what of it would outlive a crash of the machine, and fails as a test wants it to.
+// disk is a folder in memory that knows what of it would outlive a crash of the machine, and fails as a test wants it
+// to.
 type disk struct {
 	mu     sync.Mutex
 	rng    *rand.Rand

@@ -79,8 +79,8 @@ func (l *Log) findFile(name string) error {
 	return l.findAside(name)
 }
 
-// findEnd cuts the end off the last segment that a crash has left there half written, and learns from the last frame how many rows
-// were ever taken.
+// findEnd cuts the end off the last segment that a crash has left there half written, and learns from the last frame
+// how many rows were ever taken.
 func (l *Log) findEnd() error {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		s := &l.segments[i]

@@ -44,7 +44,8 @@ type frame struct {
 const (
 	magic      = "EJo1"
 	headerSize = 52
-	// mostData is the most that a frame holds, and mostRaw that a compressed one unpacks to: what claims more is damaged.
+	// mostData is the most that a frame holds, and mostRaw that a compressed one unpacks to: what claims more is
+	// damaged.
 	mostData = 256 << 20
 	mostRaw  = 1 << 30
 	// compressFrom is the least size at which compression pays.

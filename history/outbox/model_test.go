@@ -34,8 +34,9 @@ type model struct {
 	ctx  context.Context
 }
 
-// TestCrashes: whatever is done, and at whichever write the machine crashes or the disk fails, a batch that was confirmed and whose
-// commit happened is read, in order; nothing is read that was not appended; what did not happen is not taken for happened.
+// TestCrashes: whatever is done, and at whichever write the machine crashes or the disk fails, a batch that was
+// confirmed and whose commit happened is read, in order; nothing is read that was not appended; what did not happen is
+// not taken for happened.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())

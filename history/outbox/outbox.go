@@ -21,7 +21,8 @@ var errClosed = errors.New("the outbox is closed")
 type Options struct {
 	// Bytes bounds all of its files.
 	Bytes int64
-	// SegmentBytes is the size from which a segment is followed by the next; by default a 16th of Bytes, from 64 KiB to 16 MiB.
+	// SegmentBytes is the size from which a segment is followed by the next; by default a 16th of Bytes, from 64 KiB
+	// to 16 MiB.
 	SegmentBytes int64
 	// Logger gets what damage was found.
 	Logger *slog.Logger
@@ -34,8 +35,8 @@ type Options struct {
 // mostQueued bounds, in bytes, what waits in memory for a disk that hangs.
 const mostQueued = 64 << 20
 
-// Log is an open outbox. Append, Settle and Status may be called concurrently; Next, Done and what is about batches that are set
-// aside by one goroutine at a time.
+// Log is an open outbox. Append, Settle and Status may be called concurrently; Next, Done and what is about batches
+// that are set aside by one goroutine at a time.
 type Log struct {
 	opt   Options
 	fs    FS
@@ -135,8 +136,8 @@ func (l *Log) Status() Status {
 	}
 }
 
-// Close writes what is queued and closes the log. What was not confirmed may be lost when ctx ends before: then the disk hangs, and
-// the lock is kept until the process ends.
+// Close writes what is queued and closes the log. What was not confirmed may be lost when ctx ends before: then the
+// disk hangs, and the lock is kept until the process ends.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closing = true

@@ -109,7 +109,8 @@ func TestWhatBecameOfCommits(t *testing.T) {
 	closing(t, log)
 }
 
-// TestTermsThatBeginAgain: a registry that was replaced by another one, or by an old copy, counts terms and batches again.
+// TestTermsThatBeginAgain: a registry that was replaced by another one, or by an old copy, counts terms and batches
+// again.
 func TestTermsThatBeginAgain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outbox")
@@ -247,7 +248,8 @@ func TestFullDiskIsFreed(t *testing.T) {
 	closing(t, log)
 }
 
-// TestHangingFsync: batches wait in memory, up to a bound, and are confirmed when the disk answers; Close does not wait for it.
+// TestHangingFsync: batches wait in memory, up to a bound, and are confirmed when the disk answers; Close does not
+// wait for it.
 func TestHangingFsync(t *testing.T) {
 	t.Parallel()
 	d := newDisk(1)

@@ -87,8 +87,9 @@ func (r *reader) bytes(offset int64, n int, end int64) ([]byte, error) {
 	return have[:min(n, len(have))], nil
 }
 
-// next reads the frame at the offset of a segment that ends at end, and moves behind it: n is how long it is. What is damaged is passed over:
-// then n is 0, and the offset is that of the next whole frame, or the end. The error is io.EOF at the end.
+// next reads the frame at the offset of a segment that ends at end, and moves behind it: n is how long it is. What is
+// damaged is passed over: then n is 0, and the offset is that of the next whole frame, or the end. The error is io.EOF
+// at the end.
 func (r *reader) next(end int64) (f frame, n int64, err error) {
 	if r.at.offset >= end {
 		return frame{}, 0, io.EOF
@@ -139,8 +140,8 @@ func (r *reader) frameAt(offset, end int64) (f frame, n int64, err error) {
 	return f, f.size(), nil
 }
 
-// Next gives the oldest batch that it has not given since Open, and of which is known whether its commit happened, or that nobody knows that
-// here. It waits for one until ctx ends.
+// Next gives the oldest batch that it has not given since Open, and of which is known whether its commit happened, or
+// that nobody knows that here. It waits for one until ctx ends.
 func (l *Log) Next(ctx context.Context) (Entry, error) {
 	for {
 		f, grown, err := l.nextFrame()
@@ -224,8 +225,8 @@ func (l *Log) give(o Outcome) Entry {
 	return e
 }
 
-// told is the verdict over the pending batch that the disk does not take: the reader must not wait for it, since only what it has
-// read can be freed.
+// told is the verdict over the pending batch that the disk does not take: the reader must not wait for it, since only
+// what it has read can be freed.
 func (l *Log) told() (frame, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,8 +237,8 @@ func (l *Log) told() (frame, bool) {
 	return *l.verdict, true
 }
 
-// idle counts what was skipped or never happened at the end of the log, and is never given, as done with all that was. Then all
-// segments are free but the one that is written to: a full disk, which takes no next one, gets room by that.
+// idle counts what was skipped or never happened at the end of the log, and is never given, as done with all that was.
+// Then all segments are free but the one that is written to: a full disk, which takes no next one, gets room by that.
 func (l *Log) idle() {
 	l.mu.Lock()
 	var free []segment
@@ -281,7 +282,8 @@ func (l *Log) remove(free []segment) error {
 // mostFailures is how often reading a segment may fail, one time after the other, until the rest of it is skipped.
 const mostFailures = 5
 
-// nextFrame reads the next frame, a gap where some are missing; at the end of the log it gives the channel that is closed when there is more.
+// nextFrame reads the next frame, a gap where some are missing; at the end of the log it gives the channel that is
+// closed when there is more.
 func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	r := &l.in
 	for {
@@ -346,8 +348,8 @@ func (l *Log) readUpTo(before, total int64) {
 	l.in.total = total
 }
 
-// Done says that this entry and all that were given before it are in the database or set aside. They are never read again, and segments
-// in which nothing else is are removed.
+// Done says that this entry and all that were given before it are in the database or set aside. They are never read
+// again, and segments in which nothing else is are removed.
 func (l *Log) Done(e Entry) error {
 	l.mu.Lock()
 	n := 0

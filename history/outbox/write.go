@@ -31,15 +31,15 @@ type writer struct {
 	named  bool // its name is on disk
 	buf    []byte
 
-	// What a failed fsync takes with it is written again if it tells of the newest batch: else the next batch would, and a commit
-	// that never happened would count as happened.
+	// What a failed fsync takes with it is written again if it tells of the newest batch: else the next batch would,
+	// and a commit that never happened would count as happened.
 	newest  Key      // the newest batch in the log
 	verdict *request // the first settlement of it, if it is not synced
 	again   bool     // the last write has failed
 }
 
-// Append takes a batch of so many rows. The channel gets nil when it is on disk, or why it is not and will not be. It is on
-// its way meanwhile, in the order of the calls. One fsync confirms all that wait for one.
+// Append takes a batch of so many rows. The channel gets nil when it is on disk, or why it is not and will not be. It
+// is on its way meanwhile, in the order of the calls. One fsync confirms all that wait for one.
 func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	answer := make(chan error, 1)
 	kind, packed := l.codec.pack(data)
@@ -173,7 +173,8 @@ func (w *writer) judge(group []request, synced bool, err error) {
 	w.again = err != nil
 }
 
-// write appends buf to the segment. When it fails, the segment is cut back to what was synced, and is not used any more.
+// write appends buf to the segment. When it fails, the segment is cut back to what was synced, and is not used any
+// more.
 func (w *writer) write(l *Log, sync bool) (err error) {
 	defer func() {
 		if err != nil {
@@ -222,8 +223,9 @@ func (w *writer) roll(l *Log) error {
 	return w.close()
 }
 
-// abandon gives up a segment that could not be written to. What of it was not confirmed is cut off, if that can be done. A segment of which nothing
-// was ever read is removed, and the next one has its number: a number that is missing means that batches are.
+// abandon gives up a segment that could not be written to. What of it was not confirmed is cut off, if that can be
+// done. A segment of which nothing was ever read is removed, and the next one has its number: a number that is missing
+// means that batches are.
 func (w *writer) abandon(l *Log) {
 	if w.file == nil {
 		return

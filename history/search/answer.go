@@ -108,7 +108,8 @@ type Executions struct {
 	// Job and States leave nothing out when they are empty.
 	Job    string
 	States []string
-	// Since leaves out what was fired before; Before what is not older than that moment or, of those fired in it, than BeforeID.
+	// Since leaves out what was fired before; Before what is not older than that moment or, of those fired in it, than
+	// BeforeID.
 	Since, Before time.Time
 	BeforeID      string
 	// Limit is how many are listed at most.

@@ -12,7 +12,8 @@ type Cell struct {
 	TaskID         string `json:"taskId" db:"task_id"`
 }
 
-// LastAttempts are the cells of one execution without those that later attempts of their shards have followed, by item.
+// LastAttempts are the cells of one execution without those that later attempts of their shards have followed, by
+// item.
 func LastAttempts(cells []Cell) []Cell {
 	slices.SortFunc(cells, func(a, b Cell) int {
 		if a.Item != b.Item {

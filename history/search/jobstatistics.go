@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// MostSummed is how many executions of a job, or runs of a daemon's shards that are stored one by one, its statistics are made of: the newest.
+// MostSummed is how many executions of a job, or runs of a daemon's shards that are stored one by one, its statistics
+// are made of: the newest.
 const MostSummed = 1000
 
 // JobStatistics are made of what ended of a job's executions or, of a daemon, of its shards' runs.
@@ -90,7 +91,8 @@ func Sum(job, of string, outcomes []Outcome) JobStatistics {
 	return s
 }
 
-// AddTallied adds runs of which there is no more than a count: sampling left them out. first is when the first of them were reported.
+// AddTallied adds runs of which there is no more than a count: sampling left them out. first is when the first of them
+// were reported.
 func (s *JobStatistics) AddTallied(finished, failed int, first time.Time) {
 	if finished+failed == 0 {
 		return

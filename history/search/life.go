@@ -26,8 +26,8 @@ type Moment struct {
 // ended is the kind of an execution's last moment.
 const ended = "ENDED"
 
-// Life puts moments in the order of their times, those of one time as they are given but the end behind the others, which led to it, and
-// says how far they are apart; of more than most the first ones. More says that there are others.
+// Life puts moments in the order of their times, those of one time as they are given but the end behind the others,
+// which led to it, and says how far they are apart; of more than most the first ones. More says that there are others.
 func Life(moments []Moment, most int) (life []Moment, more bool) {
 	slices.SortStableFunc(moments, func(a, b Moment) int {
 		order := a.Time.Compare(b.Time.Time)

@@ -1,5 +1,5 @@
-// Package search is what can be asked of the history, and what is answered. It checks questions and holds no way to answer them, so
-// that the API can take them from people and the database can answer them.
+// Package search is what can be asked of the history, and what is answered. It checks questions and holds no way to
+// answer them, so that the API can take them from people and the database can answer them.
 package search
 
 import (
@@ -19,7 +19,8 @@ type Subject struct {
 	Time string
 	// filters are fields that may be demanded to have a value, each with an index of its own.
 	filters []string
-	// times and sorts are the fields that rows may be put in order by; after rows in an order of times a cursor leads on.
+	// times and sorts are the fields that rows may be put in order by; after rows in an order of times a cursor leads
+	// on.
 	times, sorts []string
 }
 
@@ -86,7 +87,8 @@ func (s *Subject) Sorts() []string { return slices.Concat(s.times, s.sorts) }
 // SortedByTime reports whether the rows come in the order of a time, so that a cursor can lead on.
 func (q *Question) SortedByTime() bool { return slices.Contains(q.Of.times, q.Sort) }
 
-// Parse reads a question, and says of everything in it that can't be read what would be right. It reads the first of several values.
+// Parse reads a question, and says of everything in it that can't be read what would be right. It reads the first of
+// several values.
 func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 	p := parser{values: values}
 	q := Question{Of: s, Sort: s.Time, Descending: true}
@@ -163,7 +165,8 @@ func (p *parser) number(name string, otherwise, most int) int {
 // originalTime is how the original's API takes times.
 const originalTime = "2006-01-02 15:04:05"
 
-// time reads a moment. One in the original's form stands for a whole second: as an end, for the last millisecond of it.
+// time reads a moment. One in the original's form stands for a whole second: as an end, for the last millisecond of
+// it.
 func (p *parser) time(name string, end bool) time.Time {
 	parse := func(text string) (time.Time, error) {
 		t, err := time.Parse(originalTime, text)
@@ -182,7 +185,8 @@ func (p *parser) time(name string, end bool) time.Time {
 		"must be a time from 1970 on such as 2026-05-01 12:00:00, in UTC, or 2026-05-01T12:00:00+02:00 (a + in it written as %%2B)")
 }
 
-// order reads sort and order. Whoever names neither sees the newest first; a field without an order goes up, as in the original.
+// order reads sort and order. Whoever names neither sees the newest first; a field without an order goes up, as in the
+// original.
 func (p *parser) order(q *Question) {
 	sorts := slices.Concat(q.Of.times, q.Of.sorts)
 	if p.values.Has("sort") {

@@ -73,8 +73,9 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// JSONSchema says which documents a Schema reads: all fields, with what the hints say of them. A field that is needed has no default, as its
-// default breaks its rules. Fields that are ignored are deprecated. Not every rule can be said in a schema: a document that fits may still break some.
+// JSONSchema says which documents a Schema reads: all fields, with what the hints say of them. A field that is needed
+// has no default, as its default breaks its rules. Fields that are ignored are deprecated. Not every rule can be said
+// in a schema: a document that fits may still break some.
 func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema {
 	whole := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object",
 		AdditionalProperties: false}
@@ -134,7 +135,8 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 	return whole
 }
 
-// Without is a schema without some fields, for who does not take them: what may be given in place of one of them is required.
+// Without is a schema without some fields, for who does not take them: what may be given in place of one of them is
+// required.
 func (s *JSONSchema) Without(fields ...string) *JSONSchema {
 	less := *s
 	less.Properties = slices.DeleteFunc(slices.Clone(s.Properties),

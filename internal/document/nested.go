@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Object is a field that holds an object of any depth, which some other system reads: its JSON with sorted names, so that equal objects are
-// equal texts. "" is none, and so is an empty one.
+// Object is a field that holds an object of any depth, which some other system reads: its JSON with sorted names, so
+// that equal objects are equal texts. "" is none, and so is an empty one.
 type Object string
 
 // List is a field that holds a list of texts, as JSON. "" is none, and so is an empty one.
@@ -126,8 +126,8 @@ func setList(name string, values []any, into *List) (bad Violations) {
 	return bad
 }
 
-// nestedReader reads JSON of any form, numbers as they are written, and reports names that are given twice: whoever reads it afterwards
-// might take the other one.
+// nestedReader reads JSON of any form, numbers as they are written, and reports names that are given twice: whoever
+// reads it afterwards might take the other one.
 type nestedReader struct{ bad Violations }
 
 func (r *nestedReader) violate(path, format string, args ...any) {

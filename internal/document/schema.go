@@ -5,7 +5,8 @@
 //	                                        ── DecodeStored ─▶ from the registry
 //	                                        ── EncodeYAML ──▶ to the registry
 //
-// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports spelling and secrets alone.
+// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports
+// spelling and secrets alone.
 package document
 
 import (

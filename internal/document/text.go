@@ -12,14 +12,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// Text is one entry of a map of texts: mostly a plain text, which documents have as a string, so that the original can read
-// them. What is more than that is an object: {"value":"…","secret":true}, {"fromFile":"/path"} or {"fromEnv":"NAME"}.
+// Text is one entry of a map of texts: mostly a plain text, which documents have as a string, so that the original can
+// read them. What is more than that is an object: {"value":"…","secret":true}, {"fromFile":"/path"} or
+// {"fromEnv":"NAME"}.
 type Text struct {
 	// Value is the text, Secret says that nobody is to see it.
 	Value  string
 	Secret bool
-	// FromFile or FromEnv, where one of them is given, names a file or an environment variable that has the text; Value
-	// is empty then.
+	// FromFile or FromEnv, where one of them is given, names a file or an environment variable that has the text;
+	// Value is empty then.
 	FromFile, FromEnv string
 }
 
@@ -115,8 +116,8 @@ func (t Text) Shown(name string) Text {
 // Secrets are the parts of the text of that name that Shown hides.
 func (t Text) Secrets(name string) []string { return secrets.Of(name, t.Value, t.Secret) }
 
-// IsPlaceholder reports whether a secret of the text is, or holds, what answers show instead: it was read from one, and nobody knows
-// the secret itself.
+// IsPlaceholder reports whether a secret of the text is, or holds, what answers show instead: it was read from one,
+// and nobody knows the secret itself.
 func (t Text) IsPlaceholder(name string) bool {
 	return slices.ContainsFunc(t.Secrets(name), func(s string) bool { return strings.Contains(s, secrets.Hidden) })
 }

@@ -18,8 +18,8 @@ type Violation struct {
 // shortValue is how much of a value a Violation shows, in bytes.
 const shortValue = 80
 
-// Violate makes a Violation with the value, and a field's name that someone
-// made up, shortened to about 80 bytes. What is secret in the value is hidden, as far as the field's name or the value itself tells.
+// Violate makes a Violation with the value, and a field's name that someone made up, shortened to about 80 bytes. What
+// is secret in the value is hidden, as far as the field's name or the value itself tells.
 func Violate(field, value, format string, args ...any) Violation {
 	name := field
 	if strings.HasSuffix(field, ".fromFile") || strings.HasSuffix(field, ".fromEnv") {

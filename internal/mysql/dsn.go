@@ -1,5 +1,5 @@
-// Package mysql is how a database of MySQL 8 or MariaDB is reached, whatever is kept in it: what its address looks like, what holds in each
-// of its sessions, and the lock that keeps two migrations of it apart. It knows no tables.
+// Package mysql is how a database of MySQL 8 or MariaDB is reached, whatever is kept in it: what its address looks
+// like, what holds in each of its sessions, and the lock that keeps two migrations of it apart. It knows no tables.
 package mysql
 
 import (
@@ -40,7 +40,8 @@ const example = "user:password@tcp(host:3306)/database, or mysql://user:password
 
 const scheme = "mysql://"
 
-// otherURL matches what is a URL and no DSN: that of a user whose password begins with // has its address in brackets, or none.
+// otherURL matches what is a URL and no DSN: that of a user whose password begins with // has its address in brackets,
+// or none.
 var otherURL = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.:-]*)://[^()]*$`)
 
 // fromURL is the DSN of a URL.
@@ -70,8 +71,8 @@ func fromURL(address string) (string, error) {
 // dialTimeout is how long a connection may take, unless the DSN says timeout=.
 const dialTimeout = 10 * time.Second
 
-// Config is what the driver connects with for a DSN, or for a URL that says the same: mysql://user:password@host:3306/database. No
-// error shows the password.
+// Config is what the driver connects with for a DSN, or for a URL that says the same:
+// mysql://user:password@host:3306/database. No error shows the password.
 func Config(dsn string) (*driver.Config, error) {
 	var c *driver.Config
 	var err error
@@ -96,7 +97,8 @@ func Config(dsn string) (*driver.Config, error) {
 	case c.Net != "tcp" && c.Net != "unix":
 		return nil, fmt.Errorf("the address must be tcp(host:port) or unix(/path/of/socket); want %s", example)
 	}
-	// These are ours, whatever the DSN says: parameters are bound by the server, times are text in UTC, text is UTF-8, and what doesn't fit is refused, not cut in silence.
+	// These are ours, whatever the DSN says: parameters are bound by the server, times are text in UTC, text is UTF-8,
+	// and what doesn't fit is refused, not cut in silence.
 	c.ParseTime, c.MultiStatements, c.AllowAllFiles, c.InterpolateParams = false, false, false, false
 	c.Loc = time.UTC
 	c.ReadTimeout, c.WriteTimeout = 0, 0 // contexts end what takes too long; a migration of a large table may take an hour
@@ -113,8 +115,8 @@ func Config(dsn string) (*driver.Config, error) {
 	return c, nil
 }
 
-// session is what holds in each session. A statement outside of a transaction is one of its own, and COMMIT begins no other one, whatever
-// the server's defaults are.
+// session is what holds in each session. A statement outside of a transaction is one of its own, and COMMIT begins no
+// other one, whatever the server's defaults are.
 var session = map[string]string{
 	"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "autocommit": "1",
 	"completion_type": "0",

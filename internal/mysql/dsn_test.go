@@ -102,7 +102,8 @@ func TestFromJDBC(t *testing.T) {
 	}
 }
 
-// TestSettingsAreOverruled: a statement outside of a transaction is one of its own, and COMMIT begins no other, whatever a DSN asks for.
+// TestSettingsAreOverruled: a statement outside of a transaction is one of its own, and COMMIT begins no other,
+// whatever a DSN asks for.
 func TestSettingsAreOverruled(t *testing.T) {
 	t.Parallel()
 	c, err := Config("u:p@tcp(h)/db?autocommit=0&Completion_Type=2&AUTOCOMMIT=0")

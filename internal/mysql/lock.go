@@ -13,7 +13,8 @@ func Locked(patience time.Duration) error {
 	return fmt.Errorf("another process has been migrating it for %v: try again when it is done", patience)
 }
 
-// MigrationLock is a lock for goose: a named one of MySQL's, of the connection that migrates. If that breaks, so does the lock.
+// MigrationLock is a lock for goose: a named one of MySQL's, of the connection that migrates. If that breaks, so does
+// the lock.
 type MigrationLock struct {
 	// Name tells migrations of different things in one database apart.
 	Name string
@@ -22,7 +23,8 @@ type MigrationLock struct {
 	Patience time.Duration
 }
 
-// name makes a lock's name of a parameter. A name has 64 characters at most, and is the server's, not the database's. MySQL 9.7 has no SHA1 any more.
+// name makes a lock's name of a parameter. A name has 64 characters at most, and is the server's, not the database's.
+// MySQL 9.7 has no SHA1 any more.
 const name = "SHA2(CONCAT(?, '.', DATABASE()), 256)"
 
 // SessionLock waits for the lock as long as Patience says.
@@ -44,8 +46,8 @@ func (l MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 // HasTable counts the tables of a name.
 const HasTable = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?"
 
-// beginVersions adds the row that goose begins its table with, where that is missing: MySQL commits the table by itself, and goose
-// refuses it ever after if it was cut off before the row.
+// beginVersions adds the row that goose begins its table with, where that is missing: MySQL commits the table by
+// itself, and goose refuses it ever after if it was cut off before the row.
 func (l MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	err := conn.QueryRowContext(ctx, HasTable, l.Table).Scan(&tables)

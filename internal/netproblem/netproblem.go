@@ -1,5 +1,5 @@
-// Package netproblem says why a server was not reached, for those who may name any server and see none of what it says:
-// in one of a few sentences that hold no address, no name and no word of it.
+// Package netproblem says why a server was not reached, for those who may name any server and see none of what it
+// says: in one of a few sentences that hold no address, no name and no word of it.
 package netproblem
 
 import (

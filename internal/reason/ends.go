@@ -79,7 +79,8 @@ func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason 
 	return build(code, number("times", times), text("agent", agent), because("last", last))
 }
 
-// TimedOut says that a task ran for longer than its job's timeoutSeconds. end is what was reported of its end, or none.
+// TimedOut says that a task ran for longer than its job's timeoutSeconds. end is what was reported of its end, or
+// none.
 func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
 	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), because("end", end))
 }

@@ -4,9 +4,9 @@
 // Words fills it in. Codes and arguments are stored and answered beside the words, so that programs need not read
 // sentences, and a console can show them in its reader's language.
 //
-// To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go, placement.go,
-// fires.go, notes.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then brings its
-// words to the console and to docs/reasons.md.
+// To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go,
+// placement.go, fires.go, notes.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then
+// brings its words to the console and to docs/reasons.md.
 package reason
 
 import (

@@ -9,8 +9,8 @@ import (
 
 // A file of words has one line "code: template" for each code. In a template, {name} stands for an argument,
 // {name?words} for it or those words where it is missing, and {name|one|many} for one of two forms by whether it is 1,
-// with # for the number. What stands in [] is left out where an argument in it is missing. An argument that is a reason
-// in turn stands for its words.
+// with # for the number. What stands in [] is left out where an argument in it is missing. An argument that is a
+// reason in turn stands for its words.
 var (
 	//go:embed en.txt
 	english string
@@ -76,7 +76,8 @@ const (
 	Chinese
 )
 
-// Words says a reason in one sentence, without a full stop. A code that this release does not know is said by its name.
+// Words says a reason in one sentence, without a full stop. A code that this release does not know is said by its
+// name.
 func (r Reason) Words(in Language) string {
 	if r.IsZero() {
 		return ""

@@ -1,5 +1,5 @@
-// Package secrets finds what is secret in texts, so that it can be hidden: by the name of a text, in URLs, and where somebody else's text
-// holds a secret that is known.
+// Package secrets finds what is secret in texts, so that it can be hidden: by the name of a text, in URLs, and where
+// somebody else's text holds a secret that is known.
 package secrets
 
 import (
@@ -18,8 +18,9 @@ var secretWords = []string{
 	"apikey", "apikeys", "accesskey", "accesskeys", "privatekey", "privatekeys",
 }
 
-// IsName reports whether a name says that its value is a secret: one of its words, in snake, kebab, camel or dotted case, is or
-// ends with "password", "secret", "token" and the like, two of them are "api key", "access key" or "private key", or the last is "pass".
+// IsName reports whether a name says that its value is a secret: one of its words, in snake, kebab, camel or dotted
+// case, is or ends with "password", "secret", "token" and the like, two of them are "api key", "access key" or
+// "private key", or the last is "pass".
 func IsName(name string) bool {
 	last := ""
 	for _, word := range wordsOf(name) {
@@ -31,7 +32,8 @@ func IsName(name string) bool {
 	return last == "pass"
 }
 
-// wordsOf splits a name where its letters end, and where capitals begin: dbPassword, API_KEY2 and APIKey have two words each.
+// wordsOf splits a name where its letters end, and where capitals begin: dbPassword, API_KEY2 and APIKey have two
+// words each.
 func wordsOf(name string) []string {
 	var words []string
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -49,8 +51,8 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// HideURLs is a text without what is secret in the URLs in it: the password of user:password@, a user alone of http and https, which is
-// a token, and parameters whose names say so.
+// HideURLs is a text without what is secret in the URLs in it: the password of user:password@, a user alone of http
+// and https, which is a token, and parameters whose names say so.
 func HideURLs(text string) string {
 	var shown strings.Builder
 	from := 0

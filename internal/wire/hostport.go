@@ -7,8 +7,8 @@ import (
 )
 
 // HostPort is the host of a package's URL in lower case, with the port that is connected to: 80 or 443 where the URL
-// names none. It is "" for a URL without a host. Executors and the scheduler compare what it gives, so that a port that
-// is closed says nothing of another one.
+// names none. It is "" for a URL without a host. Executors and the scheduler compare what it gives, so that a port
+// that is closed says nothing of another one.
 func HostPort(packageURL string) string {
 	u, err := url.Parse(packageURL)
 	if err != nil || u.Hostname() == "" {

@@ -6,15 +6,17 @@ import (
 	"fmt"
 )
 
-// In a pod the executor has no agent to report to. What it says while its task runs stands in the output of the pod's container, between what
-// the job writes: as records, each of which is an application program command of ECMA-48 with a newline behind it, which terminals don't show.
+// In a pod the executor has no agent to report to. What it says while its task runs stands in the output of the pod's
+// container, between what the job writes: as records, each of which is an application program command of ECMA-48 with
+// a newline behind it, which terminals don't show.
 //
 //	ESC _ elasticjob; {"status":{…}} ESC \ newline
 //
-// A job can write records, too. It can say by them no more than its executor could: they are of the one task whose output they are in.
+// A job can write records, too. It can say by them no more than its executor could: they are of the one task whose
+// output they are in.
 
-// MaxPodRecord bounds a record, in bytes, with all that surrounds its JSON: a pipe takes so many bytes as a whole (PIPE_BUF), so nothing that the
-// job writes gets in between.
+// MaxPodRecord bounds a record, in bytes, with all that surrounds its JSON: a pipe takes so many bytes as a whole
+// (PIPE_BUF), so nothing that the job writes gets in between.
 const MaxPodRecord = 4096
 
 // A record is recordBegin, JSON without a byte below the space, recordEnd.
@@ -52,13 +54,14 @@ func (r PodRecord) Encode() ([]byte, error) {
 	return append(append([]byte(recordBegin), data...), recordEnd...), nil
 }
 
-// PodOutput splits a container's output, as it comes, into what the job wrote and what its executor says. The zero value is ready.
+// PodOutput splits a container's output, as it comes, into what the job wrote and what its executor says. The zero
+// value is ready.
 type PodOutput struct {
 	held []byte // what may be the beginning of a record
 }
 
-// Next takes the next part of the output, cut at any byte, and gives the text that is known to be the job's, and the records. What looks like a
-// record and isn't one, or is of a version that is not known, is text.
+// Next takes the next part of the output, cut at any byte, and gives the text that is known to be the job's, and the
+// records. What looks like a record and isn't one, or is of a version that is not known, is text.
 func (o *PodOutput) Next(part []byte) (text []byte, records []PodRecord) {
 	rest := append(o.held, part...)
 	for len(rest) > 0 {
@@ -89,7 +92,8 @@ func (o *PodOutput) End() (text []byte) {
 	return text
 }
 
-// readRecord reads what begins with an escape: a record, or, without one, text, of that length. The length is 0 if more of the output decides.
+// readRecord reads what begins with an escape: a record, or, without one, text, of that length. The length is 0 if
+// more of the output decides.
 func readRecord(output []byte) (record *PodRecord, length int) {
 	begin := output[:min(len(output), len(recordBegin))]
 	if !bytes.HasPrefix([]byte(recordBegin), begin) {
@@ -126,7 +130,8 @@ func decodeRecord(data []byte) *PodRecord {
 	return &r
 }
 
-// EncodeWithin writes s in at most so many bytes: causes are shortened to what there is room for. It is an error if s is too long without them.
+// EncodeWithin writes s in at most so many bytes: causes are shortened to what there is room for. It is an error if s
+// is too long without them.
 func (s Status) EncodeWithin(limit int) ([]byte, error) {
 	data, err := s.encodeWithin(limit, func(s Status) any { return s })
 	if err == nil && len(data) > limit {
@@ -178,7 +183,8 @@ func (s Status) shortened(length int) Status {
 // cut stands for what is left out of a cause.
 const cut = "\n…\n"
 
-// shortenCause leaves the beginning of a cause, which says what happened, and its end, which is that of the process's output.
+// shortenCause leaves the beginning of a cause, which says what happened, and its end, which is that of the process's
+// output.
 func shortenCause(text string, length int) string {
 	if len(text) <= length {
 		return text

@@ -67,7 +67,8 @@ func TestPodOutput(t *testing.T) {
 	}
 }
 
-// TestPodRecordRoundTrip: a record is read as it was written, in one piece that a pipe takes whole, however long its cause is.
+// TestPodRecordRoundTrip: a record is read as it was written, in one piece that a pipe takes whole, however long its
+// cause is.
 func TestPodRecordRoundTrip(t *testing.T) {
 	t.Parallel()
 	exit := 3

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Version is the newest version that this code writes and reads. A task without references to secrets is of the first version,
-// which older executors read, too; one with them would be run without its secrets there.
+// Version is the newest version that this code writes and reads. A task without references to secrets is of the first
+// version, which older executors read, too; one with them would be run without its secrets there.
 const (
 	Version      = 2
 	firstVersion = 1
@@ -41,17 +41,18 @@ type Task struct {
 	// already split into words: program and arguments. Nothing in it is
 	// expanded, no shell reads it.
 	Command []string `json:"command"`
-	// PlainCommand says that Command is run as it is. Otherwise the sharding context, in JSON, is one more argument, the
-	// last; so it is in tasks of schedulers that don't know the field.
+	// PlainCommand says that Command is run as it is. Otherwise the sharding context, in JSON, is one more argument,
+	// the last; so it is in tasks of schedulers that don't know the field.
 	PlainCommand bool `json:"plainCommand,omitempty"`
 	// AppName is the app that the job belongs to.
 	AppName string `json:"appName,omitempty"`
-	// Env is the job's own environment; EnvFiles and EnvVariables are variables of it whose values are in a file on the agent, or in a
-	// variable of the executor's own environment, by those names.
+	// Env is the job's own environment; EnvFiles and EnvVariables are variables of it whose values are in a file on
+	// the agent, or in a variable of the executor's own environment, by those names.
 	Env          map[string]string `json:"env,omitempty"`
 	EnvFiles     map[string]string `json:"envFiles,omitempty"`
 	EnvVariables map[string]string `json:"envVariables,omitempty"`
-	// Props are the job's own properties; those that the scheduler or the executor reads, secrets of error handlers among them, are left out.
+	// Props are the job's own properties; those that the scheduler or the executor reads, secrets of error handlers
+	// among them, are left out.
 	Props map[string]string `json:"props,omitempty"`
 	// Secrets are the names of those in Env and Props that are marked as secrets; others say so by their names.
 	Secrets []string `json:"secrets,omitempty"`
@@ -59,8 +60,8 @@ type Task struct {
 	KillGraceMillis int64 `json:"killGraceMillis"`
 	// HTTP is set for a job that is a request: it has neither package nor process.
 	HTTP *HTTP `json:"http,omitempty"`
-	// Daemon is set for a shard of a daemon job, which stays and is fired by its executor. FireTime and ExecutionID are then
-	// not of a run: each run has its own.
+	// Daemon is set for a shard of a daemon job, which stays and is fired by its executor. FireTime and ExecutionID
+	// are then not of a run: each run has its own.
 	Daemon *Daemon `json:"daemon,omitempty"`
 }
 
@@ -82,14 +83,16 @@ const (
 	ConcurrencySingle = "SINGLE_THREAD" // one
 )
 
-// Daemon is when a daemon's shard is fired, and what its executor does about runs that are late, fail or take too long.
+// Daemon is when a daemon's shard is fired, and what its executor does about runs that are late, fail or take too
+// long.
 type Daemon struct {
 	// Cron is in Quartz's dialect (jobs/cron), in the zone of that IANA name.
 	Cron     string `json:"cron"`
 	TimeZone string `json:"timeZone"`
 	// Misfire keeps up to 100 fires that find the shard running, to be run after it; without it they are dropped.
 	Misfire bool `json:"misfire,omitempty"`
-	// SamplingCount N has every Nth run reported; 0 and 1 every one. Runs that fail are always reported, and with Failover all.
+	// SamplingCount N has every Nth run reported; 0 and 1 every one. Runs that fail are always reported, and with
+	// Failover all.
 	SamplingCount int  `json:"samplingCount,omitempty"`
 	Failover      bool `json:"failover,omitempty"`
 	// Concurrency is "", ConcurrencyCPU or ConcurrencySingle.
@@ -132,17 +135,19 @@ type Status struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	// Phase is what was under way when a task failed.
 	Phase string `json:"phase,omitempty"`
-	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be fetched.
+	// Unreachable is the host, with its port if the URL names one, that gave no answer when the package was to be
+	// fetched.
 	Unreachable string `json:"unreachable,omitempty"`
 	// Unanswered says that the host was reached when the package was to be fetched, and that its answer for the
 	// package's URL was bad or late.
 	Unanswered bool `json:"unanswered,omitempty"`
-	// SupervisorLost says that the process which supervises the executor's tasks was killed, and this one with it, or that its
-	// container was started a second time. It may have begun.
+	// SupervisorLost says that the process which supervises the executor's tasks was killed, and this one with it, or
+	// that its container was started a second time. It may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`
 	// PackageSHA256 is the checksum, in hex, of the package that the task ran with, as it was fetched.
 	PackageSHA256 string `json:"packageSHA256,omitempty"`
-	// PackageNote says that the package kept on the agent had been changed by somebody, so that it was fetched again for this task.
+	// PackageNote says that the package kept on the agent had been changed by somebody, so that it was fetched again
+	// for this task.
 	PackageNote string `json:"packageNote,omitempty"`
 	// ExitStatus is the process's exit status, or nil when it was never
 	// started or ended by a signal.
@@ -154,8 +159,8 @@ type Status struct {
 	// StartTime and CompleteTime are the process's, zero when it never started.
 	StartTime    time.Time `json:"startTime,omitzero"`
 	CompleteTime time.Time `json:"completeTime,omitzero"`
-	// Run is set in an update of a daemon's shard that is about one of its runs: one that began, or ended. An update that ends
-	// the task has the run that it cut off.
+	// Run is set in an update of a daemon's shard that is about one of its runs: one that began, or ended. An update
+	// that ends the task has the run that it cut off.
 	Run *Run `json:"run,omitempty"`
 	// Totals count the runs of a daemon's attempt since it began; each of its updates has them.
 	Totals *Totals `json:"totals,omitempty"`
@@ -172,7 +177,8 @@ const (
 
 // Run is one run of a daemon's shard.
 type Run struct {
-	// Number counts the runs of the shard's attempt from 1, each try of a fire as one: two clocks, or one that was set, give no order.
+	// Number counts the runs of the shard's attempt from 1, each try of a fire as one: two clocks, or one that was
+	// set, give no order.
 	Number int64 `json:"number"`
 	// Fire is the cron's moment, or that of the run that is run again.
 	Fire time.Time `json:"fire"`
@@ -183,7 +189,8 @@ type Run struct {
 	State    string    `json:"state"`
 	Start    time.Time `json:"start,omitzero"`
 	Complete time.Time `json:"complete,omitzero"`
-	// ExitStatus, Signal and Cause are as in Status. A resident process that goes on after its run has none of the first two.
+	// ExitStatus, Signal and Cause are as in Status. A resident process that goes on after its run has none of the
+	// first two.
 	ExitStatus *int   `json:"exitStatus,omitempty"`
 	Signal     string `json:"signal,omitempty"`
 	Cause      string `json:"cause,omitempty"`
@@ -203,8 +210,8 @@ type Totals struct {
 	SkippedAt time.Time `json:"skippedAt,omitzero"`
 }
 
-// Report is what an executor says of its tasks between updates, at most once a second and, while it has a daemon's shard, at
-// least every ReportEvery. It may get lost: nothing that must not be lost is in it.
+// Report is what an executor says of its tasks between updates, at most once a second and, while it has a daemon's
+// shard, at least every ReportEvery. It may get lost: nothing that must not be lost is in it.
 type Report struct {
 	Version int `json:"v"`
 	// Time is the executor's clock when it was sent.
@@ -220,7 +227,8 @@ const ReportEvery = 10 * time.Second
 type TaskReport struct {
 	TaskID   string    `json:"taskId"`
 	Progress *Progress `json:"progress,omitempty"`
-	// Fire is that of the run under way of a daemon's shard, zero while it waits for the next, and Totals are its counts.
+	// Fire is that of the run under way of a daemon's shard, zero while it waits for the next, and Totals are its
+	// counts.
 	Fire   time.Time `json:"fire,omitzero"`
 	Totals *Totals   `json:"totals,omitempty"`
 }
@@ -283,8 +291,8 @@ func (t Task) EncodeShared() (Shared, error) {
 	return data[1:], nil // a field follows the brace: the execution's id is never left out
 }
 
-// EncodeWith writes t as Encode does, but for the order of fields, with what EncodeShared has written of it or of another
-// task of its execution. Without that it is Encode.
+// EncodeWith writes t as Encode does, but for the order of fields, with what EncodeShared has written of it or of
+// another task of its execution. Without that it is Encode.
 func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 	if len(shared) == 0 {
 		return t.Encode()

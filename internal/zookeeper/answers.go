@@ -14,12 +14,12 @@ const (
 	CodeQuotaExceeded = -125
 )
 
-// silentCodes are answers of servers that did not look at the request: the connection was lost behind them, it took too
-// long, or they have too much to do.
+// silentCodes are answers of servers that did not look at the request: the connection was lost behind them, it took
+// too long, or they have too much to do.
 var silentCodes = []int{-4, -7, -122, -127}
 
-// answers are the errors of the library that are a server's answer, or that no server was asked. After any other nobody knows what
-// became of a request, or it was not looked at and may be sent again.
+// answers are the errors of the library that are a server's answer, or that no server was asked. After any other
+// nobody knows what became of a request, or it was not looked at and may be sent again.
 var answers = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL,
 	zk.ErrNoChildrenForEphemerals, zk.ErrAPIError, zk.ErrBadArguments, zk.ErrInvalidPath, zk.ErrShortBuffer,
@@ -33,8 +33,8 @@ func Answered(err error) bool {
 		slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
 }
 
-// Code is the number of an answer for which the library has no error, and 0 for any other error. The library gives it in
-// words only.
+// Code is the number of an answer for which the library has no error, and 0 for any other error. The library gives it
+// in words only.
 func Code(err error) (code int) {
 	switch err := err.(type) {
 	case nil:

@@ -19,14 +19,15 @@ import (
 type Options struct {
 	// Servers are addresses as ParseServers returns them, tried in a random order.
 	Servers []string
-	// SessionTimeout is the silence after which the session ends. ZooKeeper bounds it to between 2 and 20 of its ticks.
+	// SessionTimeout is the silence after which the session ends. ZooKeeper bounds it to between 2 and 20 of its
+	// ticks.
 	SessionTimeout time.Duration
 	// Digest is "user:password", or empty.
 	Digest string
 	// Watch, if not nil, takes what watches report, and must not block. The session ends with its connection then.
 	Watch func(zk.Event)
-	// GiveUp has the session end when each server was tried since the last answer, and none answered. Otherwise it goes on
-	// until ZooKeeper may have ended it.
+	// GiveUp has the session end when each server was tried since the last answer, and none answered. Otherwise it
+	// goes on until ZooKeeper may have ended it.
 	GiveUp bool
 	// Logger gets what the library logs, at level debug.
 	Logger *slog.Logger
@@ -114,8 +115,8 @@ func (c *Client) Join(ctx context.Context) error {
 	}
 }
 
-// Do runs requests beside the caller, who can leave by ctx: one that waits for a connection can't be called back. For a context that has
-// ended it runs nothing.
+// Do runs requests beside the caller, who can leave by ctx: one that waits for a connection can't be called back. For
+// a context that has ended it runs nothing.
 func (c *Client) Do(ctx context.Context, requests func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -189,8 +190,8 @@ const libraryPatience = 5 * time.Second
 // started: a second or two, when no server answers.
 //
 // The library is not waited for without end. It answers a request up to three times when the request is queued just as
-// the session ends and can't be written, has room for two answers, and hangs with the third (queueRequest, sendData and
-// flushRequests of its conn.go). Requests end all the same.
+// the session ends and can't be written, has room for two answers, and hangs with the third (queueRequest, sendData
+// and flushRequests of its conn.go). Requests end all the same.
 func (c *Client) Close() {
 	c.mu.Lock() // Do adds nothing to what is waited for after this
 	c.End()
@@ -278,7 +279,8 @@ func (c *Client) answeredSince(left time.Time) {
 	}
 }
 
-// watchSilence ends the session when no request that left within its timeout was answered: the servers may have ended it.
+// watchSilence ends the session when no request that left within its timeout was answered: the servers may have ended
+// it.
 func (c *Client) watchSilence() {
 	for {
 		wait := pause
@@ -352,7 +354,8 @@ func (c impatient) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// libraryLog takes what the library logs: nothing else shows why there is no session, nor for how long a session was granted.
+// libraryLog takes what the library logs: nothing else shows why there is no session, nor for how long a session was
+// granted.
 type libraryLog struct{ *Client }
 
 // Printf takes one line.

@@ -248,7 +248,8 @@ func (w *lastWords) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// TestCloseOutlivesTheLibrary: requests that come just as the session ends, and can't be written, make the library hang.
+// TestCloseOutlivesTheLibrary: requests that come just as the session ends, and can't be written, make the library
+// hang.
 func TestCloseOutlivesTheLibrary(t *testing.T) {
 	t.Parallel()
 	conn := &lastWords{held: make(chan struct{}, 1)}

@@ -88,7 +88,8 @@ func (p timePhrase) spansChinese() string {
 	return text
 }
 
-// fieldsChinese says each of the three fields, the longest unit first. A second 0 is left out, and so are hours, if every minute of them is meant.
+// fieldsChinese says each of the three fields, the longest unit first. A second 0 is left out, and so are hours, if
+// every minute of them is meant.
 func (p timePhrase) fieldsChinese() string {
 	var parts []string
 	allMinutes := p.minutes.whole(59)

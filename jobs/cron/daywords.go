@@ -10,7 +10,8 @@ const (
 	// onDates are some days of the month, onDaysOfWeek some of the week.
 	onDates
 	onDaysOfWeek
-	// beforeLast is a number of days before the last of the month, nearestTo the day from Monday to Friday next to a date.
+	// beforeLast is a number of days before the last of the month, nearestTo the day from Monday to Friday next to a
+	// date.
 	beforeLast
 	nearestBeforeLast
 	nearestTo
@@ -79,7 +80,8 @@ func daysOfWeekPhrase(t token) dayPhrase {
 	return p
 }
 
-// weekOrder is a set of days of the week with Monday as 1 and Sunday as 7, which is the order that people list them in.
+// weekOrder is a set of days of the week with Monday as 1 and Sunday as 7, which is the order that people list them
+// in.
 func weekOrder(s set) (days set) {
 	for _, day := range s.members() {
 		days.add((day+5)%7 + 1)

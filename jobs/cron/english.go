@@ -72,7 +72,8 @@ func (p timePhrase) spansEnglish() []string {
 	return all
 }
 
-// fieldsEnglish says each of the three fields. A second 0 is left out, and so are hours, if every minute of them is meant.
+// fieldsEnglish says each of the three fields. A second 0 is left out, and so are hours, if every minute of them is
+// meant.
 func (p timePhrase) fieldsEnglish() string {
 	var parts []string
 	allSeconds, allMinutes := p.seconds.whole(59), p.minutes.whole(59)

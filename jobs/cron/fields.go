@@ -125,7 +125,8 @@ func (s span) each(f field, add func(n int)) {
 	}
 }
 
-// list calls add with every value of a field's comma-separated entries. It reports whether they are a single one that has all values.
+// list calls add with every value of a field's comma-separated entries. It reports whether they are a single one that
+// has all values.
 func (f field) list(t token, add func(n int)) (always bool, err error) {
 	entries := t.entries()
 	for _, entry := range entries {

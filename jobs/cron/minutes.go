@@ -8,10 +8,11 @@ import (
 // Zone is that whose wall clock s fires by.
 func (s *Schedule) Zone() *time.Location { return s.zone }
 
-// PerMinute calls add for each of the n minutes from the one of a moment on in which s fires, in order, with how often it does in that minute.
+// PerMinute calls add for each of the n minutes from the one of a moment on in which s fires, in order, with how often
+// it does in that minute.
 //
-// Seconds are counted as a set and not one by one, and of a zone's changes only those in these minutes are looked at: an hour of "* * * * * ?"
-// costs what 60 looks at the clock do, and one of what fires once a day next to nothing.
+// Seconds are counted as a set and not one by one, and of a zone's changes only those in these minutes are looked at:
+// an hour of "* * * * * ?" costs what 60 looks at the clock do, and one of what fires once a day next to nothing.
 func (s *Schedule) PerMinute(from time.Time, n int, add func(minute, fires int)) {
 	begin := from.Unix() / secondsOfMinute * secondsOfMinute
 	for i := 0; i < n; {

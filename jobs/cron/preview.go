@@ -8,11 +8,12 @@ import (
 // Fire is one instant that a schedule fires at, and what clock changes have to do with it.
 type Fire struct {
 	At time.Time
-	// Pass is 0, or of a time that the clock shows twice on that day 1 or 2. Both is set if the schedule fires in both passes.
+	// Pass is 0, or of a time that the clock shows twice on that day 1 or 2. Both is set if the schedule fires in both
+	// passes.
 	Pass int
 	Both bool
-	// Skipped, unless it is zero, is the last time of the clock between this fire and the one before it at which the schedule would have fired,
-	// had a clock change not left it out: it is read in UTC.
+	// Skipped, unless it is zero, is the last time of the clock between this fire and the one before it at which the
+	// schedule would have fired, had a clock change not left it out: it is read in UTC.
 	Skipped time.Time
 }
 
@@ -30,8 +31,8 @@ func (s *Schedule) Preview(after time.Time, n int) []Fire {
 	return all
 }
 
-// skipped is the last wall time that matches and that a clock change between two instants has left out. It is none of a schedule
-// that fires in every hour: it has fired when it would have.
+// skipped is the last wall time that matches and that a clock change between two instants has left out. It is none of
+// a schedule that fires in every hour: it has fired when it would have.
 func (s *Schedule) skipped(after, until int64) (last time.Time) {
 	if s.bothPasses {
 		return last

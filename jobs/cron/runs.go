@@ -21,7 +21,8 @@ type run struct{ from, to, step int }
 // runs are numbers put together so that they can be said shortly. Different numbers have different runs.
 type runs []run
 
-// runsOf makes one run of numbers with the same distance, if they are many, and else one of three neighbours or more, and of each of the rest.
+// runsOf makes one run of numbers with the same distance, if they are many, and else one of three neighbours or more,
+// and of each of the rest.
 func runsOf(numbers []int) (all runs) {
 	if step := stepOf(numbers); step > 1 && len(numbers) > fewestOfStep {
 		return runs{{numbers[0], numbers[len(numbers)-1], step}}
@@ -69,8 +70,8 @@ func splitRuns(numbers []int) (all [][]int) {
 	return all
 }
 
-// inCircle finds where neighbours begin and end in a set of numbers from 1 to size that go round, such as months. It reports whether
-// they are the whole set, and at least three.
+// inCircle finds where neighbours begin and end in a set of numbers from 1 to size that go round, such as months. It
+// reports whether they are the whole set, and at least three.
 func inCircle(s set, size int) (from, to int, ok bool) {
 	all := splitRuns(s.members())
 	count := len(s.members())

@@ -22,8 +22,9 @@ func (s *Schedule) Words(in Language) string {
 	return p.english()
 }
 
-// phrase is what a schedule's words are made of. It is made from the sets of values, not from the text
-// of the expression, and what it leaves out is the same for all schedules of its form, so that different sets never have the same words.
+// phrase is what a schedule's words are made of. It is made from the sets of values, not from the text of the
+// expression, and what it leaves out is the same for all schedules of its form, so that different sets never have the
+// same words.
 type phrase struct {
 	time   timePhrase
 	days   dayPhrase

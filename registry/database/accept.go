@@ -13,9 +13,10 @@ import (
 // commandPatience is for how long a database is tried that does not answer: somebody waits at a terminal.
 const commandPatience = time.Minute
 
-// Accept makes what is in the database what counts, whatever servers remember of it: a person has decided that what it lacks is lost. It
-// says at which change of which term it is. While somebody leads there is nothing to accept, which is an error; whether he does is
-// seen by his renewals, since the database's clock may have leapt: a lease that has not expired is waited for.
+// Accept makes what is in the database what counts, whatever servers remember of it: a person has decided that what it
+// lacks is lost. It says at which change of which term it is. While somebody leads there is nothing to accept, which
+// is an error; whether he does is seen by his renewals, since the database's clock may have leapt: a lease that has
+// not expired is waited for.
 func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 	var before rows
 	err = o.within(ctx, func(ctx context.Context, p *place) error { return p.db.GetContext(ctx, &before, selectRows) })

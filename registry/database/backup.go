@@ -39,8 +39,9 @@ func Backup(ctx context.Context, o Options) (c Copy, err error) {
 	return c, err
 }
 
-// Restore makes a registry of a copy in a database that has none, or one that nobody has used; any other is refused (ErrNotEmpty), and left
-// as it is. It is all made or nothing. Versions begin at 0. Servers see that it is another registry than before.
+// Restore makes a registry of a copy in a database that has none, or one that nobody has used; any other is refused
+// (ErrNotEmpty), and left as it is. It is all made or nothing. Versions begin at 0. Servers see that it is another
+// registry than before.
 func Restore(ctx context.Context, o Options, c Copy) error {
 	return o.within(ctx, func(ctx context.Context, p *place) error {
 		if err := p.prepare(ctx, seen{}); err != nil {

@@ -29,7 +29,8 @@ func TestDatabaseThatIsEmpty(t *testing.T) {
 	}
 }
 
-// TestBackupAndRestore: what was backed up is there in another database, which has to be empty, and servers see that it is another one.
+// TestBackupAndRestore: what was backed up is there in another database, which has to be empty, and servers see that
+// it is another one.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	from, to := shared.Server(t).Database(t), shared.Server(t).Database(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// cable makes connections that can be cut at the nth request of a commit: one that is sent on the connection that has sent the fence's
-// count.
+// cable makes connections that can be cut at the nth request of a commit: one that is sent on the connection that has
+// sent the fence's count.
 type cable struct {
 	mu      sync.Mutex
 	armed   bool
@@ -58,8 +58,8 @@ func (c *cable) arm(n int, arrives bool) (struck <-chan struct{}) {
 	return c.struck
 }
 
-// dig makes a hole for the next connection that sends what is given: its request arrives or not, and neither side ever hears of the other
-// again, as when a machine is gone without a word.
+// dig makes a hole for the next connection that sends what is given: its request arrives or not, and neither side ever
+// hears of the other again, as when a machine is gone without a word.
 func (c *cable) dig(at string, arrives bool) (struck <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,8 +134,8 @@ func (c *cable) cut() {
 	close(c.struck)
 }
 
-// TestCommitInABlackHole: a database whose machine is gone without a word, while others of its address answer, hinders a commit for as
-// long as a request may take, and it is made once.
+// TestCommitInABlackHole: a database whose machine is gone without a word, while others of its address answer, hinders
+// a commit for as long as a request may take, and it is made once.
 func TestCommitInABlackHole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"UPDATE REGISTRY_FENCE SET changes", "SELECT path, version FROM"} {

@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Commit makes all writes by one transaction. It looks at ctx before it begins; from then on it lasts as long as it takes, or the term.
+// Commit makes all writes by one transaction. It looks at ctx before it begins; from then on it lasts as long as it
+// takes, or the term.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
 	if err := ctx.Err(); err != nil {
@@ -59,9 +60,9 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 }
 
-// try is one transaction, of as few requests as may be: a small one without conditions is a single request. Sent says that its COMMIT was
-// sent, so that only the fence knows what has become of it if there was no answer; unsure, that this has happened to an earlier
-// one. A conflict and every refusal leave nothing behind.
+// try is one transaction, of as few requests as may be: a small one without conditions is a single request. Sent says
+// that its COMMIT was sent, so that only the fence knows what has become of it if there was no answer; unsure, that
+// this has happened to an earlier one. A conflict and every refusal leave nothing behind.
 func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 	conn, err := t.connection()
 	if err != nil {
@@ -102,14 +103,16 @@ func (t *term) exec(conn *sqlx.Conn, s statement) error {
 	return t.place.within(t.ctx, func(ctx context.Context) error { return s.exec(ctx, conn) })
 }
 
-// fence begins a transaction and counts it in the fence's row, which only the term that stands there can (rule T2). For any other one the
-// count is beyond what a number can be, in every mode of the database: with that error the server leaves out all that follows in the request.
+// fence begins a transaction and counts it in the fence's row, which only the term that stands there can (rule T2).
+// For any other one the count is beyond what a number can be, in every mode of the database: with that error the
+// server leaves out all that follows in the request.
 func (t *term) fence() statement {
 	return statement{"START TRANSACTION; UPDATE REGISTRY_FENCE SET changes = IF(term = ? AND holder = ? AND changes = ?, changes + 1, 9223372036854775807 + changes + 1) WHERE id = 1",
 		[]any{t.leader.Term, t.holder, t.changes.Load()}, 0}
 }
 
-// refused finds out why the fence has refused a commit: because an earlier try, which had no answer, was made after all, which is no error.
+// refused finds out why the fence has refused a commit: because an earlier try, which had no answer, was made after
+// all, which is no error.
 func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error {
 	changes := t.changes.Load()
 	var now rows

@@ -40,7 +40,8 @@ func newPlace(o Options) (*place, error) {
 	o.setDefaults()
 	c.Logger = log.New(io.Discard, "", 0) // broken connections are errors of calls
 	c.ParseTime = true
-	// A request may have several statements. All values are arguments, which the driver writes into them: safe, since the character set is UTF-8.
+	// A request may have several statements. All values are arguments, which the driver writes into them: safe, since
+	// the character set is UTF-8.
 	c.InterpolateParams, c.MultiStatements = true, true
 	c.Timeout = min(c.Timeout, o.Lease/2) // who remembers more than the others has a lease to say so
 	if o.Dial != nil {
@@ -84,7 +85,8 @@ func (p *place) open() (*sqlx.DB, error) {
 // connections are enough for looks, renewals, commits and reads at once.
 const connections = 8
 
-// connector makes connections that have the isolation level which all here rests on: what one transaction reads is of one moment.
+// connector makes connections that have the isolation level which all here rests on: what one transaction reads is of
+// one moment.
 type connector struct{ driver.Connector }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -106,8 +108,9 @@ func discard(conn *sqlx.Conn) {
 	_ = conn.Close()
 }
 
-// inTx does something in one transaction on any connection. After an error it may still have happened, if the answer to its COMMIT was lost.
-// COMMIT is a request as others: that of database/sql takes no context, and would wait for a database that is gone without a word.
+// inTx does something in one transaction on any connection. After an error it may still have happened, if the answer
+// to its COMMIT was lost. COMMIT is a request as others: that of database/sql takes no context, and would wait for a
+// database that is gone without a word.
 func (p *place) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) error) error {
 	conn, err := p.db.Connx(ctx)
 	if err != nil {
@@ -126,8 +129,9 @@ func (p *place) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) e
 	return conn.Close()
 }
 
-// patience is how long one request of a commit may take, or the next row of a read, before the connection counts as broken: locks are
-// waited for less long, and a machine that is gone without a word would be waited for until TCP gives up, which may take 15 minutes.
+// patience is how long one request of a commit may take, or the next row of a read, before the connection counts as
+// broken: locks are waited for less long, and a machine that is gone without a word would be waited for until TCP
+// gives up, which may take 15 minutes.
 func (o Options) patience() time.Duration { return max(o.Lease, 10*time.Second) }
 
 // within does one request, which counts as lost if it takes too long.

@@ -31,8 +31,9 @@ type taken struct {
 	until time.Time
 }
 
-// take takes the lead if nobody has it, in one transaction (rule T1). Found is the lease that was found free. After an error the lead may
-// have been taken: it is left to whoever comes, which may be this process, since the holder is its own.
+// take takes the lead if nobody has it, in one transaction (rule T1). Found is the lease that was found free. After an
+// error the lead may have been taken: it is left to whoever comes, which may be this process, since the holder is its
+// own.
 func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, err error) {
 	p := r.place
 	t.holder = uuid.NewString()
@@ -77,10 +78,12 @@ func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, e
 	return t, nil
 }
 
-// holds is how long a leader may lead after it has sent a renewal: a little less than its lease, in which clocks may run apart.
+// holds is how long a leader may lead after it has sent a renewal: a little less than its lease, in which clocks may
+// run apart.
 func (o Options) holds() time.Duration { return o.Lease - o.Lease/20 }
 
-// waits says to the leader that there is a standby, or to candidates what a registry lacks that this one has seen. It holds for a lease.
+// waits says to the leader that there is a standby, or to candidates what a registry lacks that this one has seen. It
+// holds for a lease.
 func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error {
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()

@@ -90,8 +90,8 @@ func TestSilentLeader(t *testing.T) {
 	}
 }
 
-// TestDatabasesClock: one that leaps ahead deposes nobody who renews, and one that was set back keeps nobody from the lead for longer than
-// a lease and a bit.
+// TestDatabasesClock: one that leaps ahead deposes nobody who renews, and one that was set back keeps nobody from the
+// lead for longer than a lease and a bit.
 func TestDatabasesClock(t *testing.T) {
 	t.Parallel()
 	o := Options{DSN: shared.Server(t).Database(t), Lease: 2 * LeastLease}
@@ -148,7 +148,8 @@ func TestIsFree(t *testing.T) {
 	}
 }
 
-// TestAcceptAfterALeapOfTheClock: a lease that lasts for long by the database's clock only keeps nobody from accepting.
+// TestAcceptAfterALeapOfTheClock: a lease that lasts for long by the database's clock only keeps nobody from
+// accepting.
 func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 	t.Parallel()
 	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
@@ -164,7 +165,8 @@ func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 	}
 }
 
-// TestStaleAnswer: an answer that is older than the term's commits ends it only if the connection of commits says the same.
+// TestStaleAnswer: an answer that is older than the term's commits ends it only if the connection of commits says the
+// same.
 func TestStaleAnswer(t *testing.T) {
 	t.Parallel()
 	_, term := lead(t, Options{DSN: shared.Server(t).Database(t), Lease: MostLease})

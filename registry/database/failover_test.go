@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// replica makes a copy of the registry that stays as it is, and returns what brings it in the registry's place, as a failover does to a
-// replica that was behind.
+// replica makes a copy of the registry that stays as it is, and returns what brings it in the registry's place, as a
+// failover does to a replica that was behind.
 func replica(t *testing.T, dsn string) (failOver func()) {
 	t.Helper()
 	tables := []string{"REGISTRY_ENTRY", "REGISTRY_SHARED", "REGISTRY_FENCE", "REGISTRY_LEASE"}
@@ -53,8 +53,8 @@ func wantTrouble(t *testing.T, r *Registry, why string) {
 	})
 }
 
-// TestReplicaThatIsBehind: nobody who knows better leads with it, neither the leader nor a standby nor one that was started again,
-// until a person accepts what is lost.
+// TestReplicaThatIsBehind: nobody who knows better leads with it, neither the leader nor a standby nor one that was
+// started again, until a person accepts what is lost.
 func TestReplicaThatIsBehind(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -95,8 +95,8 @@ func closeOf(t *testing.T, r *Registry) {
 	}
 }
 
-// TestOneRemembers: a server that has seen nothing does not lead a database that went back while another one waits that knows better, and
-// says why; nor is that one a standby that a leader could hand over to.
+// TestOneRemembers: a server that has seen nothing does not lead a database that went back while another one waits
+// that knows better, and says why; nor is that one a standby that a leader could hand over to.
 func TestOneRemembers(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -138,8 +138,8 @@ func TestOneRemembers(t *testing.T) {
 	})
 }
 
-// TestLeaderAloneRemembers: a standby that has not looked since the last commits does not lead a database that lacks them, though the leader, who knows,
-// leads it no more.
+// TestLeaderAloneRemembers: a standby that has not looked since the last commits does not lead a database that lacks
+// them, though the leader, who knows, leads it no more.
 func TestLeaderAloneRemembers(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -214,8 +214,8 @@ func standsFor(t *testing.T, r *Registry) {
 	t.Cleanup(func() { cancel(); <-ended })
 }
 
-// TestOutageLongerThanALease: the database was away for longer than a lease, and is a replica that was behind when it is back. A standby that remembers less than the
-// leader, and reaches it first, does not lead it.
+// TestOutageLongerThanALease: the database was away for longer than a lease, and is a replica that was behind when it
+// is back. A standby that remembers less than the leader, and reaches it first, does not lead it.
 func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -250,7 +250,8 @@ func TestOutageLongerThanALease(t *testing.T) {
 	wantNoLeader(t, standby, "another server remembers more")
 }
 
-// TestResignedBehindAFailover: a leader that is told to stop when its database has just failed over does not hand over to a standby that remembers less.
+// TestResignedBehindAFailover: a leader that is told to stop when its database has just failed over does not hand over
+// to a standby that remembers less.
 func TestResignedBehindAFailover(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)

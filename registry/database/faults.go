@@ -17,11 +17,11 @@ const (
 )
 
 var (
-	// ends are answers that the end of a connection or of a statement gives, by which nobody knows what was done: shutdown, interrupted,
-	// killed, idle for too long, trouble with packets, and errors in the middle of a COMMIT.
+	// ends are answers that the end of a connection or of a statement gives, by which nobody knows what was done:
+	// shutdown, interrupted, killed, idle for too long, trouble with packets, and errors in the middle of a COMMIT.
 	ends = []uint16{1053, 1317, 1927, 4031, 1152, 1158, 1159, 1160, 1161, 1026, 1180, 1598}
-	// passing are refusals that heal with time and leave nothing behind: too many connections, lock wait timeouts, deadlocks, a
-	// node of a cluster that can't take writes.
+	// passing are refusals that heal with time and leave nothing behind: too many connections, lock wait timeouts,
+	// deadlocks, a node of a cluster that can't take writes.
 	passing = []uint16{1040, 1203, 1226, 1205, 1213, 1047, 3101}
 	// readOnly are what a replica refuses writes with.
 	readOnly = []uint16{1290, 1836, 1792}

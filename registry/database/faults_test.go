@@ -17,8 +17,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// counting commits numbers one after the other, each on the condition that the one before is there, until stop is called, in as many
-// terms as it takes. What is there in the end must be what was answered: no commit lost, and none made twice.
+// counting commits numbers one after the other, each on the condition that the one before is there, until stop is
+// called, in as many terms as it takes. What is there in the end must be what was answered: no commit lost, and none
+// made twice.
 func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -129,7 +130,8 @@ func testKilled(t *testing.T, server *mariadb.Server, dsn string, restart func()
 	wantCounted(t, r, commits)
 }
 
-// testFrozen: a leader whose database is silent has ended its term before the lease is over, and leads again when it answers.
+// testFrozen: a leader whose database is silent has ended its term before the lease is over, and leads again when it
+// answers.
 func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 	r, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
 	commit(t, term, write("/a", "before"))
@@ -220,8 +222,8 @@ func proxied(t *testing.T) (Options, *netproxy.Proxy) {
 	return Options{DSN: strings.Replace(dsn, server.Address(), proxy.Address(), 1)}, proxy
 }
 
-// TestCutOffInATransaction: a leader that goes silent in the middle of a commit keeps nobody from the lead: the database
-// ends its connection, with the locks that it holds.
+// TestCutOffInATransaction: a leader that goes silent in the middle of a commit keeps nobody from the lead: the
+// database ends its connection, with the locks that it holds.
 func TestCutOffInATransaction(t *testing.T) {
 	t.Parallel()
 	o, proxy := proxied(t)
@@ -256,7 +258,8 @@ func TestCutOffInATransaction(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the database refuses for a moment is tried again, and what it refuses for good changes nothing and ends no term.
+// TestRefusals: what the database refuses for a moment is tried again, and what it refuses for good changes nothing
+// and ends no term.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)

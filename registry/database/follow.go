@@ -31,8 +31,8 @@ type rows struct {
 	ReadOnly    bool      `db:"read_only"`
 }
 
-// readOnlyNow is true of a server that takes no writes. The variable is a number, or from MariaDB 12.0 on one of the words OFF, ON,
-// NO_LOCK and NO_LOCK_NO_ADMIN.
+// readOnlyNow is true of a server that takes no writes. The variable is a number, or from MariaDB 12.0 on one of the
+// words OFF, ON, NO_LOCK and NO_LOCK_NO_ADMIN.
 const readOnlyNow = "CAST(@@global.read_only AS CHAR) NOT IN ('0','OFF')"
 
 const selectRows = `SELECT l.term AS lease_term, l.holder AS lease_holder, l.address AS address, l.since AS since, l.renewals AS renewals,
@@ -49,8 +49,9 @@ func (r rows) leader() registry.Leader {
 	return registry.Leader{Term: r.LeaseTerm, Address: r.Address, Since: r.Since}
 }
 
-// isFree reports whether nobody can lead any more, of a lease that has been seen unchanged for a while: that of its own measure,
-// and a bit more where the database's clock says that it lasts. That clock alone says nothing: in a failover another one takes its place.
+// isFree reports whether nobody can lead any more, of a lease that has been seen unchanged for a while: that of its
+// own measure, and a bit more where the database's clock says that it lasts. That clock alone says nothing: in a
+// failover another one takes its place.
 func (r rows) isFree(unchanged time.Duration) bool {
 	switch {
 	case r.LeaseHolder == "", unchanged > r.lease()+r.lease()/10:
@@ -158,8 +159,8 @@ func (r *Registry) wentBack(lacks string) string {
 		"or accept that what was done since may be done again: scheduler accept-registry with this server's --registry, once", r.place.name, lacks)
 }
 
-// warn says to all who stand for election what the registry lacks that this server has seen. That stays there for a lease, also when this
-// server goes, or until the registry lacks nothing any more.
+// warn says to all who stand for election what the registry lacks that this server has seen. That stays there for a
+// lease, also when this server goes, or until the registry lacks nothing any more.
 func (r *Registry) warn(ctx context.Context, lineage string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
 	defer cancel()

@@ -71,8 +71,8 @@ func (t *term) renewOnce(patience time.Duration) error {
 // errStale is an answer that lacks what the connection of commits has.
 var errStale = errors.New("it answered with what is older than this term: are connections spread over nodes of which some are late? All have to go to one at a time")
 
-// confirmed asks on the connection of commits, by a locking read, whether the registry lacks what it seems to. A commit that is under way
-// finds out by itself.
+// confirmed asks on the connection of commits, by a locking read, whether the registry lacks what it seems to. A
+// commit that is under way finds out by itself.
 func (t *term) confirmed(ctx context.Context, err error) error {
 	if !errors.As(err, new(behind)) {
 		return err

@@ -11,7 +11,8 @@ type Options struct {
 	DSN string
 	// Lease is the silence after which a leader has lost the lead, DefaultLease when zero.
 	Lease time.Duration
-	// Seen is the file that remembers the latest commit which this server has seen. Empty: it is remembered in memory only.
+	// Seen is the file that remembers the latest commit which this server has seen. Empty: it is remembered in memory
+	// only.
 	Seen string
 	// Logger gets what an operator should know; nil: nobody.
 	Logger *slog.Logger

@@ -15,8 +15,8 @@ type plan struct {
 	puts        []put
 }
 
-// put stores a value. Before says how often the path was put in the same commit before, after its last delete there: so many versions are
-// between the one that was there and the new one.
+// put stores a value. Before says how often the path was put in the same commit before, after its last delete there:
+// so many versions are between the one that was there and the new one.
 type put struct {
 	path   string
 	before int64
@@ -56,7 +56,8 @@ func newPlan(writes []registry.Write) plan {
 	return p
 }
 
-// conflict is the path of the first write whose condition does not hold, of the versions that the conditional paths have; empty if all hold.
+// conflict is the path of the first write whose condition does not hold, of the versions that the conditional paths
+// have; empty if all hold.
 func (p plan) conflict(versions map[string]int64) string {
 	for _, w := range p.writes {
 		version, there := versions[w.Path]

@@ -17,13 +17,16 @@ import (
 // versionTable says which migrations were done.
 const versionTable = "REGISTRY_VERSION"
 
-// leastPacket is the least max_allowed_packet: the largest value, of which each byte may take two in a statement, and a batch beside it.
+// leastPacket is the least max_allowed_packet: the largest value, of which each byte may take two in a statement, and
+// a batch beside it.
 const leastPacket = 4 << 20
 
-// preparePatience is how long the tables may take to be made. A lock of another process that makes them is waited for as well.
+// preparePatience is how long the tables may take to be made. A lock of another process that makes them is waited for
+// as well.
 const preparePatience = time.Minute
 
-// prepare looks whether the database can be used, and makes its tables, or brings those of an earlier release up to date.
+// prepare looks whether the database can be used, and makes its tables, or brings those of an earlier release up to
+// date.
 func (p *place) prepare(ctx context.Context, remembered seen) error {
 	ctx, cancel := context.WithTimeout(ctx, preparePatience)
 	defer cancel()

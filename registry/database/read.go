@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Reads are one statement each, which has the fence's row beside each entry. The database is not asked for an order, for which it would make
-// a temporary table of all values.
+// Reads are one statement each, which has the fence's row beside each entry. The database is not asked for an order,
+// for which it would make a temporary table of all values.
 const (
 	readBegin = "SELECT f.term AS term, f.holder AS holder, f.changes AS changes, f.lineage AS lineage, e.path AS path, e.version AS version, e.value AS value" +
 		" FROM REGISTRY_FENCE f LEFT JOIN REGISTRY_ENTRY e ON "
@@ -52,7 +52,8 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	return found[0], nil
 }
 
-// read reads entries while the term lasts. What was read after its end is not returned: another term may have written since.
+// read reads entries while the term lasts. What was read after its end is not returned: another term may have written
+// since.
 func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

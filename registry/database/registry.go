@@ -77,9 +77,9 @@ var errClosed = errors.New("the registry is closed")
 // complain is how often the log says that standing for election fails.
 const complain = 30 * time.Second
 
-// Campaign waits until the lead is free and takes it. It keeps trying while the database can't be reached, and says so in the log. A term
-// of this registry that still lasts ends. Its error is registry.ErrUnusable only as long as the database could not be used
-// once: what worked once comes back, and is tried on.
+// Campaign waits until the lead is free and takes it. It keeps trying while the database can't be reached, and says so
+// in the log. A term of this registry that still lasts ends. Its error is registry.ErrUnusable only as long as the
+// database could not be used once: what worked once comes back, and is tried on.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	fail := func(err error) (registry.Term, error) {
 		return nil, fmt.Errorf("stand for election in the database %s: %w", r.place.name, err)
@@ -157,7 +157,8 @@ func (r *Registry) standing(holder string) {
 	r.stood = r.stood[max(0, len(r.stood)-mostStood):]
 }
 
-// isOwn reports whether a holder is one of this process, which leads with its current term only: others of it are over, or never began.
+// isOwn reports whether a holder is one of this process, which leads with its current term only: others of it are
+// over, or never began.
 func (r *Registry) isOwn(holder string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -90,8 +90,8 @@ func (m *memory) get() seen {
 	return m.latest
 }
 
-// saw remembers what a look has found, and returns what that lacks of before, which was remembered when the look began: a commit may have
-// been made since. followed is the lineage that was left for this one, if any.
+// saw remembers what a look has found, and returns what that lacks of before, which was remembered when the look
+// began: a commit may have been made since. followed is the lineage that was left for this one, if any.
 func (m *memory) saw(s, before seen) (lacks, followed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +122,8 @@ func (m *memory) says(lineage string) string {
 	return m.what
 }
 
-// judge says what a registry lacks. One that lacked something stays so while it has its lineage, however far it is led, until the one
-// that has all is back: commits of others do not make up for those that are lost.
+// judge says what a registry lacks. One that lacked something stays so while it has its lineage, however far it is
+// led, until the one that has all is back: commits of others do not make up for those that are lost.
 func (m *memory) judge(s, before seen) (lacks string) {
 	lacks = s.lacks(before)
 	if s.Lineage != m.latest.Lineage && slices.Contains(m.left, s.Lineage) {
@@ -141,7 +141,8 @@ func (m *memory) judge(s, before seen) (lacks string) {
 	return lacks
 }
 
-// keep writes the file if it is behind. It is not synced: what a machine's crash takes from it is what other servers remember.
+// keep writes the file if it is behind. It is not synced: what a machine's crash takes from it is what other servers
+// remember.
 func (m *memory) keep() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()

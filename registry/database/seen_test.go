@@ -69,8 +69,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLeftLineage: a registry that was left for an accepted one is not followed when it comes back, also by a server that was started
-// again, until a third one is accepted; and what went back is not forgiven because it was led on.
+// TestLeftLineage: a registry that was left for an accepted one is not followed when it comes back, also by a server
+// that was started again, until a third one is accepted; and what went back is not forgiven because it was led on.
 func TestLeftLineage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seen.json")

@@ -43,7 +43,8 @@ func (p plan) statements() (all []statement) {
 	return all
 }
 
-// requests put statements together that are small enough. The server does them in their order, and none after one that failed.
+// requests put statements together that are small enough. The server does them in their order, and none after one that
+// failed.
 func requests(statements []statement) (all []statement) {
 	for _, batch := range batches(statements, func(s statement) int { return s.bytes }) {
 		whole := batch[0]

@@ -95,11 +95,12 @@ func (t *term) finish(why error) {
 	})
 }
 
-// releasePatience is for how long a database is tried that is to free the lease. Without an answer the next leader waits until it expires.
+// releasePatience is for how long a database is tried that is to free the lease. Without an answer the next leader
+// waits until it expires.
 const releasePatience = 3 * time.Second
 
-// release frees the lease, unless the registry lacks something of this term, as one does that has failed over a moment ago: then this server says so to
-// the candidates, of whom none may know it, and they wait until the lease is over.
+// release frees the lease, unless the registry lacks something of this term, as one does that has failed over a moment
+// ago: then this server says so to the candidates, of whom none may know it, and they wait until the lease is over.
 func (t *term) release() {
 	if errors.As(context.Cause(t.ctx), new(behind)) {
 		return // which was said before

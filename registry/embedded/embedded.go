@@ -183,8 +183,8 @@ func (r *Registry) openBolt() error {
 	return err
 }
 
-// closeFiles gives the file up where bbolt can't. Its lock would stay as long as its pages are mapped, which they are to the
-// end of this process.
+// closeFiles gives the file up where bbolt can't. Its lock would stay as long as its pages are mapped, which they are
+// to the end of this process.
 func (r *Registry) closeFiles() {
 	for _, f := range r.files {
 		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
@@ -281,8 +281,8 @@ func (r *Registry) usable() error {
 	return r.look()
 }
 
-// breakDown ends all use after a failed write or pages that can't be read, and says why it failed: because the file is lost, or as
-// bbolt says. r.mu is held.
+// breakDown ends all use after a failed write or pages that can't be read, and says why it failed: because the file is
+// lost, or as bbolt says. r.mu is held.
 func (r *Registry) breakDown(cause error, faulted bool) error {
 	r.faulted = r.faulted || faulted
 	switch {

@@ -24,7 +24,8 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("the registry %s is in use by %s: stop that first, or use another data folder", e.Path, holder)
 }
 
-// FILE.holder has the process id of who has the file. A killed process leaves it behind, so it counts only while the file is locked.
+// FILE.holder has the process id of who has the file. A killed process leaves it behind, so it counts only while the
+// file is locked.
 func holderPath(path string) string { return path + ".holder" }
 
 func announce(path string) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// ErrFileLost says that the file is no longer what this process writes to: somebody has removed, replaced or cut it. It
-// is registry.ErrUnusable, too. Nothing is stored from then on, and nothing is said to be.
+// ErrFileLost says that the file is no longer what this process writes to: somebody has removed, replaced or cut it.
+// It is registry.ErrUnusable, too. Nothing is stored from then on, and nothing is said to be.
 var ErrFileLost = fmt.Errorf("%w: its file is lost", registry.ErrUnusable)
 
 // lookEvery is how often it is looked whether the file is still there. Each commit looks as well.
@@ -35,8 +35,9 @@ func (r *Registry) watch(every time.Duration) {
 	}
 }
 
-// look breaks the registry down when its path no longer names the file that it has open, or that file is shorter than it
-// was: a kernel goes on writing to a removed file without a word, and all of it is gone with this process. r.mu is held.
+// look breaks the registry down when its path no longer names the file that it has open, or that file is shorter than
+// it was: a kernel goes on writing to a removed file without a word, and all of it is gone with this process. r.mu is
+// held.
 func (r *Registry) look() error {
 	now, err := os.Stat(r.path)
 	switch {
@@ -90,7 +91,8 @@ func (r *Registry) fail(why error) {
 	r.log.Error("the registry can't be used any more: no change is taken", "file", r.path, "err", why)
 }
 
-// checkNew refuses to make a new registry where there was a registry: what a killed process leaves beside the file says so.
+// checkNew refuses to make a new registry where there was a registry: what a killed process leaves beside the file
+// says so.
 func checkNew(path string) error {
 	info, err := os.Stat(path)
 	how := "is not there"

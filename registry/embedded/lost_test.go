@@ -59,8 +59,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A file that is no longer there, or not whole, takes no commit, though the kernel would: what is answered with a success
-// must be there after a restart.
+// A file that is no longer there, or not whole, takes no commit, though the kernel would: what is answered with a
+// success must be there after a restart.
 func TestLostFileTakesNoCommit(t *testing.T) {
 	t.Parallel()
 	for name, how := range lose {
@@ -183,7 +183,8 @@ func TestDamagedPagesAreReported(t *testing.T) {
 	}
 }
 
-// A branch whose first key is greater than those below it ends no process either: bbolt finds it in a goroutine of its own.
+// A branch whose first key is greater than those below it ends no process either: bbolt finds it in a goroutine of its
+// own.
 func TestDamagedBranchesAreReported(t *testing.T) {
 	t.Parallel()
 	r, _, path := filled(t, 3000)

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestSpaceIsReserved: the file has its blocks before it needs them, so a disk that others have filled stops no commit.
+// TestSpaceIsReserved: the file has its blocks before it needs them, so a disk that others have filled stops no
+// commit.
 func TestSpaceIsReserved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "registry.db")

@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// verify reads all pages in use once, and says what is wrong with them. bbolt itself finds some of that when it opens a
-// file, in a goroutine of its own, by a panic that ends the process, and follows pages in a circle for ever. What is checked
-// here is no more than bbolt's own form: values have no checksum.
+// verify reads all pages in use once, and says what is wrong with them. bbolt itself finds some of that when it opens
+// a file, in a goroutine of its own, by a panic that ends the process, and follows pages in a circle for ever. What is
+// checked here is no more than bbolt's own form: values have no checksum.
 func verify(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -85,7 +85,8 @@ func (v *verifier) bucket(root uint64, path []uint64) error {
 	return v.tree(root, path, nil, &last)
 }
 
-// tree checks a page and those below it. least is the key that the page above has for it: none of its own is below that.
+// tree checks a page and those below it. least is the key that the page above has for it: none of its own is below
+// that.
 func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) error {
 	bad := func(format string, args ...any) error {
 		return damaged(fmt.Sprintf("page %d: ", id) + fmt.Sprintf(format, args...))

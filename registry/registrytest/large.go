@@ -16,7 +16,8 @@ const (
 	largeValue   = 90_000
 )
 
-// large is a commit that changes all there is: entries and a document, which must have the version; one entry goes, and one comes, each time.
+// large is a commit that changes all there is: entries and a document, which must have the version; one entry goes,
+// and one comes, each time.
 func large(round int, version int64) (writes []registry.Write) {
 	for i := range largeEntries {
 		writes = append(writes, put(fmt.Sprintf("/large/%02d", i), fmt.Sprint(round, strings.Repeat("v", largeValue))))

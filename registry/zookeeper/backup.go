@@ -19,15 +19,17 @@ type Node struct {
 	Value []byte `json:"value"`
 }
 
-// ErrBusy is wrapped by Backup's error when ctx ended before it had read all of the namespace with no commit meanwhile, and ErrUnfinished
-// when what it had read last was of one moment, but has half of a large commit, which only a leader can finish.
+// ErrBusy is wrapped by Backup's error when ctx ended before it had read all of the namespace with no commit
+// meanwhile, and ErrUnfinished when what it had read last was of one moment, but has half of a large commit, which
+// only a leader can finish.
 var (
 	ErrBusy       = errors.New("no pause between two commits of the leader was long enough to read all of it")
 	ErrUnfinished = errors.New("a large commit waits to be finished by a leader")
 )
 
-// Backup reads a namespace as it is between two commits, whoever leads: if the fence has changed meanwhile it reads again, until ctx ends,
-// which is ErrBusy or ErrUnfinished then. What people edit may have changed while it is read. Sessions' own nodes and parts of commits are left out.
+// Backup reads a namespace as it is between two commits, whoever leads: if the fence has changed meanwhile it reads
+// again, until ctx ends, which is ErrBusy or ErrUnfinished then. What people edit may have changed while it is read.
+// Sessions' own nodes and parts of commits are left out.
 func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	err = o.within(ctx, func(c *client) error {
 		why := ErrBusy
@@ -79,8 +81,8 @@ func (o Options) within(ctx context.Context, do func(*client) error) error {
 	return do(c)
 }
 
-// readBetweenCommits reads all nodes. It is ErrBusy or ErrUnfinished if they are not all of one moment between two commits, as far as only the
-// leader writes them.
+// readBetweenCommits reads all nodes. It is ErrBusy or ErrUnfinished if they are not all of one moment between two
+// commits, as far as only the leader writes them.
 func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err error) {
 	before, err := c.fenceZxid(ctx)
 	if err != nil {
@@ -125,7 +127,8 @@ func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 	return zxid, nil
 }
 
-// readLevel reads nodes, and says which are below them. One that is gone since is left out: what the leader has removed shows in the fence.
+// readLevel reads nodes, and says which are below them. One that is gone since is left out: what the leader has
+// removed shows in the fence.
 func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, below []string, err error) {
 	var mu sync.Mutex
 	err = parallel(ctx, reads, len(paths), func(ctx context.Context, i int) error {
@@ -164,9 +167,10 @@ func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, b
 // restoring is the fence's value while a namespace is restored: no server can begin a term on it.
 const restoring = "restoring"
 
-// Restore makes the nodes of a backup in a namespace that is not there, or has nothing in it; any other is refused, and left as it is. The
-// entries at the paths of without are left out. No server may run with the namespace meanwhile: one that does can't lead, and the restore
-// fails as soon as it sees what that has made. What a restore that failed or was cut off has made can't be led either; it is to be removed before the next try.
+// Restore makes the nodes of a backup in a namespace that is not there, or has nothing in it; any other is refused,
+// and left as it is. The entries at the paths of without are left out. No server may run with the namespace meanwhile:
+// one that does can't lead, and the restore fails as soon as it sees what that has made. What a restore that failed or
+// was cut off has made can't be led either; it is to be removed before the next try.
 func Restore(ctx context.Context, o Options, nodes []Node, without ...string) error {
 	for _, n := range nodes {
 		if err := checkPath(n.Path); err != nil && !isEdited(n.Path) {
@@ -216,7 +220,8 @@ func (c *client) isEmpty() error {
 	return nil
 }
 
-// makeAll makes nodes, those nearest to the root first, but for the registry's own folder and its fence, which are there.
+// makeAll makes nodes, those nearest to the root first, but for the registry's own folder and its fence, which are
+// there.
 func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) error {
 	left := []string{ownPath, fencePath}
 	for _, path := range without {
@@ -239,7 +244,8 @@ func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) er
 	return nil
 }
 
-// makeNew makes a node that must not be there: whoever has made it while the namespace is restored may have other keys than the backup.
+// makeNew makes a node that must not be there: whoever has made it while the namespace is restored may have other keys
+// than the backup.
 func (c *client) makeNew(n Node) error {
 	full := c.place.full(n.Path)
 	_, err := c.Create(full, n.Value, 0, c.place.acl)

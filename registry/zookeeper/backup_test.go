@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// testBackupAndRestore: what was read from a namespace that is led is the same in another one: all entries, shared values, a
-// later term. What is there already is not touched.
+// testBackupAndRestore: what was read from a namespace that is led is the same in another one: all entries, shared
+// values, a later term. What is there already is not touched.
 func testBackupAndRestore(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	from := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -90,7 +90,8 @@ func all(t *testing.T, term registry.Term) map[string]string {
 	return values
 }
 
-// testRestoreBesideAServer: what a server does that was not stopped fails the restore, and what that leaves can't be led.
+// testRestoreBesideAServer: what a server does that was not stopped fails the restore, and what that leaves can't be
+// led.
 func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	from := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -154,7 +155,8 @@ func testBackupOfHalfACommit(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// testBackupIsOfOneMoment: while a leader commits, a backup has all of a commit or nothing of it, or is refused as too busy.
+// testBackupIsOfOneMoment: while a leader commits, a backup has all of a commit or nothing of it, or is refused as too
+// busy.
 func testBackupIsOfOneMoment(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}

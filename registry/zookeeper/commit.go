@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// refits bounds how often, beyond once for each operation, a commit is changed to fit what is there, because people edit the
-	// very nodes that it is about.
+	// refits bounds how often, beyond once for each operation, a commit is changed to fit what is there, because
+	// people edit the very nodes that it is about.
 	refits = 20
-	// longest sessions are enough for one request: a server whose disk hangs keeps the session alive and answers no write.
+	// longest sessions are enough for one request: a server whose disk hangs keeps the session alive and answers no
+	// write.
 	longest = 2
 	// wireLimit is ZooKeeper's jute.maxbuffer unless it was set: no request is longer.
 	wireLimit = 0xfffff
@@ -29,8 +30,8 @@ const (
 // mostBytes is how many bytes of operations fit one request.
 func (p *place) mostBytes() int { return wireLimit - frameBytes - 6*len(p.root) }
 
-// Commit makes the writes by one Multi with the election node's check and the fence from its last version (rule T2), or
-// by several if they are too large for one; see stage. Until the outcome is known it does not return, unless the
+// Commit makes the writes by one Multi with the election node's check and the fence from its last version (rule T2),
+// or by several if they are too large for one; see stage. Until the outcome is known it does not return, unless the
 // session ends, which ctx does not shorten (rule T3).
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }

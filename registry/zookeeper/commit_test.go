@@ -111,7 +111,8 @@ func quota(s *scene) {
 	create(s, s.client, folder+"/zookeeper_stats", "count=20,bytes=200")
 }
 
-// Rules T2, T3, T4: whatever happens to a commit on its way, it is done once or not at all, and what is said of it is so.
+// Rules T2, T3, T4: whatever happens to a commit on its way, it is done once or not at all, and what is said of it is
+// so.
 func testCommitFaults(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	// Each commit puts /s/mark, and this, which is /config/job/a unless it has another path.

@@ -3,35 +3,35 @@
 //
 // # Terms
 //
-// A campaign opens a session and stands in the election in the form of Curator's
-// LeaderSelector, so that an ElasticJob-Cloud 3.0.1 which still runs and we exclude each other.
-// The first candidate begins a term by one Multi (rule T1), and keeps that session to the term's
-// end. A commit is one Multi that checks the election node, sets the fence from its last version
-// and makes the writes (rule T2), so ZooKeeper itself refuses whoever is not the leader any more. An
-// answer that got lost is asked for by sending the same again: the fence shows
-// whether it was done (rule T3). Any other refusal of a commit, such as a quota's, means that nothing was written,
-// and the term goes on. A commit that is too large for one Multi is staged, named by one, and applied (rule T5); see term.stage.
+// A campaign opens a session and stands in the election in the form of Curator's LeaderSelector, so that an
+// ElasticJob-Cloud 3.0.1 which still runs and we exclude each other. The first candidate begins a term by one Multi
+// (rule T1), and keeps that session to the term's end. A commit is one Multi that checks the election node, sets the
+// fence from its last version and makes the writes (rule T2), so ZooKeeper itself refuses whoever is not the leader
+// any more. An answer that got lost is asked for by sending the same again: the fence shows whether it was done (rule
+// T3). Any other refusal of a commit, such as a quota's, means that nothing was written, and the term goes on. A
+// commit that is too large for one Multi is staged, named by one, and applied (rule T5); see term.stage.
 //
 //	writes ─► plan ─► operations ─► write ─► send ─► Multi: election node, fence, operations
 //	            ▲                     ▲ one that was planned wrongly   │
 //	            │                     └── refit ◄──────────────────────┤ refused
 //	          known ◄──────────────────────────────────────────────────┘ done
 //
-// A condition of a write is an operation's version, for ZooKeeper to check. Whether an operation without one creates or sets a node is
-// planned on what the term knows (known); where that is wrong, ZooKeeper refuses the Multi, and the refusal shows what is so.
+// A condition of a write is an operation's version, for ZooKeeper to check. Whether an operation without one creates
+// or sets a node is planned on what the term knows (known); where that is wrong, ZooKeeper refuses the Multi, and the
+// refusal shows what is so.
 //
-// A term ends with its session, with its election node, when the fence is
-// refused or another's, and with nothing else. When a session ends is said in package zookeeper: it is over here before
-// ZooKeeper can give the lead to another.
+// A term ends with its session, with its election node, when the fence is refused or another's, and with nothing else.
+// When a session ends is said in package zookeeper: it is over here before ZooKeeper can give the lead to another.
 //
 // # Reading
 //
-// All that the term reads is read on its own session, so it is never older than the term (rule T1), nor than its commits. A
-// list is of one moment, since no commit happens meanwhile and nobody else writes, but for documents and marks.
+// All that the term reads is read on its own session, so it is never older than the term (rule T1), nor than its
+// commits. A list is of one moment, since no commit happens meanwhile and nobody else writes, but for documents and
+// marks.
 //
-// Beside the term's session there is one that looks at the election several times a second for as long as the registry is open, for
-// Leader: the first candidate leads once the fence names it. Shared values are read and written on it. And while a term lasts there is one that watches the documents and
-// disabled marks, for Changed.
+// Beside the term's session there is one that looks at the election several times a second for as long as the registry
+// is open, for Leader: the first candidate leads once the fence names it. Shared values are read and written on it.
+// And while a term lasts there is one that watches the documents and disabled marks, for Changed.
 //
 // A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
 // exists, for which nobody needs a permission, so it can be deleted where its parent's ACL lets us.
@@ -46,9 +46,9 @@
 //
 // # Layout
 //
-// All below /<chroot>/<namespace>. What the original has too is in its places and formats; all that
-// is under /registry is ours, and flat: the name of an entry's node is its escaped path, so no folders have to be made and
-// removed. An entry's version is its node's. "Leader" is the present term's holder, in its commits.
+// All below /<chroot>/<namespace>. What the original has too is in its places and formats; all that is under /registry
+// is ours, and flat: the name of an entry's node is its escaped path, so no folders have to be made and removed. An
+// entry's version is its node's. "Leader" is the present term's holder, in its commits.
 //
 //	node                          value                    written by               read by                   goes
 //	/config/app/{app}             document                 leader; people, console  leader: start, Changed    app deleted
@@ -72,6 +72,6 @@
 //	/registry/shared/{name}       a shared value, such as  each server, commands    each server, each second  never
 //	                              users, tokens and keys
 //
-// A shared value is written beside all terms and fences, on the follower's session, from the version that was read. Without a digest
-// everybody who reaches ZooKeeper can read and write it, as all else.
+// A shared value is written beside all terms and fences, on the follower's session, from the version that was read.
+// Without a digest everybody who reaches ZooKeeper can read and write it, as all else.
 package zookeeper

@@ -18,9 +18,9 @@ import (
 // documents reports what others change in the edited folders. It watches the folders and each node in them on a
 // session of its own, which ends with its connection: another then begins by a look at everything. What it sees of a
 // node is compared with what the term has read or written of it (known.watched); where that differs, the path is
-// reported, and read again by whoever hears of it. ZooKeeper reports no changed ACLs and, from 3.8.4 on, nothing of nodes
-// that may not be read. So all nodes are looked at again every lookEvery, or more seldom where they are many, and
-// unreadable ones each second; the version of an ACL is seen without a permission.
+// reported, and read again by whoever hears of it. ZooKeeper reports no changed ACLs and, from 3.8.4 on, nothing of
+// nodes that may not be read. So all nodes are looked at again every lookEvery, or more seldom where they are many,
+// and unreadable ones each second; the version of an ACL is seen without a permission.
 type documents struct {
 	term     *term
 	changed  chan string
@@ -39,12 +39,12 @@ const (
 	lookAtOnce = 500
 	// probeEvery is how often unreadable nodes are looked at, and how old a session is when it sets its first watch.
 	//
-	// When a connection begins, the library goes through the watches that it has, beside the goroutine that takes answers. Where
-	// it finds one, it reads the number of the last transaction, which that goroutine changes without a lock, and sets
-	// them all again. A session that ends with its connection has none then, unless its first one is set before the
-	// library has come so far. Watches that are set twice do no harm, but the read is a data race, and nothing tells
-	// when the library is through: a moment after the session has begun. So the first watch comes with the first
-	// probe. Nothing is lost by that: what changes meanwhile is found by the look that sets the watches.
+	// When a connection begins, the library goes through the watches that it has, beside the goroutine that takes
+	// answers. Where it finds one, it reads the number of the last transaction, which that goroutine changes without a
+	// lock, and sets them all again. A session that ends with its connection has none then, unless its first one is
+	// set before the library has come so far. Watches that are set twice do no harm, but the read is a data race, and
+	// nothing tells when the library is through: a moment after the session has begun. So the first watch comes with
+	// the first probe. Nothing is lost by that: what changes meanwhile is found by the look that sets the watches.
 	probeEvery = time.Second
 	probeMost  = 500
 )

@@ -50,8 +50,8 @@ func (c candidate) isOurs() bool {
 	return err == nil && id.Version() == 7
 }
 
-// lookStanding is how often a candidate looks who stands before it. It sets no watch: that would only save reads, and a
-// session with watches ends with its connection.
+// lookStanding is how often a candidate looks who stands before it. It sets no watch: that would only save reads, and
+// a session with watches ends with its connection.
 const lookStanding = 20 * time.Millisecond
 
 // stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
@@ -101,8 +101,8 @@ func (c *client) standing() ([]candidate, error) {
 	return candidates(children), nil
 }
 
-// fence is the value of /registry/fence: the term, how many requests have committed something in it, and the election node that
-// it stands on.
+// fence is the value of /registry/fence: the term, how many requests have committed something in it, and the election
+// node that it stands on.
 type fence struct {
 	term, commit int64
 	candidate    string
@@ -118,8 +118,8 @@ func readFence(value []byte) (f fence, err error) {
 	return f, nil
 }
 
-// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's number is
-// above highest. After an error the candidate has to go: the term may have begun, and ends with its session.
+// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's
+// number is above highest. After an error the candidate has to go: the term may have begun, and ends with its session.
 func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32,
 	err error) {
 	p := c.place

@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Nodes are the nodes of a backup of a registry that is kept elsewhere: what a namespace with these entries and shared values would have.
+// Nodes are the nodes of a backup of a registry that is kept elsewhere: what a namespace with these entries and shared
+// values would have.
 func Nodes(term int64, entries, shared []registry.Entry) (nodes []Node) {
 	nodes = append(nodes, Node{fencePath, fence{term: term}.bytes()})
 	for _, e := range entries {
@@ -33,8 +34,8 @@ func Nodes(term int64, entries, shared []registry.Entry) (nodes []Node) {
 	return nodes
 }
 
-// Entries are what the nodes of a backup hold, for a registry that is kept elsewhere: all entries but those at the paths of without, and
-// the shared values.
+// Entries are what the nodes of a backup hold, for a registry that is kept elsewhere: all entries but those at the
+// paths of without, and the shared values.
 func Entries(nodes []Node, without ...string) (term int64, entries, shared []registry.Entry, err error) {
 	there := false
 	for _, n := range nodes {

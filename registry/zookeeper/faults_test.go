@@ -79,7 +79,8 @@ func awaitCandidates(t *testing.T, client *zk.Conn, o zookeeper.Options, n int) 
 	})
 }
 
-// T1: a term ends when no server has answered for the session timeout: the one that is granted, since servers may end the session then.
+// T1: a term ends when no server has answered for the session timeout: the one that is granted, since servers may end
+// the session then.
 func TestSilenceEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ asked, earliest time.Duration }{
@@ -226,8 +227,9 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	}
 }
 
-// T2: whatever takes the lead away ends the term by itself, not only with the next commit or with another's term: an idle
-// leader would be taken for one for ever, and requests sent to it. The next term has a higher number, and followers know it.
+// T2: whatever takes the lead away ends the term by itself, not only with the next commit or with another's term: an
+// idle leader would be taken for one for ever, and requests sent to it. The next term has a higher number, and
+// followers know it.
 func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for name, strike := range map[string]func(s *scene){
@@ -275,8 +277,8 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// T1: after the loss of its session a term reads nothing any more: the library goes on with another session, perhaps at
-// a server that lags, and what it shows may be older than what the term has committed.
+// T1: after the loss of its session a term reads nothing any more: the library goes on with another session, perhaps
+// at a server that lags, and what it shows may be older than what the term has committed.
 func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for range 5 {

@@ -118,7 +118,8 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 	}
 }
 
-// join waits for the session. The log says now and then what hinders it, for the candidate's and the watch's session too.
+// join waits for the session. The log says now and then what hinders it, for the candidate's and the watch's session
+// too.
 func (f *follower) join(ctx context.Context, c *client) error {
 	for wait := min(complain, f.place.SessionTimeout) / 2; ; wait = complain {
 		soon, cancel := context.WithTimeout(ctx, wait)

@@ -29,9 +29,9 @@ func (s state) after(earlier state) bool {
 }
 
 // known is what a term knows of entries: for commits, which ones are there, so that most need no look before; and for
-// Changed, as of which state each was read or written. Others than the term itself change what is in the edited folders only, so
-// elsewhere it is right unless somebody meddles. Where it is wrong, ZooKeeper refuses what was planned on it, and
-// the refusal shows what is so.
+// Changed, as of which state each was read or written. Others than the term itself change what is in the edited
+// folders only, so elsewhere it is right unless somebody meddles. Where it is wrong, ZooKeeper refuses what was
+// planned on it, and the refusal shows what is so.
 type known struct {
 	mu    sync.Mutex
 	nodes map[string]node
@@ -59,8 +59,8 @@ func (k *known) isThere(path string) (there, sure bool) {
 	return n.there, ok || k.listed[area(path)]
 }
 
-// read keeps what a read of the term has shown. It reports whether the watch had seen a later state: two sessions may be
-// at servers of which one lags behind.
+// read keeps what a read of the term has shown. It reports whether the watch had seen a later state: two sessions may
+// be at servers of which one lags behind.
 func (k *known) read(path string, s state, unreadable bool) (outdated bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

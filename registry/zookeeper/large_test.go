@@ -148,7 +148,8 @@ func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// Rule T5: a leader can't finish a commit whose parts somebody has deleted. It says what to do, and begins no term on half of it.
+// Rule T5: a leader can't finish a commit whose parts somebody has deleted. It says what to do, and begins no term on
+// half of it.
 func testNamedCommitWithoutItsParts(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client, log := server.Client(t), &lines{}

@@ -52,7 +52,8 @@ func isReserved(path string) bool {
 // isPlace reports whether an entry can be at the path.
 func isPlace(path string) bool { return isOriginal(path) || !isReserved(path) }
 
-// area is the folder whose list shows whether the path is there: one of the original's, or the folder of all other entries.
+// area is the folder whose list shows whether the path is there: one of the original's, or the folder of all other
+// entries.
 func area(path string) string {
 	if isOriginal(path) {
 		return folderOf(path)

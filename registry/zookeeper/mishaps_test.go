@@ -79,7 +79,8 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 	})
 }
 
-// Term numbers go back when somebody empties the namespace or restores an older ZooKeeper: who led before sees the new leader.
+// Term numbers go back when somebody empties the namespace or restores an older ZooKeeper: who led before sees the new
+// leader.
 func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)

@@ -29,8 +29,8 @@ type op struct {
 	Conditional bool
 }
 
-// opBytes is how many bytes of a request an operation takes at most, beside path and value: a header of 9 bytes, 4 for each length, 4
-// for version or flags, and the longer one of the two ACLs that are in use, world:anyone.
+// opBytes is how many bytes of a request an operation takes at most, beside path and value: a header of 9 bytes, 4 for
+// each length, 4 for version or flags, and the longer one of the two ACLs that are in use, world:anyone.
 const opBytes = 9 + 4 + 4 + 4 + 4 + 4 + 4 + len("world") + 4 + len("anyone")
 
 // size is how many bytes of a request the operation takes at most.
@@ -61,8 +61,8 @@ func sizeOf(p *place, ops []op) (size int) {
 	return size
 }
 
-// plan turns writes into operations, in their order. A condition becomes the operation that ZooKeeper refuses where it does
-// not hold. What has none depends on whether the entry is there, of which isThere may be wrong; see refit.
+// plan turns writes into operations, in their order. A condition becomes the operation that ZooKeeper refuses where it
+// does not hold. What has none depends on whether the entry is there, of which isThere may be wrong; see refit.
 func plan(writes []registry.Write, isThere func(path string) (there, sure bool)) (ops []op) {
 	after := map[string]bool{} // whether the entries that were written are there then
 	for _, w := range writes {
@@ -102,8 +102,8 @@ func nodeVersion(version int64) int32 {
 	return int32(version)
 }
 
-// unmet reports whether an operation was refused because its condition does not hold. A node that can't be made because
-// there is no folder for it shows nothing of that.
+// unmet reports whether an operation was refused because its condition does not hold. A node that can't be made
+// because there is no folder for it shows nothing of that.
 func (o *op) unmet(why error) bool {
 	noNode := errors.Is(why, zk.ErrNoNode) && o.Kind != opCreate
 	return o.Conditional && (noNode || errors.Is(why, zk.ErrNodeExists) || errors.Is(why, zk.ErrBadVersion))

@@ -232,8 +232,8 @@ func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context,
 	return context.Cause(ctx)
 }
 
-// How many requests are under way at the same time. Of small reads that somebody waits for there are many: 100,000 jobs take 11.5 s
-// with 16, 10 s with 64 and 9.1 s with 512, and a server takes 1,000 by default.
+// How many requests are under way at the same time. Of small reads that somebody waits for there are many: 100,000
+// jobs take 11.5 s with 16, 10 s with 64 and 9.1 s with 512, and a server takes 1,000 by default.
 const (
 	reads      = 512
 	background = 4 // what is done beside that

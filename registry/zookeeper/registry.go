@@ -202,8 +202,8 @@ func (r *Registry) lead(ctx context.Context, t *term) error {
 // mostStood is more of our candidates than a follower may be behind, or a ZooKeeper that was restored.
 const mostStood = 100
 
-// standing keeps that a candidate was made: the registry was usable once, and the candidate must not be shown as the leader
-// when its term has ended, least of all by ourselves.
+// standing keeps that a candidate was made: the registry was usable once, and the candidate must not be shown as the
+// leader when its term has ended, least of all by ourselves.
 func (r *Registry) standing(candidate string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

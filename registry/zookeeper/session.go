@@ -69,8 +69,9 @@ func (p *place) sessions(ctx context.Context, watch func(zk.Event),
 	}
 }
 
-// backoff is how long was waited at most after the last of failures in a row: firstPause, then twice as long each time, up to
-// longestPause. Of that between half and all is waited, so that many servers do not come back at the same moment.
+// backoff is how long was waited at most after the last of failures in a row: firstPause, then twice as long each
+// time, up to longestPause. Of that between half and all is waited, so that many servers do not come back at the same
+// moment.
 type backoff time.Duration
 
 // next is the pause after one more failure; random is from 0 to 1.

@@ -20,8 +20,8 @@ var _ registry.Shared = (*Registry)(nil)
 
 func sharedNode(name string) string { return sharedPath + "/" + name }
 
-// protectShared gives shared values the digest's ACL that were made before there was a digest: they hold keys, and would be everybody's
-// to read for ever. Their folder gets it too, or everybody could still delete them.
+// protectShared gives shared values the digest's ACL that were made before there was a digest: they hold keys, and
+// would be everybody's to read for ever. Their folder gets it too, or everybody could still delete them.
 func (c *client) protectShared() error {
 	p := c.place
 	if p.Digest == "" {
@@ -94,8 +94,8 @@ func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, 
 	return a.value, a.stat, nil
 }
 
-// WriteShared waits for ZooKeeper until ctx ends. After a lost answer it asks again: the condition's version lets the write happen
-// once, and what is there then shows whether it has.
+// WriteShared waits for ZooKeeper until ctx ends. After a lost answer it asks again: the condition's version lets the
+// write happen once, and what is there then shows whether it has.
 func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	condition registry.Condition) (version int64, err error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
@@ -168,8 +168,8 @@ func isUnmet(err error, condition registry.Condition) bool {
 	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode)
 }
 
-// wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more. The session that was
-// refused reads at least what it was refused for.
+// wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more. The
+// session that was refused reads at least what it was refused for.
 func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
 	error) {
 	now, stat, err := c.getShared(ctx, name)

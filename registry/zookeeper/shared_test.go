@@ -105,7 +105,8 @@ func testSharedValueIsProtected(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// testSharedValueIsProtectedLater: a digest that is set when the value is there already counts for it from the next term on.
+// testSharedValueIsProtectedLater: a digest that is set when the value is there already counts for it from the next
+// term on.
 func testSharedValueIsProtectedLater(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	anybody := server.Client(t)

@@ -25,16 +25,17 @@ type namedCommit struct {
 
 func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedPath, c.Name, n) }
 
-// stage makes a commit that is too large for one request, all of it or nothing (rule T5). Its operations are written as parts into
-// nodes of their own first. Then one fenced Multi names them in /registry/commit: that is the commit point. Then each part
-// is applied by one fenced Multi that also counts it and removes its node. A term that finds a named commit applies the rest
-// of it before it reads anything; parts that no commit names were never committed, and are removed.
+// stage makes a commit that is too large for one request, all of it or nothing (rule T5). Its operations are written
+// as parts into nodes of their own first. Then one fenced Multi names them in /registry/commit: that is the commit
+// point. Then each part is applied by one fenced Multi that also counts it and removes its node. A term that finds a
+// named commit applies the rest of it before it reads anything; parts that no commit names were never committed, and
+// are removed.
 //
-// Only people write what the leader writes too, and only documents and disabled marks. So the operations of writes with a condition are not
-// staged, but made by the commit point itself: ZooKeeper checks all of their versions in the moment of the commit, as long as they fit that
-// request. They are about 5,000 with the longest names, and 10,000 with usual ones. Those beyond that are looked up
-// just before; a document that somebody edits between that look and the application keeps the edit, as if it had been
-// made after the commit.
+// Only people write what the leader writes too, and only documents and disabled marks. So the operations of writes
+// with a condition are not staged, but made by the commit point itself: ZooKeeper checks all of their versions in the
+// moment of the commit, as long as they fit that request. They are about 5,000 with the longest names, and 10,000 with
+// usual ones. Those beyond that are looked up just before; a document that somebody edits between that look and the
+// application keeps the edit, as if it had been made after the commit.
 func (t *term) stage(ops *[]op) (refused *op, err error) {
 	head, parts := split(t.place, *ops)
 	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.Number(), t.commits), Parts: len(parts)}
@@ -103,8 +104,8 @@ func split(p *place, ops []op) (head []op, parts [][]op) {
 	return head, parts
 }
 
-// checkStaged looks at the entries of staged writes with a condition, which the commit point does not check. Its error is
-// a *registry.Conflict where one does not hold.
+// checkStaged looks at the entries of staged writes with a condition, which the commit point does not check. Its error
+// is a *registry.Conflict where one does not hold.
 func (t *term) checkStaged(parts [][]op) error {
 	var staged []*op
 	asked := map[string]bool{}
@@ -139,7 +140,8 @@ func (t *term) discard(c namedCommit, parts int) {
 	}
 }
 
-// apply applies what is left of a commit that has happened. Parts that are nil are read. Only the end of the term stops it.
+// apply applies what is left of a commit that has happened. Parts that are nil are read. Only the end of the term
+// stops it.
 func (t *term) apply(c namedCommit, parts [][]op) error {
 	for ; c.Applied < c.Parts; c.Applied++ {
 		node := c.part(c.Applied)

@@ -23,7 +23,8 @@ type term struct {
 
 	// writing is held by a commit, and shared by reads: a commit of several requests is seen as a whole.
 	writing sync.RWMutex
-	// With writing held: how many requests have committed something, and the version of the fence that the next one needs.
+	// With writing held: how many requests have committed something, and the version of the fence that the next one
+	// needs.
 	commits      int64
 	fenceVersion int32
 
@@ -67,8 +68,8 @@ func (t *term) giveBack() {
 // keepEvery is how often the nodes that the term stands on are looked at.
 const keepEvery = time.Second
 
-// keep ends the term when its election node goes, or the fence that names it: followers would know no leader while no commit
-// finds that out.
+// keep ends the term when its election node goes, or the fence that names it: followers would know no leader while no
+// commit finds that out.
 func (t *term) keep() {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -117,8 +118,8 @@ func (t *term) Standby(ctx context.Context) bool {
 	return err == nil && len(standing) > 1
 }
 
-// reading runs what reads between two commits, beside the caller, who can leave earlier by ctx. What was read after the term's
-// end is not returned: another term may have written since.
+// reading runs what reads between two commits, beside the caller, who can leave earlier by ctx. What was read after
+// the term's end is not returned: another term may have written since.
 func (t *term) reading(ctx context.Context, read func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestRunAgain: a run has the settings of its own that the one had that it repeats, also after it has ended and under another leader.
+// TestRunAgain: a run has the settings of its own that the one had that it repeats, also after it has ended and under
+// another leader.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// TestT4AnUpdateOfADocumentThatHasChangedIsRefused: what was merged into an older document would undo what came between.
+// TestT4AnUpdateOfADocumentThatHasChangedIsRefused: what was merged into an older document would undo what came
+// between.
 func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -65,8 +65,8 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	}
 }
 
-// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled: they are not
-// made again.
+// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled: they are
+// not made again.
 func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t, withMisfire)

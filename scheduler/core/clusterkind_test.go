@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestClusterKind: a state is taken up by the kind of cluster that it was made with and by no other, and a registry with nothing but
-// documents by any.
+// TestClusterKind: a state is taken up by the kind of cluster that it was made with and by no other, and a registry
+// with nothing but documents by any.
 func TestClusterKind(t *testing.T) {
 	t.Parallel()
 	framework := registry.Entry{Path: store.PathFramework, Value: []byte("elasticjob-1")}

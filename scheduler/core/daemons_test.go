@@ -39,7 +39,8 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	}
 }
 
-// An overview names a daemon that nothing is heard of, by the shard that has been silent for longest, until it is heard again.
+// An overview names a daemon that nothing is heard of, by the shard that has been silent for longest, until it is
+// heard again.
 func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

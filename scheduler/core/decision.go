@@ -11,15 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else leaves
-// (write, then act; rule T5).
+// Decision is what a step decided. Writes come first, in one commit, which is all or nothing, before anything else
+// leaves (write, then act; rule T5).
 type Decision struct {
 	Writes []registry.Write
 	// Fenced is set when a fenced commit must come before the calls even if there is
 	// nothing to write (rule T6).
 	Fenced bool
-	// Change, if not empty, is the change of configuration that was requested. It is committed alone, after all else has left;
-	// then ChangeCommitted tells the core, or the caller answers the request (rule T4).
+	// Change, if not empty, is the change of configuration that was requested. It is committed alone, after all else
+	// has left; then ChangeCommitted tells the core, or the caller answers the request (rule T4).
 	Change []registry.Write
 	// History is what is recorded of the step, true when Writes are committed. Its Number is 0 when there is nothing.
 	History event.Batch

@@ -20,8 +20,8 @@ func sized(name, appName string, bytes int) jobs.Config {
 	return c
 }
 
-// TestDocumentsAreBounded: what would make all documents, or those of one app, larger than their limit is refused. What
-// is stored already is kept, also under a smaller limit, and can be made smaller, disabled and removed.
+// TestDocumentsAreBounded: what would make all documents, or those of one app, larger than their limit is refused.
+// What is stored already is kept, also under a smaller limit, and can be made smaller, disabled and removed.
 func TestDocumentsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -106,8 +106,8 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestX3OffersFromBeforeAnAcceptSayNothing about the executors that the ACCEPT names: while it is not answered, an offer may be
-// older than it. An executor that such an offer does not name still exists, and is used again.
+// TestX3OffersFromBeforeAnAcceptSayNothing about the executors that the ACCEPT names: while it is not answered, an
+// offer may be older than it. An executor that such an offer does not name still exists, and is used again.
 func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -232,7 +232,8 @@ func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 	}
 }
 
-// The id that a daemon's run has in the log, in explain and in its program's environment leads to the execution that it belongs to.
+// The id that a daemon's run has in the log, in explain and in its program's environment leads to the execution that
+// it belongs to.
 func TestIDOfADaemonsRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

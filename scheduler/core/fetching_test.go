@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a task that
-// may have begun one that never did (rules E1, S2).
+// TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a
+// task that may have begun one that never did (rules E1, S2).
 func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	fetching := &wire.Status{Phase: wire.PhaseFetch}

@@ -115,7 +115,8 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	}
 }
 
-// A job that was deregistered and registered again under its name has no notification too soon, nor one by an old message's outcome.
+// A job that was deregistered and registered again under its name has no notification too soon, nor one by an old
+// message's outcome.
 func TestN2ADeregisteredJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

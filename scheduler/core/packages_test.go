@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for 60 shards.
+// 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for
+// 60 shards.
 func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedCluster(t, 4, resources.New(16, 64000), 81, func(i int, j *jobs.Config) {
@@ -35,7 +36,8 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 		longest, last = max(longest, p.now.Sub(last)), p.now
 	}
 	p.run(10 * time.Minute)
-	// What fires first fills the cluster, for as long as a fetch is given; nobody knows better then. The healthy one takes ten seconds itself.
+	// What fires first fills the cluster, for as long as a fetch is given; nobody knows better then. The healthy one
+	// takes ten seconds itself.
 	if longest = max(longest, p.now.Sub(last)); longest > 35*time.Second {
 		t.Errorf("the healthy job had no run for %s", longest)
 	}
@@ -78,8 +80,8 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	}
 }
 
-// TestL8WhomAFailureHolds: what one app found out holds for those that fetch from the same host and port, and, where its
-// pods have a template, for no other app.
+// TestL8WhomAFailureHolds: what one app found out holds for those that fetch from the same host and port, and, where
+// its pods have a template, for no other app.
 func TestL8WhomAFailureHolds(t *testing.T) {
 	t.Parallel()
 	hosts := app.Config{AppURL: "https://h/x", PodTemplate: `{"spec":{"hostAliases":[]}}`}
@@ -118,7 +120,8 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 	}
 }
 
-// TestL8TheCauseIsShownOfOneApp: the overview shows why a package has no good answer, unless a run of another app said so.
+// TestL8TheCauseIsShownOfOneApp: the overview shows why a package has no good answer, unless a run of another app said
+// so.
 func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -137,8 +140,8 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	}
 }
 
-// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, across a change of leader, until the next attempt;
-// and a package that was changed on an agent is noted.
+// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, across a change of leader, until
+// the next attempt; and a package that was changed on an agent is noted.
 func TestPackageOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// The last leader that recorded something may be many terms back: servers of an older release begin terms, and end them because the state
-// is newer than they know. What that leader's last batch was is said nevertheless.
+// The last leader that recorded something may be many terms back: servers of an older release begin terms, and end
+// them because the state is newer than they know. What that leader's last batch was is said nevertheless.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
 	shared := &step.Shared{Opt: step.Options{History: true, Term: 500}}

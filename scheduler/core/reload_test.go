@@ -157,7 +157,8 @@ func TestReconcileAsked(t *testing.T) {
 	}
 }
 
-// TestAnAppRemovedByHandIsKilledInOrder: what one step sends out is in the same order in every run of the same history.
+// TestAnAppRemovedByHandIsKilledInOrder: what one step sends out is in the same order in every run of the same
+// history.
 func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

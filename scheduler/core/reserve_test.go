@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// One agent, forty jobs that fire each second and fill it as soon as anything is free, and one that needs all of it, or half:
-// rule L2 bounds how long that one waits.
+// One agent, forty jobs that fire each second and fill it as soon as anything is free, and one that needs all of it,
+// or half: rule L2 bounds how long that one waits.
 func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -47,7 +47,8 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 			for i := range test.large {
 				last[fmt.Sprint("large_", 40+i)] = began
 			}
-			// It fires each ten minutes. The small ones that are older get agents of their own too, but take what comes free one by one.
+			// It fires each ten minutes. The small ones that are older get agents of their own too, but take what
+			// comes free one by one.
 			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
 				time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
@@ -65,7 +66,8 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	}
 }
 
-// The room that was drained for a reservation is not handed out between its end without a launch and the next reservation.
+// The room that was drained for a reservation is not handed out between its end without a launch and the next
+// reservation.
 func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -131,7 +133,8 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	}
 }
 
-// A shard once ran for three hours on the agent. When none of our tasks runs there any more, the agent is not kept for that long.
+// A shard once ran for three hours on the agent. When none of our tasks runs there any more, the agent is not kept for
+// that long.
 func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -266,8 +269,8 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsNotShownLargerThanItIs: the master frees what an agent reports as ended, and offers it, before it passes on the end of a
-// task of which an earlier update is not acknowledged yet.
+// TestAnAgentIsNotShownLargerThanItIs: the master frees what an agent reports as ended, and offers it, before it
+// passes on the end of a task of which an earlier update is not acknowledged yet.
 func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

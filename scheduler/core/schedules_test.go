@@ -25,7 +25,8 @@ func (s *stage) scheduled() string {
 	return fmt.Sprint(all)
 }
 
-// Jobs are counted by their schedules while they fire, whoever makes their fires, and not while they are paused, disabled or without an app.
+// Jobs are counted by their schedules while they fire, whoever makes their fires, and not while they are paused,
+// disabled or without an app.
 func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

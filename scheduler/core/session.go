@@ -17,8 +17,8 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.executions.SessionBegan()
 	c.orphans.AllUnreported()
 	if c.executors.EverStarted() {
-		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the last
-		// one, or of the last leader, did not come any more (rule X3).
+		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the
+		// last one, or of the last leader, did not come any more (rule X3).
 		c.placement.Probe()
 	}
 }

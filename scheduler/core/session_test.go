@@ -57,8 +57,8 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldWithoutASession: neither what was offered before its end, nor what its stream delivers after that, nor what
-// comes before SUBSCRIBED.
+// TestNothingIsHeldWithoutASession: neither what was offered before its end, nor what its stream delivers after that,
+// nor what comes before SUBSCRIBED.
 func TestNothingIsHeldWithoutASession(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

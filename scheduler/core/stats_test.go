@@ -94,7 +94,8 @@ func TestQueuesAreMeasured(t *testing.T) {
 	}
 }
 
-// Each number of a run is counted once: its delays at its launch and at the first report of its process, its durations at its end.
+// Each number of a run is counted once: its delays at its launch and at the first report of its process, its durations
+// at its end.
 func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

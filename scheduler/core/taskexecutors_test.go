@@ -31,8 +31,8 @@ func (s *stage) offers(o cluster.Offer) Decision {
 	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
 }
 
-// A task that brings its executor takes what its shard takes and no more, no record of an executor is written, and its agent's account is
-// what there is of it, in the next term as well.
+// A task that brings its executor takes what its shard takes and no more, no record of an executor is written, and its
+// agent's account is what there is of it, in the next term as well.
 func TestTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -223,7 +223,8 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	}
 }
 
-// A task that somebody removed from the cluster ends now, if its agent lives: the next attempt waits for as long as that may take.
+// A task that somebody removed from the cluster ends now, if its agent lives: the next attempt waits for as long as
+// that may take.
 func TestRemovedTasksMayStillEnd(t *testing.T) {
 	t.Parallel()
 	for name, removed := range map[string]func(*cluster.Update){
@@ -323,7 +324,8 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	}
 }
 
-// An image that can't be pulled keeps its app off the agent with growing delays, though each pod is bound, and fetches, before that (L6).
+// An image that can't be pulled keeps its app off the agent with growing delays, though each pod is bound, and
+// fetches, before that (L6).
 func TestAgentsThatFetchInVain(t *testing.T) {
 	t.Parallel()
 	s := own(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// showsAgent compares what is seen of an agent, and of its executors, with JSON. The ids of the framework and of tasks are random.
+// showsAgent compares what is seen of an agent, and of its executors, with JSON. The ids of the framework and of tasks
+// are random.
 func (s *stage) showsAgent(when, id, want, executors string) {
 	s.t.Helper()
 	if broken := s.contradiction(); broken != "" {
@@ -45,7 +46,8 @@ func (s *stage) showsAgent(when, id, want, executors string) {
 	}
 }
 
-// What is not known of an agent is null; what is in use there are executors and tasks; its state is what the master said last.
+// What is not known of an agent is null; what is in use there are executors and tasks; its state is what the master
+// said last.
 func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// apiServer is a Kubernetes with the driver in front of it, as one framework sees both: objects that outlive every session, and a Lease that
-// names the session which may bind pods. Its nodes are agents, whose process is the kubelet.
+// apiServer is a Kubernetes with the driver in front of it, as one framework sees both: objects that outlive every
+// session, and a Lease that names the session which may bind pods. Its nodes are agents, whose process is the kubelet.
 type apiServer struct {
 	w      *world
 	fw     string
@@ -157,7 +157,8 @@ func (s *apiServer) arrives(by *session, call step.Call, done func(error)) {
 	}
 }
 
-// create makes the pods of a launch; nothing starts them. Then the driver reads the Lease, and binds them if it is still its session's.
+// create makes the pods of a launch; nothing starts them. Then the driver reads the Lease, and binds them if it is
+// still its session's.
 func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 	w := s.w
 	good, free := s.holder == by.stream, resources.Amount{}
@@ -210,8 +211,9 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 	by.l.soon(w.latency(), bind) // by the driver's process, if that lives
 }
 
-// bindEach binds pods one after the other, as long as they are there: the Lease is not read again, and meanwhile another session may take it and delete
-// what is not bound yet. A binding without an answer was done, or not, or is done later, as those behind it; it ends the session.
+// bindEach binds pods one after the other, as long as they are there: the Lease is not read again, and meanwhile
+// another session may take it and delete what is not bound yet. A binding without an answer was done, or not, or is
+// done later, as those behind it; it ends the session.
 func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 	w := s.w
 	if len(made) == 0 {

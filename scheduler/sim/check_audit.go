@@ -24,11 +24,12 @@ const pathAudit = "/scheduler/audit"
 // byUser is who asks for everything that is asked for here.
 var byUser = historyevent.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}
 
-// audits checks rule A1: what each commit changes for people is what its audit rows say, no more and no less, whatever crashes
-// before and after it. It goes by what is committed, and by what the leader was told of edits.
+// audits checks rule A1: what each commit changes for people is what its audit rows say, no more and no less, whatever
+// crashes before and after it. It goes by what is committed, and by what the leader was told of edits.
 type audits struct {
 	w *world
-	// docs and marks are what the leader goes by: of documents the last ones that can be used. faulty are paths of others.
+	// docs and marks are what the leader goes by: of documents the last ones that can be used. faulty are paths of
+	// others.
 	docs   map[string]string
 	marks  map[string]string
 	faulty map[string]bool
@@ -275,8 +276,8 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 	return rows
 }
 
-// operated compares the rows of an ordinary commit with what it does: exactly, but for reconciliation, which leaves no other trace, and
-// for kills and pauses that it ends itself.
+// operated compares the rows of an ordinary commit with what it does: exactly, but for reconciliation, which leaves no
+// other trace, and for kills and pauses that it ends itself.
 func (a *audits) operated(writes []registry.Write, rows []string, pausing map[string][]string) {
 	w, check := a.w, a.w.check
 	left := map[string]int{}

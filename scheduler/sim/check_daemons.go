@@ -33,8 +33,8 @@ func (c *checker) daemonRuns(key string, r runsRecord) {
 	}
 }
 
-// attemptEnded notes which fire the end of a daemon's attempt cut off, as far as that was committed before. What somebody asked to
-// end is not run again; nor, for sure, what has changed its mind about failover in the same commit.
+// attemptEnded notes which fire the end of a daemon's attempt cut off, as far as that was committed before. What
+// somebody asked to end is not run again; nor, for sure, what has changed its mind about failover in the same commit.
 func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	if s.Replacing {
 		c.w.count(DaemonReplaced)
@@ -128,7 +128,8 @@ func (c *checker) daemonDown(name string) string {
 	return ""
 }
 
-// runsAs reports whether a shard's task runs with the settings of a document, and whether all that it has reported is committed.
+// runsAs reports whether a shard's task runs with the settings of a document, and whether all that it has reported is
+// committed.
 func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 	for _, a := range c.w.agents {
 		t := a.tasks[s.TaskID]

@@ -139,7 +139,8 @@ func (c *checker) nothingLeft(when string) {
 		for _, id := range sorted(a.tasks) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
-			// What a removed framework had is ended by its agent, within its grace; and so is what was given up and was seen again since.
+			// What a removed framework had is ended by its agent, within its grace; and so is what was given up and
+			// was seen again since.
 			if !t.state.Terminal() && f != theirFramework && c.w.removed[f] == nil && c.orphans[id] == "" {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}

@@ -42,8 +42,8 @@ func (c *checker) processBegins(p *process) {
 	w.trace.add("process of %s begins on %s", p.task, p.agent)
 }
 
-// beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that is
-// started again with what its agent knew is beyond the rule where the agent was not seen to be away.
+// beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that
+// is started again with what its agent knew is beyond the rule where the agent was not seen to be away.
 func (c *checker) beginsOnce(p *process) {
 	e := c.execs[p.exec]
 	if e == nil || e.Settings == nil || e.daemon() {

@@ -15,7 +15,8 @@ type outgoing struct {
 	closed     int64           // the last session that it has closed, or was told to have ended
 	underWay   map[string]bool // the call queues with a call that is not answered
 	acks       int             // acknowledgements that are not answered
-	// telling are the jobs with a message under way, told is when people were told last of each, as far as the leader knows.
+	// telling are the jobs with a message under way, told is when people were told last of each, as far as the leader
+	// knows.
 	telling map[string]bool
 	told    map[string]time.Duration
 }

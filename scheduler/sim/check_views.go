@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// seenViews is what people see of a leader's core after a step, as far as Decision.Changed answers for it: texts that only count
-// time, and fires that have passed, are left out.
+// seenViews is what people see of a leader's core after a step, as far as Decision.Changed answers for it: texts that
+// only count time, and fires that have passed, are left out.
 type seenViews struct {
 	wall time.Time
 	jobs map[string]jobViews

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// commit makes one commit, all or nothing (rule T5), with its own luck (rule T3), unless the process crashes before it.
+// commit makes one commit, all or nothing (rule T5), with its own luck (rule T3), unless the process crashes before
+// it.
 func (l *leader) commit(c term.Commit) {
 	w := l.w
 	if !c.Change && len(c.Writes) > 0 && w.dice(CrashBeforeCommit) {

@@ -63,8 +63,8 @@ func (u *users) limit(cfg *jobs.Config) {
 // begun is an execution that a commit has made or launched while its job was off.
 type begun struct{ job, id, what string }
 
-// beginsOff remembers an execution that is made or launched while its job is off, until the whole commit is seen: the job may be on
-// after it. What is imported from the original's queues is not asked about its job.
+// beginsOff remembers an execution that is made or launched while its job is off, until the whole commit is seen: the
+// job may be on after it. What is imported from the original's queues is not asked about its job.
 func (c *checker) beginsOff(j *jobMirror, r *record, what string) {
 	if j.stored && j.off && !strings.Contains(r.ID, "@import-") {
 		c.begunOff = append(c.begunOff, begun{r.Job, r.ID, what})
@@ -74,8 +74,8 @@ func (c *checker) beginsOff(j *jobMirror, r *record, what string) {
 // nothingBeginsOff checks rules F6, F10 and F11 when a commit has been seen.
 func (c *checker) nothingBeginsOff(writes []registry.Write) {
 	for _, b := range c.begunOff {
-		// A job that was turned off in this very step may have been on in it. Since when it is off does not always tell:
-		// that never goes back, and the clock may.
+		// A job that was turned off in this very step may have been on in it. Since when it is off does not always
+		// tell: that never goes back, and the clock may.
 		if j := c.job(b.job); j.stored && j.off && !j.since.Equal(c.decidedAt) && !pausedIn(writes, b.job) {
 			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched",
 				"execution %s is %s, paused %v", b.id, b.what, j.paused)

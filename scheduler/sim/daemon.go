@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// fireDaemon has a daemon's process run again and again, until its task ends. Runs are seldom, so that they don't fill the world.
+// fireDaemon has a daemon's process run again and again, until its task ends. Runs are seldom, so that they don't fill
+// the world.
 func (a *agent) fireDaemon(x *executor, t *task, p *process) {
 	w := a.w
 	if !w.calm && w.chance(w.users.failing) {

@@ -311,7 +311,8 @@ func (c *checker) leaves(l *leader, call step.Call) {
 	}
 }
 
-// heldForNothing checks that a decision after which nothing waits, and nothing starts by itself for a while, holds no offer.
+// heldForNothing checks that a decision after which nothing waits, and nothing starts by itself for a while, holds no
+// offer.
 func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 	w := c.w
 	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute || l.term != w.store.term {

@@ -1,6 +1,6 @@
-// Package sim plays leader terms in a simulated world with seeded faults: the real core, in the machine (scheduler/term) that the real
-// shell drives too, and around it models of the registry, of processes that crash and pause, of a Mesos master with agents, executors
-// and their processes, and of users.
+// Package sim plays leader terms in a simulated world with seeded faults: the real core, in the machine
+// (scheduler/term) that the real shell drives too, and around it models of the registry, of processes that crash and
+// pause, of a Mesos master with agents, executors and their processes, and of users.
 //
 // Everything is driven by one seed and one queue of events in virtual time.
 // There is no goroutine and no real clock, so a seed plays the same world every

@@ -13,7 +13,8 @@ type executor struct {
 	ready  bool
 	ending bool // its framework was removed
 	dead   bool
-	// heard: an acknowledgement has reached it. Until then no process begins before the agent has a word of its task (rule E1).
+	// heard: an acknowledgement has reached it. Until then no process begins before the agent has a word of its task
+	// (rule E1).
 	heard bool
 	// stopped: its process is, and what it would do waits in onceOn.
 	stopped bool

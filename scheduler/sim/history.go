@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// history is the database, the outboxes of all processes that ever led, and the ledger of what is true: rows of batches whose commit
-// has happened.
+// history is the database, the outboxes of all processes that ever led, and the ledger of what is true: rows of
+// batches whose commit has happened.
 type history struct {
 	w         *world
 	downUntil time.Duration
@@ -25,7 +25,8 @@ type history struct {
 	true map[string][]string
 	// commits are the batches whose commit has happened, by term and number.
 	commits map[[2]int64]bool
-	// ended has, of executions whose end was committed, the keys of the rows that say it: its own, and the last runs of its shards.
+	// ended has, of executions whose end was committed, the keys of the rows that say it: its own, and the last runs
+	// of its shards.
 	ended map[string][]string
 	// lost are keys of rows that an outbox had no place for.
 	lost map[string]bool
@@ -238,7 +239,8 @@ func (h *history) executionEnded(e *execRecord) {
 	h.ended[e.record.ID] = keys
 }
 
-// forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a disk.
+// forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a
+// disk.
 func (h *history) forgotten(id string) {
 	key := "execution " + id
 	if h.ended[id] == nil || h.lost[key] || h.rows[key] == historyevent.Ended {

@@ -77,8 +77,8 @@ func (s *apiServer) notReady(n *node) {
 	}
 }
 
-// update is a status that a kubelet writes. It has written it then: the kubelet does not repeat it. How the process of a task ended is
-// known from its container.
+// update is a status that a kubelet writes. It has written it then: the kubelet does not repeat it. How the process of
+// a task ended is known from its container.
 func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State) {
 	s.toKubelet(a.id, func(a *agent) { a.acknowledged(u.TaskID, u.UUID) })
 	p := s.pods[u.TaskID]
@@ -104,7 +104,8 @@ func (s *apiServer) deletePod(p *simPod) {
 	s.delete(cluster.Kill{TaskID: p.task, AgentID: p.node, Grace: s.w.opt.KillGrace})
 }
 
-// forceDelete removes a pod whatever its kubelet says: a person's word that it has ended, or the node controller's, whose node was deleted.
+// forceDelete removes a pod whatever its kubelet says: a person's word that it has ended, or the node controller's,
+// whose node was deleted.
 func (s *apiServer) forceDelete(p *simPod) {
 	p.gone = true
 	s.setStatus(p, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster,
@@ -134,7 +135,8 @@ func (s *apiServer) deleteNode(id string) {
 	}
 }
 
-// deleteSome has somebody delete a pod: one that runs, or removes one by force, whose kubelet then ends it if it lives.
+// deleteSome has somebody delete a pod: one that runs, or removes one by force, whose kubelet then ends it if it
+// lives.
 func (s *apiServer) deleteSome(force bool) bool {
 	var some []string
 	for _, id := range sorted(s.pods) {

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// leader is a process in its term: the machine that the shell drives too, with a registry, a cluster and clocks that have faults, and
-// crashes and pauses between any two of its effects.
+// leader is a process in its term: the machine that the shell drives too, with a registry, a cluster and clocks that
+// have faults, and crashes and pauses between any two of its effects.
 type leader struct {
 	w       *world
 	no      int
@@ -146,8 +146,8 @@ func (l *leader) turn() {
 	l.perform(effects)
 }
 
-// perform does what the machine wants done, one effect after the other, unless the process crashes between two of them. A pause
-// does not change their order.
+// perform does what the machine wants done, one effect after the other, unless the process crashes between two of
+// them. A pause does not change their order.
 func (l *leader) perform(effects []term.Effect) {
 	w := l.w
 	for i, e := range effects {
@@ -194,8 +194,8 @@ func (l *leader) planWake() {
 	}
 }
 
-// crashesAt are the crashes that may come just before and just after an effect that is seen outside of the process, beside its
-// commits; false for others.
+// crashesAt are the crashes that may come just before and just after an effect that is seen outside of the process,
+// beside its commits; false for others.
 func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	switch e := e.(type) {
 	case term.Answer:

@@ -9,8 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// reportsWhile has some processes' executors report while they run. Whatever a report says, and whatever becomes of it, must
-// change no decision: in a world whose leaders are Deaf all that is in it is removed before it arrives, and nothing else may differ.
+// reportsWhile has some processes' executors report while they run. Whatever a report says, and whatever becomes of
+// it, must change no decision: in a world whose leaders are Deaf all that is in it is removed before it arrives, and
+// nothing else may differ.
 func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Duration) {
 	w := a.w
 	if w.rng.IntN(4) > 0 {

@@ -155,7 +155,8 @@ func (w *world) forgetSome(l *leader) bool {
 	return true
 }
 
-// cutFromRegistry cuts the leader's connection: commits wait, and the end of the session ends the term if it takes too long.
+// cutFromRegistry cuts the leader's connection: commits wait, and the end of the session ends the term if it takes too
+// long.
 func (l *leader) cutFromRegistry(d time.Duration) {
 	w := l.w
 	l.cutUntil = w.now + d

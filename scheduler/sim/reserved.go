@@ -8,8 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// reservedOf gives every third agent reservations for our role: of one that gives CPU only, of one that gives memory only,
-// and of one that gives a little of both. No dice is thrown for it, so that the worlds of a seed stay what they were.
+// reservedOf gives every third agent reservations for our role: of one that gives CPU only, of one that gives memory
+// only, and of one that gives a little of both. No dice is thrown for it, so that the worlds of a seed stay what they
+// were.
 func reservedOf(a *agent) []cluster.Reserved {
 	if a.w.agentNo%3 != 0 {
 		return nil

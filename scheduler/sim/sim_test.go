@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestTheSameSeedGivesTheSameWorld is what makes a failing seed worth anything. TestWorlds compares two runs of each of its
-// worlds, too.
+// TestTheSameSeedGivesTheSameWorld is what makes a failing seed worth anything. TestWorlds compares two runs of each
+// of its worlds, too.
 func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(4) {

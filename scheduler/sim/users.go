@@ -106,8 +106,8 @@ func (u *users) wish() {
 	}
 }
 
-// kill ends a task or an execution, whatever its state: one that runs, is about to, or has just ended. The checker holds
-// the leader to what it answered (rule K1).
+// kill ends a task or an execution, whatever its state: one that runs, is about to, or has just ended. The checker
+// holds the leader to what it answered (rule K1).
 func (u *users) kill() {
 	w := u.w
 	l := w.leading

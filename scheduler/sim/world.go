@@ -43,7 +43,8 @@ const (
 	ReadsFirst
 	// ActsFirst: effects leave before the commit.
 	ActsFirst
-	// AnswersCallsItself: a call counts as answered when it leaves, so that the next of its queue may overtake it (rule L3).
+	// AnswersCallsItself: a call counts as answered when it leaves, so that the next of its queue may overtake it
+	// (rule L3).
 	AnswersCallsItself
 	// ReloadsAnywhere: a document is read again from a server that may lag behind
 	// the commit whose conflict asked for it (rule T4).

@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// calls are the calls to the cluster. Calls of one queue keep their order, for each leaves when the one before was answered. The ACCEPTs
-// for one agent have a queue of their own: if a later one arrived first, and the executor that both name ended in between, the
-// earlier one would start it once more, unknown to us. A call whose outcome is unknown ends the session: what it meant is
-// found out by subscribing again and reconciling (rule L3).
+// calls are the calls to the cluster. Calls of one queue keep their order, for each leaves when the one before was
+// answered. The ACCEPTs for one agent have a queue of their own: if a later one arrived first, and the executor that
+// both name ended in between, the earlier one would start it once more, unknown to us. A call whose outcome is unknown
+// ends the session: what it meant is found out by subscribing again and reconciling (rule L3).
 type calls struct {
 	present  *sessionQueues // nil while there is no session
 	underWay map[int64]sentCall
@@ -62,7 +62,8 @@ func (p *sessionQueues) queueOf(call step.Call) *callQueue {
 	}
 }
 
-// call has a call leave after those before it in its queue. Without a session it is dropped: the session's end is reported to the core.
+// call has a call leave after those before it in its queue. Without a session it is dropped: the session's end is
+// reported to the core.
 func (m *Machine) call(call step.Call) {
 	if c, ok := call.(step.CallSubscribe); ok {
 		m.subscribe(c)

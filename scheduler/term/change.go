@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// change has the core plan a change of configuration, commits that alone, so that no part of it is there without the rest, and
-// then lets the core see it (rule T4).
+// change has the core plan a change of configuration, commits that alone, so that no part of it is there without the
+// rest, and then lets the core see it (rule T4).
 func (m *Machine) change(ch core.ChangeRequested) {
 	m.step([]core.Event{ch}, func(d *core.Decision, err error) {
 		switch {
@@ -49,8 +49,8 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 	}
 }
 
-// changeConflicts reads the document that somebody else has changed, so that the requester, who is told, finds it as it is. A conflict
-// ends no term.
+// changeConflicts reads the document that somebody else has changed, so that the requester, who is told, finds it as
+// it is. A conflict ends no term.
 func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 	m.do(Read{[]string{path}})
 	m.onRead = func(read []Document) {

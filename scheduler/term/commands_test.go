@@ -19,7 +19,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// commands are the commands of the scenarios. The ok of an answer may be a name of failures instead, with which nothing was done.
+// commands are the commands of the scenarios. The ok of an answer may be a name of failures instead, with which
+// nothing was done.
 //
 //	begin                                     the first turn, and app my_app with job my_job
 //	app NAME, job NAME shards=, disable JOB   requests, which are numbered

@@ -27,8 +27,8 @@ type laterEdits struct {
 	paths []string
 }
 
-// editsPerStep paths are read again before one step, so that even 100,000 of them keep no fire waiting for more than a few milliseconds;
-// and after a failure so much later, each time twice as much up to the most.
+// editsPerStep paths are read again before one step, so that even 100,000 of them keep no fire waiting for more than a
+// few milliseconds; and after a failure so much later, each time twice as much up to the most.
 const (
 	editsPerStep   = 128
 	editRetryFirst = 500 * time.Millisecond
@@ -96,7 +96,8 @@ func (m *Machine) DocumentsRead(read []Document) {
 	m.onRead, m.answered = nil, func() { then(read) }
 }
 
-// editsRead says what external edits mean for the core. Those that could not be read are tried again later, and hinder no other.
+// editsRead says what external edits mean for the core. Those that could not be read are tried again later, and hinder
+// no other.
 func (m *Machine) editsRead(read []Document) []core.Event {
 	var found []core.Event
 	var failed []string
@@ -129,7 +130,8 @@ func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 	return m.core.Reloaded(doc.Path, doc.Entry, !missing), nil
 }
 
-// logExternalEdits logs the external edits that are in force now. The core reports those that can't be used (NoteFaulty).
+// logExternalEdits logs the external edits that are in force now. The core reports those that can't be used
+// (NoteFaulty).
 func (m *Machine) logExternalEdits(edits []core.Event) {
 	for _, e := range edits {
 		if edit, ok := config.EditOf(e); ok {

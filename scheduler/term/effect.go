@@ -11,15 +11,16 @@ import (
 // Effect is something that the machine wants done: one of the types below.
 type Effect interface{ effect() }
 
-// Decided tells those who check and measure what a step was given and what it decided, before any of that is committed. There is nothing to do.
+// Decided tells those who check and measure what a step was given and what it decided, before any of that is
+// committed. There is nothing to do.
 type Decided struct {
 	Events   []core.Event
 	Decision *core.Decision
 }
 
-// Commit makes the writes in one commit of the registry's term (rule T5). Committed answers it; there is one at a time. The history
-// gets its batch beside it, if that has a number, so that when the commit is answered both are on disk, or the batch is counted as
-// lost; and it learns what became of the commit, unless nobody knows (rule H1).
+// Commit makes the writes in one commit of the registry's term (rule T5). Committed answers it; there is one at a
+// time. The history gets its batch beside it, if that has a number, so that when the commit is answered both are on
+// disk, or the batch is counted as lost; and it learns what became of the commit, unless nobody knows (rule H1).
 type Commit struct {
 	Writes  []registry.Write
 	History event.Batch
@@ -27,16 +28,19 @@ type Commit struct {
 	Change bool
 }
 
-// Read reads documents that somebody else may have changed. DocumentsRead answers it, with all of them. No commit is under way.
+// Read reads documents that somebody else may have changed. DocumentsRead answers it, with all of them. No commit is
+// under way.
 type Read struct{ Paths []string }
 
-// Call is sent once to a session. Called answers it. A caller who knows by then that the term or the session has ended does not send it.
+// Call is sent once to a session. Called answers it. A caller who knows by then that the term or the session has ended
+// does not send it.
 type Call struct {
 	ID, Session int64
 	Call        step.Call
 }
 
-// Subscribe opens a session of that number, and ends the watch of WatchMaster. Opened and, at its end or without it, SessionEnded answer it.
+// Subscribe opens a session of that number, and ends the watch of WatchMaster. Opened and, at its end or without it,
+// SessionEnded answer it.
 type Subscribe struct {
 	Session     int64
 	FrameworkID string
@@ -73,7 +77,8 @@ type Log struct {
 // Drained reports once that nothing is left on the cluster after core.Drain.
 type Drained struct{}
 
-// Ended reports why the machine steps no more: nil when it was stopped. Calls that were committed may leave until Done.
+// Ended reports why the machine steps no more: nil when it was stopped. Calls that were committed may leave until
+// Done.
 type Ended struct{ Err error }
 
 func (Decided) effect()      {}

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// ending is how a term comes to its end: what is under way is finished, what waits is refused, and what was committed may leave if
-// nothing speaks against it.
+// ending is how a term comes to its end: what is under way is finished, what waits is refused, and what was committed
+// may leave if nothing speaks against it.
 type ending struct {
 	ends bool // no step begins any more
 	err  error
@@ -23,7 +23,8 @@ type ending struct {
 // flushTime is how long calls that were committed may take to leave when a term is handed over.
 const flushTime = 100 * time.Millisecond
 
-// Stop ends the machine in good order: the step or change under way is finished and answered, and what it sends leaves, if that is quick.
+// Stop ends the machine in good order: the step or change under way is finished and answered, and what it sends
+// leaves, if that is quick.
 func (m *Machine) Stop() { m.ends = true }
 
 // TermEnded reports that the registry's term has ended: nothing leaves from now on (rule T2).

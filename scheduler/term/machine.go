@@ -26,8 +26,8 @@ type Machine struct {
 
 	effects []Effect // that the next Ready returns
 
-	// What waits for the next step. Requests to change the configuration have steps of their own after it: those that had come
-	// by its begin, which inRound counts.
+	// What waits for the next step. Requests to change the configuration have steps of their own after it: those that
+	// had come by its begin, which inRound counts.
 	begun       bool
 	events      []core.Event
 	urgent      bool          // not all events can linger
@@ -37,8 +37,8 @@ type Machine struct {
 	edits       externalEdits
 	wake        time.Duration // when the core wants a step, 0 for never
 
-	// At most one of these is set: what goes on when the commit under way is answered, or the reading, and what goes on now that
-	// it was. Until then there is no step.
+	// At most one of these is set: what goes on when the commit under way is answered, or the reading, and what goes
+	// on now that it was. Until then there is no step.
 	onCommitted func(error)
 	onRead      func([]Document)
 	answered    func()
@@ -56,8 +56,8 @@ func New(c *core.Core, rnd rand.Source, opt Options) *Machine {
 		calls: calls{underWay: map[int64]sentCall{}}}
 }
 
-// linger is how long status updates wait for others to share their commit. Nobody waits for them as for a fire, and many tasks
-// that end at once report many.
+// linger is how long status updates wait for others to share their commit. Nobody waits for them as for a fire, and
+// many tasks that end at once report many.
 const linger = 2 * time.Millisecond
 
 // batch bounds the events of one step.
@@ -131,8 +131,8 @@ func (m *Machine) takeEvents() []core.Event {
 	return events
 }
 
-// Ready returns what is to be done now, in that order, after at most one round: a step for all that waits, and then the steps of the
-// changes of configuration.
+// Ready returns what is to be done now, in that order, after at most one round: a step for all that waits, and then
+// the steps of the changes of configuration.
 func (m *Machine) Ready() []Effect {
 	mayBegin := true
 	for m.answered != nil || !m.waits() {

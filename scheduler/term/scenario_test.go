@@ -20,8 +20,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// TestScenarios plays testdata/*.txt: inputs of the machine, and below the line its effects. What is not held is answered at once, and
-// well. The commands are those of commands_test.go.
+// TestScenarios plays testdata/*.txt: inputs of the machine, and below the line its effects. What is not held is
+// answered at once, and well. The commands are those of commands_test.go.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Play(t, "testdata/*.txt", func(_ *testing.T, run func(testing.TB, scenario.Scene)) { run(t, newScene()) })

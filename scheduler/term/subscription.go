@@ -10,11 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// ErrRefused is wrapped by the error of a term that was ended because the cluster did nothing but refuse this scheduler for
-// Options.RefusedMost.
+// ErrRefused is wrapped by the error of a term that was ended because the cluster did nothing but refuse this
+// scheduler for Options.RefusedMost.
 var ErrRefused = errors.New("the cluster has refused this server")
 
-// ErrUnsubscribed is wrapped by the error of a term that was ended for a standby, because there was no subscription for long.
+// ErrUnsubscribed is wrapped by the error of a term that was ended for a standby, because there was no subscription
+// for long.
 var ErrUnsubscribed = errors.New("there was no subscription to the cluster")
 
 // subscription is what is known of the tries to subscribe, of which there is one at a time.
@@ -79,7 +80,8 @@ func (m *Machine) ClusterEvent(session int64, e cluster.Event) {
 	}
 }
 
-// SessionEnded reports that a session has ended, after all of its events, or that Subscribe could not open it. err says why.
+// SessionEnded reports that a session has ended, after all of its events, or that Subscribe could not open it. err
+// says why.
 func (m *Machine) SessionEnded(session int64, err error) {
 	ended := core.SessionEnded{Session: session, Reason: m.framework.Message, Removed: m.framework.Removed}
 	if m.opened != session || ended.Reason == "" {

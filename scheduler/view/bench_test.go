@@ -35,7 +35,8 @@ func manyRows(b *testing.B, n int) *stage {
 	return s
 }
 
-// BenchmarkPage is a page of 50 of 100,000 jobs, of which 100 have changed since the last: ten times in a second that is 1,000.
+// BenchmarkPage is a page of 50 of 100,000 jobs, of which 100 have changed since the last: ten times in a second that
+// is 1,000.
 func BenchmarkPage(b *testing.B) {
 	s := manyRows(b, 100_000)
 	kept := s.last

@@ -26,7 +26,8 @@ type Jobs struct {
 	news      chan struct{} // has something when pending has
 
 	takingUp chan struct{} // has room for one: who reads what is pending
-	// apps has of jobs that were read, and of which no stream was told yet, the apps before and after. It is of who is in takingUp.
+	// apps has of jobs that were read, and of which no stream was told yet, the apps before and after. It is of who is
+	// in takingUp.
 	apps map[string][]string
 
 	mu      sync.Mutex

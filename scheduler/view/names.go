@@ -6,7 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// namesMost bounds what is kept of executions and apps that were named: beyond it who watches looks at everything again.
+// namesMost bounds what is kept of executions and apps that were named: beyond it who watches looks at everything
+// again.
 const namesMost = 10_000
 
 // names is a set of what has changed.

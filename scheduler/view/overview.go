@@ -49,8 +49,8 @@ type Agents struct {
 	Closed      int `json:"closed"`
 }
 
-// Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with its
-// jobs. What would go beyond a limit is refused; a limit of 0 is none.
+// Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with
+// its jobs. What would go beyond a limit is refused; a limit of 0 is none.
 type Documents struct {
 	Bytes           int64 `json:"bytes"`
 	LimitBytes      int64 `json:"limitBytes"`
@@ -58,7 +58,8 @@ type Documents struct {
 	AppLimitBytes   int64 `json:"appLimitBytes"`
 }
 
-// Amounts are what was seen of all agents, what executors and tasks of this scheduler have of it, and the rest, which others may use.
+// Amounts are what was seen of all agents, what executors and tasks of this scheduler have of it, and the rest, which
+// others may use.
 type Amounts struct {
 	Total float64 `json:"total"`
 	Used  float64 `json:"used"`
@@ -88,7 +89,8 @@ type facts struct {
 	old    atomic.Bool // something was named as changed since
 }
 
-// look reads the core's facts, unless that was done a moment ago; those that are old hold only for who does not want them fresh.
+// look reads the core's facts, unless that was done a moment ago; those that are old hold only for who does not want
+// them fresh.
 func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, error) {
 	if f := j.facts.Load(); f != nil && now.Sub(f.at).Abs() < factsFor && !(fresh && f.old.Load()) {
 		return f, nil

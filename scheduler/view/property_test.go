@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// TestRowsAfterAnything: whatever happens, rows that were kept up say what rows that are read again say, the sums of an overview are
-// those of the list, and pages have each row once, in the order of the list.
+// TestRowsAfterAnything: whatever happens, rows that were kept up say what rows that are read again say, the sums of
+// an overview are those of the list, and pages have each row once, in the order of the list.
 func TestRowsAfterAnything(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

@@ -18,14 +18,15 @@ func (r *row) matches(words []string) bool {
 	return true
 }
 
-// describes reports whether the description has a word, as it is shown: nobody finds out a secret of a URL in it by searching.
+// describes reports whether the description has a word, as it is shown: nobody finds out a secret of a URL in it by
+// searching.
 func (r *row) describes(c *jobs.Config, word string) bool {
 	return r.contains(c.Description, word) &&
 		(!strings.Contains(c.Description, "://") || r.contains(secrets.HideURLs(c.Description), word))
 }
 
-// contains reports whether a text of the row has a word, which is in small letters, in any case. Texts of ASCII alone, as most are, are
-// not copied for it.
+// contains reports whether a text of the row has a word, which is in small letters, in any case. Texts of ASCII alone,
+// as most are, are not copied for it.
 func (r *row) contains(text, word string) bool {
 	if r.beyondASCII {
 		return strings.Contains(strings.ToLower(text), word)

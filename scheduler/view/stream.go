@@ -22,7 +22,8 @@ type Event struct {
 // eventMost is how many names are in an event at most.
 const eventMost = 200
 
-// Stream merges what has changed until somebody takes it: who is slow loses nothing, and takes no more memory than an event.
+// Stream merges what has changed until somebody takes it: who is slow loses nothing, and takes no more memory than an
+// event.
 type Stream struct {
 	jobs    *Jobs
 	scope   explain.Scope

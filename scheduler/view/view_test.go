@@ -336,7 +336,8 @@ func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	}
 }
 
-// TestManySummariesReadTheClusterSeldom: of many who watch while things change not each has the core look at all that runs.
+// TestManySummariesReadTheClusterSeldom: of many who watch while things change not each has the core look at all that
+// runs.
 func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))

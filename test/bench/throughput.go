@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// throughput starts and finishes 500 shards a second of a script of /bin/sh, from the first second on, with a warm executor.
+// throughput starts and finishes 500 shards a second of a script of /bin/sh, from the first second on, with a warm
+// executor.
 func throughput(ctx context.Context, bin string, d time.Duration, r *results) error {
 	return withServer(ctx, bin, func(s *server) error {
 		if err := s.app("quick", "#!/bin/sh\nexit 0\n"); err != nil {

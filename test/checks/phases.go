@@ -57,12 +57,12 @@ var systems = []string{
 	"test/mesosserver", "test/monitoring", "test/soak", "test/whole",
 }
 
-// forking is a package that is tested before others. Its tests fork without end, so that on a busy machine thousands of
-// processes may wait to be reaped. The kernel counts those of a user together, and refuses new ones to other tests.
+// forking is a package that is tested before others. Its tests fork without end, so that on a busy machine thousands
+// of processes may wait to be reaped. The kernel counts those of a user together, and refuses new ones to other tests.
 const forking = "executor/supervisor"
 
-// raced are the packages that CI tests with the race detector, and only so: those that start goroutines, with those below
-// them where it ends with "...". In the others it finds nothing.
+// raced are the packages that CI tests with the race detector, and only so: those that start goroutines, with those
+// below them where it ends with "...". In the others it finds nothing.
 var raced = []string{
 	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/agent", "executor/httpcall",
 	"executor/output", "executor/pack", "executor/pipe", "executor/workdir", forking,
@@ -157,8 +157,8 @@ for p in bin/new/*; do cmp -s "$p" "bin/%[1]s/${p##*/}" || mv "$p" bin/%[1]s/; d
 rm -rf bin/new`, folder, flags, tags, all), "CGO_ENABLED="+cgo)
 }
 
-// raceStatic builds with the race detector, which needs C, and yet for any container: executors are brought into images
-// that have no C library.
+// raceStatic builds with the race detector, which needs C, and yet for any container: executors are brought into
+// images that have no C library.
 const raceStatic = `-race -tags ` + tags + `,netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'`
 
 // unit lists the packages that need no whole system.
@@ -224,8 +224,8 @@ func onSystem(name, about string, g goTest) phase {
 	}
 }
 
-// more adds what CI runs beside quick: packages with the race detector, the product on real systems, and what only root
-// can show.
+// more adds what CI runs beside quick: packages with the race detector, the product on real systems, and what only
+// root can show.
 func (s settings) more(all []phase, withGoroutines []string) ([]phase, error) {
 	asRoot, onKubernetes, err := s.special()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// atOnce is how many phases run at once, one of which may compute all the time. More of them, such as those on Mesos and
-// on Kubernetes beside one that computes, keep two cores so busy that sessions expire.
+// atOnce is how many phases run at once, one of which may compute all the time. More of them, such as those on Mesos
+// and on Kubernetes beside one that computes, keep two cores so busy that sessions expire.
 const atOnce = 2
 
 // runner runs phases, each when those that it needs have passed.

@@ -79,8 +79,9 @@ func TestAgentRestarted(t *testing.T) {
 	c.OnceEach()
 }
 
-// TestAgentCutOff cuts an agent off its master for longer than the pings allow, and heals it: its tasks are unreachable
-// and come back; without a word from them nothing of theirs is started elsewhere before its time (rule E4).
+// TestAgentCutOff cuts an agent off its master for longer than the pings allow, and heals it: its tasks are
+// unreachable and come back; without a word from them nothing of theirs is started elsewhere before its time (rule
+// E4).
 func TestAgentCutOff(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -126,8 +127,8 @@ func TestAgentCutOff(t *testing.T) {
 	}
 }
 
-// TestAgentGone ends an agent for ever, with all that ran there: with failover its shards run again on the other agent,
-// without they are lost, and say so (rule E2).
+// TestAgentGone ends an agent for ever, with all that ran there: with failover its shards run again on the other
+// agent, without they are lost, and say so (rule E2).
 func TestAgentGone(t *testing.T) {
 	c, _ := twoAgents(t)
 	c.KillAgent(2)

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestBackupAndRestore: a namespace that was lost is brought back from a backup that was taken while a server led, and what ran all
-// the time is found again and ends as it should.
+// TestBackupAndRestore: a namespace that was lost is brought back from a backup that was taken while a server led, and
+// what ran all the time is found again and ends as it should.
 func TestBackupAndRestore(t *testing.T) {
 	c := start(t, 1)
 	hold, release := c.Hold()

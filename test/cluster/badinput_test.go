@@ -55,8 +55,8 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// TestHealsWithTime: a server whose ZooKeeper or Mesos can't be reached, or refuses it, waits, says what is wrong, and works when
-// that is mended.
+// TestHealsWithTime: a server whose ZooKeeper or Mesos can't be reached, or refuses it, waits, says what is wrong, and
+// works when that is mended.
 func TestHealsWithTime(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestMasterRestarted kills the Mesos, master and agents, and starts it again, with and without the master's memory: tasks go on, and are
-// found again.
+// TestMasterRestarted kills the Mesos, master and agents, and starts it again, with and without the master's memory:
+// tasks go on, and are found again.
 func TestMasterRestarted(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/openid"
 )
 
-// TestOpenID: a login begins at one server, ends at another, and counts at all of them; with a provider nobody is let in without one, though no user is
-// in the registry. What pretends to be forwarded is refused.
+// TestOpenID: a login begins at one server, ends at another, and counts at all of them; with a provider nobody is let
+// in without one, though no user is in the registry. What pretends to be forwarded is refused.
 func TestOpenID(t *testing.T) {
 	t.Parallel()
 	there := openid.Start(t)

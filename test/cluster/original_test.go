@@ -28,8 +28,8 @@ var originals = []struct{ path, value string }{
 	{"/ha/framework_id", "2a0d3f8c-1111-4222-8333-444444444444-0000"},
 }
 
-// TestOriginalNamespace points servers at the namespace of an ElasticJob-Cloud 3.0.1: its apps, jobs, marks and queues are read as they
-// are, its script jobs run, and what can't run says why (rule T8).
+// TestOriginalNamespace points servers at the namespace of an ElasticJob-Cloud 3.0.1: its apps, jobs, marks and queues
+// are read as they are, its script jobs run, and what can't run says why (rule T8).
 func TestOriginalNamespace(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
@@ -126,8 +126,8 @@ func TestForeignTasksEndFirst(t *testing.T) {
 	}
 }
 
-// TestEditedByHand: a document that somebody edits in ZooKeeper is taken over if it is valid; if not, the last good one
-// stays in force, and the job says so.
+// TestEditedByHand: a document that somebody edits in ZooKeeper is taken over if it is valid; if not, the last good
+// one stays in force, and the job says so.
 func TestEditedByHand(t *testing.T) {
 	c := start(t, 2)
 	c.App("edited", writes, nil)

@@ -10,10 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSessionExpiry stops the leader with SIGSTOP past its session's timeout, ten times, and lets it go on when another
-// leads: it must not write any more, and what it had committed it may still send only until the new
-// leader has subscribed (promise 3, rules T1-T3). The fence node counts every write: what a deposed
-// leader wrote would show there.
+// TestSessionExpiry stops the leader with SIGSTOP past its session's timeout, ten times, and lets it go on when
+// another leads: it must not write any more, and what it had committed it may still send only until the new leader has
+// subscribed (promise 3, rules T1-T3). The fence node counts every write: what a deposed leader wrote would show
+// there.
 func TestSessionExpiry(t *testing.T) {
 	const expiries = 10
 	c := start(t, 2)

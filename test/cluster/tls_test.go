@@ -123,8 +123,8 @@ func TestTLS(t *testing.T) {
 	c.Run("through", "FINISHED")
 }
 
-// TestCertificatesAreRenewedUnderTraffic: no request fails, neither on connections that are kept nor on new ones, at the leader or
-// through a follower; what can't be used changes nothing, and is said.
+// TestCertificatesAreRenewedUnderTraffic: no request fails, neither on connections that are kept nor on new ones, at
+// the leader or through a follower; what can't be used changes nothing, and is said.
 func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 	c := startSecured(t, 2)
 	c.App("app", writes, nil)

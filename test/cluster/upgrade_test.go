@@ -16,8 +16,9 @@ const (
 	cursorNode  = "/registry/entries/scheduler~1fire-cursor"
 )
 
-// TestRollingUpgrade replaces two servers by those of another release, one after the other, the follower first, while crons fire,
-// triggers come in and a run goes on all the time: nothing is lost, nothing runs twice, and the run ends as it began.
+// TestRollingUpgrade replaces two servers by those of another release, one after the other, the follower first, while
+// crons fire, triggers come in and a run goes on all the time: nothing is lost, nothing runs twice, and the run ends
+// as it began.
 func TestRollingUpgrade(t *testing.T) {
 	c := start(t, 2)
 	const release = "v9.8.7"
@@ -79,8 +80,8 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Log(storm.Settle(false))
 }
 
-// TestNewerStateIsRefused: a server whose release is older than the state does not lead. It says both versions and what to do, stays up
-// as a follower, and leads once it can.
+// TestNewerStateIsRefused: a server whose release is older than the state does not lead. It says both versions and
+// what to do, stays up as a follower, and leads once it can.
 func TestNewerStateIsRefused(t *testing.T) {
 	c := start(t, 2)
 	c.App("app", writes, nil)
@@ -120,7 +121,8 @@ func TestNewerStateIsRefused(t *testing.T) {
 	c.Run("job", "FINISHED")
 }
 
-// TestOlderStateIsTakenForward: the state of a release that stored no version gets one with the first commit of the next leader.
+// TestOlderStateIsTakenForward: the state of a release that stored no version gets one with the first commit of the
+// next leader.
 func TestOlderStateIsTakenForward(t *testing.T) {
 	c := start(t, 1)
 	ours := c.Node(versionNode)

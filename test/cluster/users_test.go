@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestUsersAreInForceOnAllServers: a command changes them in ZooKeeper, and each server, leading or not, follows within seconds.
+// TestUsersAreInForceOnAllServers: a command changes them in ZooKeeper, and each server, leading or not, follows
+// within seconds.
 func TestUsersAreInForceOnAllServers(t *testing.T) {
 	c := start(t, 2)
 	scheduler := func(input string, args ...string) string {

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestZooKeeperServersKilled kills each server of an ensemble of three and starts it again: schedulers connect to another and go on.
+// TestZooKeeperServersKilled kills each server of an ensemble of three and starts it again: schedulers connect to
+// another and go on.
 func TestZooKeeperServersKilled(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 3, nil)

@@ -36,7 +36,8 @@ func (u *user) write(name, text string) {
 	}
 }
 
-// expect runs a command line, in which ~ is the user's home, that is to end with a status and to say some texts, on either stream.
+// expect runs a command line, in which ~ is the user's home, that is to end with a status and to say some texts, on
+// either stream.
 func (u *user) expect(status int, line string, wants ...string) said {
 	u.Helper()
 	atHome := strings.NewReplacer("~", u.home)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// otherStatus has the commands of docs/cli.md that don't end with 0 where all of them are typed one after the other; -1 is for one that
-// isn't typed.
+// otherStatus has the commands of docs/cli.md that don't end with 0 where all of them are typed one after the other;
+// -1 is for one that isn't typed.
 var otherStatus = map[string]int{
 	"elasticjob login --context prod --user ann":      -1, // another server
 	"elasticjob app publish -f billing.yaml --check":  6,  // it is published already, by the first lines

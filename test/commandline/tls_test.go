@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTLS: a certificate that this machine does not trust is named once, in a context; without it nothing is sent, and what to do is said.
+// TestTLS: a certificate that this machine does not trust is named once, in a context; without it nothing is sent, and
+// what to do is said.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)

@@ -116,8 +116,8 @@ func builtClone(t *testing.T) (folder string) {
 	return folder
 }
 
-// untested says what is wrong with "folder: test" where that names no test, or one of a package that does not read the document: who changes a
-// line of it would not know that the test types another.
+// untested says what is wrong with "folder: test" where that names no test, or one of a package that does not read the
+// document: who changes a line of it would not know that the test types another.
 func untested(path, reference string) string {
 	folder, name, _ := strings.Cut(reference, ": ")
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))

@@ -1,5 +1,5 @@
-// Package commands types what the documents tell their readers to type, word for word and in order, each document on a machine of
-// its own: a clone, a home, and ports and a /tmp that stand for those in the text.
+// Package commands types what the documents tell their readers to type, word for word and in order, each document on a
+// machine of its own: a clone, a home, and ports and a /tmp that stand for those in the text.
 //
 // A document says in HTML comments, which readers don't see, what the test can't know. They stand before the block of
 // commands, one that begins with ```sh, that they are about:
@@ -14,7 +14,7 @@
 //	<!-- before: COMMANDS -->                    typed first, for what the text takes for granted
 //	<!-- before, stays until URL: COMMANDS -->   the same for something that goes on
 //
-// A block of ```text behind one of commands is what these write: its lines come in that order, other ones may come between them, … stands for
-// anything, and a time for any time. Every other code block, whatever its language, has one of the first two comments.
-// In commands that come "before", eventually COMMAND tries a command until it succeeds.
+// A block of ```text behind one of commands is what these write: its lines come in that order, other ones may come
+// between them, … stands for anything, and a time for any time. Every other code block, whatever its language, has one
+// of the first two comments. In commands that come "before", eventually COMMAND tries a command until it succeeds.
 package commands

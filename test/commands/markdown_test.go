@@ -172,8 +172,8 @@ func missing(want, said string) string {
 	return ""
 }
 
-// unanswered is the first field of an example of an answer that an answer doesn't have. What fields hold is not looked at, and an empty
-// list has none.
+// unanswered is the first field of an example of an answer that an answer doesn't have. What fields hold is not looked
+// at, and an empty list has none.
 func unanswered(example, answer string) string {
 	if strings.HasPrefix(answer, "[]") || strings.HasPrefix(answer, `{"rows":[]`) {
 		return ""

@@ -103,8 +103,8 @@ const helpers = `eventually() { local tried; for tried in $(seq 600); do "$@" >/
 // longest is how long commands may take that come to an end.
 const longest = 3 * time.Minute
 
-// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit status. At is where
-// the document has them.
+// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit
+// status. At is where the document has them.
 func (s *sandbox) types(at, commands, given string) (said string, status int) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), longest)

@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// patience is for what is asked to end: a server ends its executors, which nobody but root finds by themselves, with their tasks.
+// patience is for what is asked to end: a server ends its executors, which nobody but root finds by themselves, with
+// their tasks.
 const patience = 20 * time.Second
 
 // ends ends all that goes on: what terminals have started, and executors, which outlive their server.
@@ -50,8 +51,8 @@ func (s *sandbox) signal(pids []int, sig syscall.Signal) {
 	}
 }
 
-// descendants are the processes that a process and its own have started. Of a server that is not root's nobody else can read where it
-// works; who started it can be seen.
+// descendants are the processes that a process and its own have started. Of a server that is not root's nobody else
+// can read where it works; who started it can be seen.
 func descendants(pid int) (all []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	parents := map[int]int{}

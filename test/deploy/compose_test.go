@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSetupOfCompose plays the first service of docker-compose.yml with a real ZooKeeper: the secrets that it makes are taken by a
-// server, stay what they are at the next start, and let Prometheus read metrics and nothing else.
+// TestSetupOfCompose plays the first service of docker-compose.yml with a real ZooKeeper: the secrets that it makes
+// are taken by a server, stay what they are at the next start, and let Prometheus read metrics and nothing else.
 func TestSetupOfCompose(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

@@ -19,8 +19,9 @@ import (
 
 const password = "a password of many words"
 
-// TestStreamsThroughNginx: behind deploy/nginx.conf, with TLS, a server without users lets nobody in; with one, the output of a task that
-// runs arrives line by line, and so do events; a login's cookie is for https only, and too many logins are refused, in both ways to log in.
+// TestStreamsThroughNginx: behind deploy/nginx.conf, with TLS, a server without users lets nobody in; with one, the
+// output of a task that runs arrives line by line, and so do events; a login's cookie is for https only, and too many
+// logins are refused, in both ways to log in.
 func TestStreamsThroughNginx(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -133,7 +134,8 @@ func ask(t *testing.T, client *http.Client, method, url, body string) (status in
 	return answer.StatusCode, string(said)
 }
 
-// nginx starts one before the machine's server, by deploy/nginx.conf with other addresses, and gives a client that trusts it and its address.
+// nginx starts one before the machine's server, by deploy/nginx.conf with other addresses, and gives a client that
+// trusts it and its address.
 func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	t.Helper()
 	path := program(t, "nginx")

@@ -115,7 +115,8 @@ func valid(text []byte) error {
 	return nil
 }
 
-// closeObjects forbids fields that a schema does not name, so that a field that is answered and not described is found.
+// closeObjects forbids fields that a schema does not name, so that a field that is answered and not described is
+// found.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -250,7 +251,8 @@ func (d *Description) find(r *http.Request) string {
 	return best
 }
 
-// fits reports whether a path is one of a template such as /api/job/{jobName}, and how many variables the template has.
+// fits reports whether a path is one of a template such as /api/job/{jobName}, and how many variables the template
+// has.
 func fits(template, path string) (variables int, ok bool) {
 	wanted, given := strings.Split(template, "/"), strings.Split(strings.TrimSuffix(path, "/"), "/")
 	if template == "/" {

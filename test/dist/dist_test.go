@@ -27,8 +27,8 @@ const (
 	version = "v9.8.7"
 )
 
-// TestTwoBuildsOfACommitAreTheSame builds a release in two folders, by users with different habits, and compares the bytes. It then looks
-// at one of them: checksums, SBOM, licences, and what the programs say they are.
+// TestTwoBuildsOfACommitAreTheSame builds a release in two folders, by users with different habits, and compares the
+// bytes. It then looks at one of them: checksums, SBOM, licences, and what the programs say they are.
 func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	t.Parallel()
 	first, commit := clone(t)
@@ -90,7 +90,8 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	}
 }
 
-// clone is a repository of its own with the files that are tracked or could be, in one commit that depends on them only.
+// clone is a repository of its own with the files that are tracked or could be, in one commit that depends on them
+// only.
 func clone(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()

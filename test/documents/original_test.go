@@ -16,8 +16,8 @@ import (
 
 const root = "../.."
 
-// TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in order; a row that promises something names a
-// test, the tests that it names are there, and what it names as not built yet is not.
+// TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in order; a row that promises something
+// names a test, the tests that it names are there, and what it names as not built yet is not.
 func TestOriginalNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs/original.md"))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// places are the folders of the packages that docs/rules.md names functions of; one without a package is of the core, and
-// any other package is a folder of the core.
+// places are the folders of the packages that docs/rules.md names functions of; one without a package is of the core,
+// and any other package is a folder of the core.
 var places = map[string]string{
 	"": "scheduler/core", "term": "scheduler/term", "scheduler": "scheduler", "offers": "offers",
 	"executor": "executor", "supervisor": "executor/supervisor", "daemon": "executor/daemon",

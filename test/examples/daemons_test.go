@@ -50,8 +50,8 @@ func TestGoSimpleDaemon(t *testing.T) {
 	r.untilWrote("primes_daemon", regexp.MustCompile(`^(shard 0 of 2: 5133 primes from 0 to 49999\n){2}`))
 }
 
-// TestALongRun: what it says of how far it has come is seen while it runs, and over its timeoutSeconds it is timed out, though
-// its resident process ends in order.
+// TestALongRun: what it says of how far it has come is seen while it runs, and over its timeoutSeconds it is timed
+// out, though its resident process ends in order.
 func TestALongRun(t *testing.T) {
 	r := follow(t)
 	r.example("go-simple")

@@ -26,8 +26,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
 
-// BenchmarkScheduleLatency measures, at 1,000 shards a second, how long it takes from a trigger until the last shard is launched: without
-// a history and with one in MariaDB, in turns of a second, so that what else the machine does meets both.
+// BenchmarkScheduleLatency measures, at 1,000 shards a second, how long it takes from a trigger until the last shard
+// is launched: without a history and with one in MariaDB, in turns of a second, so that what else the machine does
+// meets both.
 func BenchmarkScheduleLatency(b *testing.B) {
 	db, err := database.OpenMySQL(mariadb.Start(b).Database(b), database.Options{})
 	if err != nil {

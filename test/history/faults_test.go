@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// TestDatabaseKilledUnderLoad: no row is lost and none stands twice, whenever the database is killed. Nothing waits for it.
+// TestDatabaseKilledUnderLoad: no row is lost and none stands twice, whenever the database is killed. Nothing waits
+// for it.
 func TestDatabaseKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -43,7 +44,8 @@ func TestDatabaseKilledUnderLoad(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestWrongPasswordAndReadOnlyUser: rows wait until somebody puts it right, and the log and the health say what is wrong, without the password.
+// TestWrongPasswordAndReadOnlyUser: rows wait until somebody puts it right, and the log and the health say what is
+// wrong, without the password.
 func TestWrongPasswordAndReadOnlyUser(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -110,8 +112,8 @@ func TestServerKilledWithFullOutbox(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestAsRootOutboxDiskFull: scheduling goes on, with a loud alarm; the loss is counted and shown; what comes after the database is back is
-// recorded again.
+// TestAsRootOutboxDiskFull: scheduling goes on, with a loud alarm; the loss is counted and shown; what comes after the
+// database is back is recorded again.
 func TestAsRootOutboxDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -118,16 +118,17 @@ var never = map[string][]string{
 	"client":   {"github.com/gin-gonic/gin"},
 }
 
-// pure are packages that decide and do nothing else, with their parts: no I/O, no clock of their own, no goroutine, no log. They
-// import none of what those would need.
+// pure are packages that decide and do nothing else, with their parts: no I/O, no clock of their own, no goroutine, no
+// log. They import none of what those would need.
 var pure = []string{
 	"internal/reason", "scheduler/core", "scheduler/explain", "scheduler/term", "history/event", "history/search",
 	"executor/daemon",
 	"definitions/convert",
 }
 
-// parts is the order of the packages of the core: what is shown stands above what decides, and that above what owns state. A
-// part imports only parts that stand further down, so that no decision depends on what people see, and no state on decisions.
+// parts is the order of the packages of the core: what is shown stands above what decides, and that above what owns
+// state. A part imports only parts that stand further down, so that no decision depends on what people see, and no
+// state on decisions.
 var parts = []string{
 	"views", "watch", "operator", "minutes",
 	"attempts", "placement", "fires", "daemons", "imports", "retire", "reconcile",

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// asAccount gives the server a service account of its own, which API priority and fairness can tell from others, and returns its user's name and the
-// flag that names its kubeconfig.
+// asAccount gives the server a service account of its own, which API priority and fairness can tell from others, and
+// returns its user's name and the flag that names its kubeconfig.
 func (w *world) asAccount() (user, flag string) {
 	w.Helper()
 	ca, err := os.ReadFile(w.k.CA())

@@ -46,9 +46,9 @@ func onBench(b *testing.B) *world {
 	return newWorld(b, kubernetesserver.Start(b, o), alone)
 }
 
-// BenchmarkFirstLine measures from a trigger to the first line of the one shard that it starts, on a node that has the image and runs
-// nothing else: in a pod as apps without a podTemplate get it, and in one with a volume, for which the kubelet takes longer. The package is
-// fetched for each.
+// BenchmarkFirstLine measures from a trigger to the first line of the one shard that it starts, on a node that has the
+// image and runs nothing else: in a pod as apps without a podTemplate get it, and in one with a volume, for which the
+// kubelet takes longer. The package is fetched for each.
 func BenchmarkFirstLine(b *testing.B) {
 	w := onBench(b)
 	template := filepath.Join(b.TempDir(), "template.json")
@@ -80,8 +80,8 @@ func BenchmarkFirstLine(b *testing.B) {
 	}
 }
 
-// BenchmarkShards measures how many shards a second one kubelet runs, in executions of 50 that start together, and that each of them ran
-// once.
+// BenchmarkShards measures how many shards a second one kubelet runs, in executions of 50 that start together, and
+// that each of them ran once.
 func BenchmarkShards(b *testing.B) {
 	w := onBench(b)
 	w.serve()
@@ -108,8 +108,8 @@ func BenchmarkShards(b *testing.B) {
 	w.OnceEach()
 }
 
-// BenchmarkBarePods measures what the machine gives: how many pods a second one kubelet runs that do nothing, all made at once and
-// bound from the beginning, without a scheduler, a package or an executor.
+// BenchmarkBarePods measures what the machine gives: how many pods a second one kubelet runs that do nothing, all made
+// at once and bound from the beginning, without a scheduler, a package or an executor.
 func BenchmarkBarePods(b *testing.B) {
 	kubernetesserver.Require(b)
 	c := kubernetesserver.Start(b, kubernetesserver.Options{})

@@ -56,8 +56,8 @@ func (w *world) noneTwice() {
 	}
 }
 
-// TestOnKubernetesDisrupted: a pod that the cluster ends was lost (E2), which its job's failover runs again; one that ran for longer than its
-// template allows has failed (E3).
+// TestOnKubernetesDisrupted: a pod that the cluster ends was lost (E2), which its job's failover runs again; one that
+// ran for longer than its template allows has failed (E3).
 func TestOnKubernetesDisrupted(t *testing.T) {
 	t.Run("evicted", func(t *testing.T) {
 		w := onShared(t)
@@ -134,8 +134,8 @@ func preempted(t *testing.T, w *world) {
 	w.Await(ids["j"], "FINISHED")
 }
 
-// watchExpired: what ended, and what was removed, while the server was frozen is found when the API server does not know any more
-// what changed since.
+// watchExpired: what ended, and what was removed, while the server was frozen is found when the API server does not
+// know any more what changed since.
 func watchExpired(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	ids, release := w.held(map[string]system.Doc{"ends": {}, "removed": {}})
@@ -205,8 +205,8 @@ func nodeDeleted(t *testing.T, w *world) {
 	w.Run("j", "FINISHED")
 }
 
-// TestOnKubernetesNamespaceDeleted: shards in a namespace that is deleted were lost; nothing more is started there, which is said, and the server
-// goes on when there is such a namespace again.
+// TestOnKubernetesNamespaceDeleted: shards in a namespace that is deleted were lost; nothing more is started there,
+// which is said, and the server goes on when there is such a namespace again.
 func TestOnKubernetesNamespaceDeleted(t *testing.T) {
 	w := onShared(t)
 	w.serve()

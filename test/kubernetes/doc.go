@@ -1,5 +1,5 @@
-// Package kubernetes holds the whole system to a real Kubernetes: servers with --kubernetes, and what users see of them by the REST
-// API and of pods by the API server. The Kubernetes is that of KUBERNETES_HOME, and root runs it.
+// Package kubernetes holds the whole system to a real Kubernetes: servers with --kubernetes, and what users see of
+// them by the REST API and of pods by the API server. The Kubernetes is that of KUBERNETES_HOME, and root runs it.
 //
 //	quick start    an app, a job, a run, its output; what kubectl shows of its pods
 //	images         an app of an image, with a package and without
@@ -14,6 +14,6 @@
 //	faults         the server, the API server, etcd, the kubelet, containerd: killed, frozen, and started again
 //	storm          two servers with a database: leader, database and all of these, under crons and triggers: none lost untold, none twice
 //
-// Tests that break nothing share a Kubernetes, each with a namespace of its own; what breaks one has its own. What really ran is in a
-// ledger that the jobs write themselves, into a folder of the machine that pods mount.
+// Tests that break nothing share a Kubernetes, each with a namespace of its own; what breaks one has its own. What
+// really ran is in a ledger that the jobs write themselves, into a folder of the machine that pods mount.
 package kubernetes

@@ -95,8 +95,9 @@ func deletedUnseen(t *testing.T, w *world) {
 	}
 }
 
-// TestOnKubernetesFolderOfASandbox: what keeps a container that is started twice from beginning its task twice, in pods without a volume, is a
-// file of a folder that a pod's containers have in common with those that were there before.
+// TestOnKubernetesFolderOfASandbox: what keeps a container that is started twice from beginning its task twice, in
+// pods without a volume, is a file of a folder that a pod's containers have in common with those that were there
+// before.
 func TestOnKubernetesFolderOfASandbox(t *testing.T) {
 	w := onShared(t)
 	w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods", w.json(system.Doc{

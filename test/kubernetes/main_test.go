@@ -73,7 +73,8 @@ func TestOnKubernetesBroken(t *testing.T) {
 	}
 }
 
-// onOwnWithTwo is a world in a Kubernetes of its own, with a database for the registry of two servers, of which none runs yet.
+// onOwnWithTwo is a world in a Kubernetes of its own, with a database for the registry of two servers, of which none
+// runs yet.
 func onOwnWithTwo(t *testing.T, nodes int) (w *world, c *system.Cluster) {
 	t.Helper()
 	kubernetesserver.Require(t)

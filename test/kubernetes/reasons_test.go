@@ -39,8 +39,8 @@ func TestOnKubernetesEnds(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesExecutorDoesNotStart: a container runtime notices that a node can't execute a program when the container counts as started. It
-// says so in the container's output only, from which the cause is taken.
+// TestOnKubernetesExecutorDoesNotStart: a container runtime notices that a node can't execute a program when the
+// container counts as started. It says so in the container's output only, from which the cause is taken.
 func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
 	w := onShared(t)
 	noProgram := filepath.Join(t.TempDir(), "executor")
@@ -66,8 +66,8 @@ func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesImageThatIsNotThere: a pod is given up when its image could not be had for 20 seconds, and the shard fails when that was so for
-// the fifth time in a row.
+// TestOnKubernetesImageThatIsNotThere: a pod is given up when its image could not be had for 20 seconds, and the shard
+// fails when that was so for the fifth time in a row.
 func TestOnKubernetesImageThatIsNotThere(t *testing.T) {
 	w := onShared(t)
 	w.serve()

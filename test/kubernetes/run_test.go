@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// TestOnKubernetesQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it, and looks at the pods.
+// TestOnKubernetesQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it, and looks at
+// the pods.
 func TestOnKubernetesQuickStart(t *testing.T) {
 	w := onShared(t)
 	w.serve()

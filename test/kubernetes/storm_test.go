@@ -13,11 +13,13 @@ import (
 
 var stormSeed = flag.Uint64("storm.seed", 0, "which random choices the storm makes; 0 for others each time")
 
-// TestOnKubernetesStorm has two servers with a database, and kills and freezes the leader, the database and each part of the Kubernetes, in random
-// order, while crons fire and triggers come in: nothing is lost that is not said to be, nothing runs twice, nothing twice at once.
+// TestOnKubernetesStorm has two servers with a database, and kills and freezes the leader, the database and each part
+// of the Kubernetes, in random order, while crons fire and triggers come in: nothing is lost that is not said to be,
+// nothing runs twice, nothing twice at once.
 //
-// Only a containerd that is killed loses something. What it was just starting it does not know afterwards: the kubelet says that it ended with
-// status 255, or with another one and without having started, or starts it a second time, in which it runs nothing that had begun. So the shard is lost, and is said to be.
+// Only a containerd that is killed loses something. What it was just starting it does not know afterwards: the kubelet
+// says that it ended with status 255, or with another one and without having started, or starts it a second time, in
+// which it runs nothing that had begun. So the shard is lost, and is said to be.
 func TestOnKubernetesStorm(t *testing.T) {
 	w, c := onOwnWithTwo(t, 1)
 	seed := *stormSeed

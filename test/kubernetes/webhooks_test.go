@@ -151,8 +151,9 @@ func TestOnKubernetesWebhookQuiet(t *testing.T) {
 	w.OnceEach()
 }
 
-// TestOnKubernetesWebhookChanges: a webhook may add labels and containers, and have another image used; what it may not change is said. A
-// container that it adds keeps nothing from running or ending, also if it can't be started itself.
+// TestOnKubernetesWebhookChanges: a webhook may add labels and containers, and have another image used; what it may
+// not change is said. A container that it adds keeps nothing from running or ending, also if it can't be started
+// itself.
 func TestOnKubernetesWebhookChanges(t *testing.T) {
 	w := onShared(t)
 	w.serve()

@@ -35,7 +35,8 @@ func (c *Cluster) Call(t testing.TB, method, path, body, kind string) Answer {
 	return a
 }
 
-// OK asks the API as an administrator, ends the test unless the answer is a success, and decodes it into the value, if there is one.
+// OK asks the API as an administrator, ends the test unless the answer is a success, and decodes it into the value, if
+// there is one.
 func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
 	t.Helper()
 	a := c.Call(t, method, path, body, JSON)
@@ -49,7 +50,8 @@ func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
 	}
 }
 
-// Namespace makes a namespace with the labels, in which pods may be made when it returns. It is deleted when the test ends.
+// Namespace makes a namespace with the labels, in which pods may be made when it returns. It is deleted when the test
+// ends.
 func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name, "labels": labels}})

@@ -20,9 +20,11 @@ import (
 
 // Image is an image made of files, with busybox's commands in it.
 type Image struct {
-	// Name is what pods call it, such as docker.io/local/task:1; a tag other than latest keeps kubelets from fetching it.
+	// Name is what pods call it, such as docker.io/local/task:1; a tag other than latest keeps kubelets from fetching
+	// it.
 	Name string
-	// Files are programs by their paths in the image, such as /opt/elasticjob/executor: the paths of files on this machine.
+	// Files are programs by their paths in the image, such as /opt/elasticjob/executor: the paths of files on this
+	// machine.
 	Files map[string]string
 	// Folders are folders that everybody may write to, beside /tmp.
 	Folders []string
@@ -77,8 +79,8 @@ func (i Image) With(programs ...string) (Image, error) {
 	return i, nil
 }
 
-// linked are the image's files and the libraries that its programs are linked with: the scheduler has some when the race detector is
-// in it.
+// linked are the image's files and the libraries that its programs are linked with: the scheduler has some when the
+// race detector is in it.
 func (i Image) linked() (map[string]string, error) {
 	files := map[string]string{}
 	maps.Copy(files, i.Files)

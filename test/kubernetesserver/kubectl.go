@@ -16,7 +16,8 @@ type Kubectl struct {
 	path  string
 }
 
-// BuildKubectl builds it into a folder. That takes two minutes if nothing of it was ever built on this machine, and seconds otherwise.
+// BuildKubectl builds it into a folder. That takes two minutes if nothing of it was ever built on this machine, and
+// seconds otherwise.
 func BuildKubectl(dir string) (Kubectl, error) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

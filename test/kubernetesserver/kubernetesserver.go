@@ -1,5 +1,6 @@
-// Package kubernetesserver starts a private Kubernetes for tests, as root, from the folder that KUBERNETES_HOME names: etcd, the
-// API server, the controller manager, the scheduler, and nodes, each of which is a kubelet with a containerd of its own.
+// Package kubernetesserver starts a private Kubernetes for tests, as root, from the folder that KUBERNETES_HOME names:
+// etcd, the API server, the controller manager, the scheduler, and nodes, each of which is a kubelet with a containerd
+// of its own.
 //
 //	Start ──▶ Cluster ── Etcd, API, Controllers, Scheduler: a Part each
 //	             │       Nodes: Kubelet and Containerd, a Part each
@@ -7,12 +8,13 @@
 //	             ▼
 //	           Part ── Kill (kill -9), Pause, Resume, Restart: each alone
 //
-// All of it runs in namespaces for processes and mounts that are the Kubernetes' own. When the test ends, or is killed, the first
-// process of these namespaces ends, and with it the kernel ends every other one, pods too, and unmounts what they have mounted.
-// Servers listen on loopback, at ports that were free, and ask for a certificate that only the test has.
+// All of it runs in namespaces for processes and mounts that are the Kubernetes' own. When the test ends, or is
+// killed, the first process of these namespaces ends, and with it the kernel ends every other one, pods too, and
+// unmounts what they have mounted. Servers listen on loopback, at ports that were free, and ask for a certificate that
+// only the test has.
 //
-// Pods have no network: one with hostNetwork has the machine's, any other has a loopback of its own and nothing else. Images are
-// made of files, by Image, and never fetched.
+// Pods have no network: one with hostNetwork has the machine's, any other has a loopback of its own and nothing else.
+// Images are made of files, by Image, and never fetched.
 package kubernetesserver
 
 import (
@@ -38,7 +40,8 @@ const (
 	tries = 3
 )
 
-// Home is the folder of the Kubernetes that tests use, with its programs in bin: the value of KUBERNETES_HOME, "" for none.
+// Home is the folder of the Kubernetes that tests use, with its programs in bin: the value of KUBERNETES_HOME, "" for
+// none.
 func Home() string {
 	if home := os.Getenv("KUBERNETES_HOME"); home != "none" {
 		return home
@@ -46,8 +49,9 @@ func Home() string {
 	return ""
 }
 
-// Require skips a test that needs a Kubernetes where there is none, and where root does not run it. In CI a Kubernetes is left
-// out only by KUBERNETES_HOME=none, never by mistake. The names of such tests begin with TestOnKubernetes: test/checks finds them by that.
+// Require skips a test that needs a Kubernetes where there is none, and where root does not run it. In CI a Kubernetes
+// is left out only by KUBERNETES_HOME=none, never by mistake. The names of such tests begin with TestOnKubernetes:
+// test/checks finds them by that.
 func Require(t testing.TB) {
 	t.Helper()
 	const how = "set KUBERNETES_HOME to a folder with bin/etcd, bin/kube-apiserver, bin/kubelet, … (make ci ONLY=kubernetes)"
@@ -93,13 +97,15 @@ type Options struct {
 	Nodes int
 	// Images are in the containerd of each node, beside Box.
 	Images []Image
-	// APIArgs and ControllerArgs are further flags of the API server and the controller manager, which win over those set here.
+	// APIArgs and ControllerArgs are further flags of the API server and the controller manager, which win over those
+	// set here.
 	APIArgs, ControllerArgs []string
 }
 
 // Cluster is a Kubernetes that runs. Its parts are killed and started each by itself.
 type Cluster struct {
-	// Etcd, API, Controllers and Scheduler are the control plane. The scheduler is for what a test applies beside jobs.
+	// Etcd, API, Controllers and Scheduler are the control plane. The scheduler is for what a test applies beside
+	// jobs.
 	Etcd, API, Controllers, Scheduler *Part
 	// Nodes are the nodes by the order of their names.
 	Nodes []*Node
@@ -250,8 +256,8 @@ func (c *Cluster) close() error {
 	return errors.Join(failed, removeCgroups(cgroups), os.RemoveAll(c.dir))
 }
 
-// Shared is the Kubernetes of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
-// Each test has a namespace of its own there.
+// Shared is the Kubernetes of a package's tests: it starts when the first of them wants it, and TestMain ends it, by
+// Main. Each test has a namespace of its own there.
 type Shared struct {
 	// Options say what it is like, when it starts; nil for the zero value.
 	Options func() (Options, error)

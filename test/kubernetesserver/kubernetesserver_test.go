@@ -182,7 +182,8 @@ func TestOnKubernetes(t *testing.T) {
 		t.Errorf("the kubelet's process: %v", err)
 	}
 
-	// Whoever waits for a server may be stopped, which happens to it when it hears late that the server was: the test ends nevertheless.
+	// Whoever waits for a server may be stopped, which happens to it when it hears late that the server was: the test
+	// ends nevertheless.
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Scheduler.PID()))
 	if err != nil {
 		t.Fatal(err)

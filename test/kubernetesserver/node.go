@@ -76,8 +76,8 @@ disabled_plugins = ["io.containerd.internal.v1.tracing", "io.containerd.tracing.
     conf_dir = "%[1]s/cni/conf"
 `
 
-// kubeletConfig: there are no cgroups for pods, only for containers, since another kubelet on this machine would end what it
-// finds in them and does not know.
+// kubeletConfig: there are no cgroups for pods, only for containers, since another kubelet on this machine would end
+// what it finds in them and does not know.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: "%[2]s"}}

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// pair is the one certificate of a Kubernetes, and its key: every server shows it, every client of the test does, for the API it is
-// an administrator's, and service accounts' tokens are signed with the key.
+// pair is the one certificate of a Kubernetes, and its key: every server shows it, every client of the test does, for
+// the API it is an administrator's, and service accounts' tokens are signed with the key.
 type pair struct {
 	cert, key string // files; the certificate signs itself and is its own authority
 	config    *tls.Config

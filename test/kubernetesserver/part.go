@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// Part is one server of a Kubernetes. It may be killed, frozen and started again, at the same address and with what it has kept;
-// the methods are not for several goroutines at once.
+// Part is one server of a Kubernetes. It may be killed, frozen and started again, at the same address and with what it
+// has kept; the methods are not for several goroutines at once.
 type Part struct {
 	name    string
 	cluster *Cluster
@@ -23,8 +23,8 @@ type Part struct {
 	pid     int
 }
 
-// launch starts the process and waits until it answers. One that ends before that is started again, as whoever supervises it would: a
-// kubelet ends while its containerd is not initialized, which listens before it is.
+// launch starts the process and waits until it answers. One that ends before that is started again, as whoever
+// supervises it would: a kubelet ends while its containerd is not initialized, which listens before it is.
 func (p *Part) launch() (err error) {
 	for range starts {
 		if p.entered, p.pid, err = p.cluster.spaces.start(p.log(), p.command()...); err == nil {
@@ -69,8 +69,8 @@ func (p *Part) Runs() bool {
 	}
 }
 
-// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is; pods live on without the kubelet and
-// containerd.
+// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is; pods live on without the
+// kubelet and containerd.
 func (p *Part) Kill() {
 	if p.Runs() {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
@@ -79,7 +79,8 @@ func (p *Part) Kill() {
 	p.entered = nil
 }
 
-// awaitEnd waits until nsenter has ended after its child. It stops itself when it hears late that the child was stopped once, and goes on when told.
+// awaitEnd waits until nsenter has ended after its child. It stops itself when it hears late that the child was
+// stopped once, and goes on when told.
 func (p *Part) awaitEnd() {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()

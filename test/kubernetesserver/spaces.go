@@ -13,15 +13,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// spaces are the namespaces for processes and mounts in which a Kubernetes runs. They live as long as their first process, which
-// ends with the test: whoever it is that containerd leaves behind when it is killed, the kernel ends it then.
+// spaces are the namespaces for processes and mounts in which a Kubernetes runs. They live as long as their first
+// process, which ends with the test: whoever it is that containerd leaves behind when it is killed, the kernel ends it
+// then.
 type spaces struct {
 	holder *child.Process
 	pid    int // of the first process, as the test sees it
 }
 
-// keeper is the first process, which the orphans of the others become children of. It names the nodes, and hides those folders of
-// the machine in which kubelets, containerds and runc leave something wherever their own folders are.
+// keeper is the first process, which the orphans of the others become children of. It names the nodes, and hides those
+// folders of the machine in which kubelets, containerds and runc leave something wherever their own folders are.
 const keeper = `set -e
 mount --bind "$1/hosts" /etc/hosts
 for folder in /run /var/lib /var/log; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done

@@ -1,8 +1,10 @@
-// Package mariadb starts real MariaDB servers for tests, from Debian's packages mariadb-server-core and mariadb-client-core: on
-// loopback, with a port and a folder of their own, as the user who runs the test, and ended even when the test is killed.
+// Package mariadb starts real MariaDB servers for tests, from Debian's packages mariadb-server-core and
+// mariadb-client-core: on loopback, with a port and a folder of their own, as the user who runs the test, and ended
+// even when the test is killed.
 //
-// A server takes seconds to come up, so the tests of a package share one (Shared), each with databases of its own. A test that kills or
-// freezes the server starts its own (Start). Servers sync each commit to the disk, as those that people use do.
+// A server takes seconds to come up, so the tests of a package share one (Shared), each with databases of its own. A
+// test that kills or freezes the server starts its own (Start). Servers sync each commit to the disk, as those that
+// people use do.
 package mariadb
 
 import (
@@ -34,7 +36,8 @@ type Server struct {
 	made    atomic.Int64   // databases that were made
 }
 
-// Start starts a server that answers when Start returns, and ends with the test. Flags are mariadbd's, such as --read-only.
+// Start starts a server that answers when Start returns, and ends with the test. Flags are mariadbd's, such as
+// --read-only.
 func Start(t testing.TB, flags ...string) *Server {
 	t.Helper()
 	s, err := start(t.TempDir(), flags)
@@ -84,7 +87,8 @@ func (s *Server) Kill() {
 	s.process = nil
 }
 
-// Restart starts a server again, with its data and at its port, after it was killed. It returns when the server answers.
+// Restart starts a server again, with its data and at its port, after it was killed. It returns when the server
+// answers.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	if s.process != nil {
@@ -124,7 +128,8 @@ func (s *Server) signal(t testing.TB, which syscall.Signal) {
 	}
 }
 
-// Root is a pool of connections of the user root, who may do anything. It takes several statements at once, and is closed with the test.
+// Root is a pool of connections of the user root, who may do anything. It takes several statements at once, and is
+// closed with the test.
 func (s *Server) Root(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := s.open()
@@ -135,8 +140,8 @@ func (s *Server) Root(t testing.TB) *sql.DB {
 	return db
 }
 
-// Database makes an empty database and returns its DSN, as --db takes it, with a user who has a password and may do anything in it.
-// It is left when the test ends: it goes with the server.
+// Database makes an empty database and returns its DSN, as --db takes it, with a user who has a password and may do
+// anything in it. It is left when the test ends: it goes with the server.
 func (s *Server) Database(t testing.TB) (dsn string) {
 	t.Helper()
 	name := fmt.Sprintf("history%d", s.made.Add(1))

@@ -38,7 +38,8 @@ func executable(path string) bool {
 // mysqld is the server of a MySQL, which takes MariaDB's place in all tests that start one.
 func mysqld() string { return os.Getenv("MYSQLD") }
 
-// install makes the system tables. The user root needs no password: the server listens at loopback only, and ends with the test.
+// install makes the system tables. The user root needs no password: the server listens at loopback only, and ends with
+// the test.
 func install(folder string) error {
 	me, err := user.Current()
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// StartWithReplica starts a server, and another one that does what the first has done, a moment later. Flags are the first one's.
+// StartWithReplica starts a server, and another one that does what the first has done, a moment later. Flags are the
+// first one's.
 func StartWithReplica(t testing.TB, flags ...string) (server, replica *Server) {
 	t.Helper()
 	server = Start(t, append([]string{"--server-id=1", "--log-bin=log-bin"}, flags...)...)

@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTheClusterIsShownAsTheMasterHasIt: what GET /api/cluster says of agents, and of what is used there, is the master's own account.
+// TestTheClusterIsShownAsTheMasterHasIt: what GET /api/cluster says of agents, and of what is used there, is the
+// master's own account.
 func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 	onReal(t, system.Setup{Agents: 2, MissedPings: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDaemonFailsOver: a daemon's executor is killed, then its whole machine goes away. Its shards are placed again, and with failover
-// the runs that were cut off are run again.
+// TestDaemonFailsOver: a daemon's executor is killed, then its whole machine goes away. Its shards are placed again,
+// and with failover the runs that were cut off are run again.
 func TestDaemonFailsOver(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
@@ -72,8 +72,8 @@ func awaitReported(d *system.Daemon) {
 	})
 }
 
-// TestDaemonIsDrained: a pause lets the run under way of a daemon's shard come to its end, and gives its resources back; resumed, it is placed
-// again; shut down, it ends with its run, and the job is disabled.
+// TestDaemonIsDrained: a pause lets the run under way of a daemon's shard come to its end, and gives its resources
+// back; resumed, it is placed again; shut down, it ends with its run, and the job is disabled.
 func TestDaemonIsDrained(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestFrameworkRemoved: an operator removes the framework. Its tasks end and count as lost, servers go on under another
-// framework id, and run what comes then.
+// TestFrameworkRemoved: an operator removes the framework. Its tasks end and count as lost, servers go on under
+// another framework id, and run what comes then.
 func TestFrameworkRemoved(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
@@ -54,8 +54,8 @@ func TestFrameworkRemoved(t *testing.T) {
 	})
 }
 
-// TestTasksOfAnotherFramework: under a framework id that another scheduler made, its tasks are killed before anything is
-// launched.
+// TestTasksOfAnotherFramework: under a framework id that another scheduler made, its tasks are killed before anything
+// is launched.
 func TestTasksOfAnotherFramework(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -75,8 +75,8 @@ func TestTasksOfAnotherFramework(t *testing.T) {
 	})
 }
 
-// TestCredentialsAndRole: with credentials and a role jobs run; with a wrong secret, or a role that the cluster doesn't
-// have, the server says so, and shows no secret. cluster/local has all roles.
+// TestCredentialsAndRole: with credentials and a role jobs run; with a wrong secret, or a role that the cluster
+// doesn't have, the server says so, and shows no secret. cluster/local has all roles.
 func TestCredentialsAndRole(t *testing.T) {
 	setup := system.Setup{Agents: 1, Credentials: true, MasterArgs: []string{"--roles=team"}}
 	both(t, setup, func(t *testing.T, c *system.Cluster) {

@@ -16,7 +16,8 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(system.Main(zooKeeper.Main(m), &bin, 8)) }
 
-// both runs a test on Apache Mesos and, at night, on cluster/local, each with masters and agents as setup says and no server yet.
+// both runs a test on Apache Mesos and, at night, on cluster/local, each with masters and agents as setup says and no
+// server yet.
 func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
 	t.Helper()
 	t.Parallel()

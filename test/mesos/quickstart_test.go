@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it: a cron of seven fields, and a
-// trigger with the name as body.
+// TestQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it: a cron of seven fields, and
+// a trigger with the name as body.
 func TestQuickStart(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -131,7 +131,8 @@ func TestDisableKills(t *testing.T) {
 	})
 }
 
-// TestUpdatedPackage: after an update of the app the next run has the new package, while one that runs keeps the old one.
+// TestUpdatedPackage: after an update of the app the next run has the new package, while one that runs keeps the old
+// one.
 func TestUpdatedPackage(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

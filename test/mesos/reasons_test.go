@@ -67,7 +67,8 @@ var reasons = []reason{
 		provoke: runOnce,
 	},
 	{
-		// The kernel ends the process, and the agent its container: on a busy machine the executor may report the process first.
+		// The kernel ends the process, and the agent its container: on a busy machine the executor may report the
+		// process first.
 		name: "over the memory limit", state: "FAILED", cause: []string{"memory", "limit of", "container"},
 		realOnly: true, memory: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
@@ -211,8 +212,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestOfferTakenBack launches with an offer that the master takes back before the launch reaches it: the master drops the
-// launch with INVALID_OFFERS, and the shard runs on another agent.
+// TestOfferTakenBack launches with an offer that the master takes back before the launch reaches it: the master drops
+// the launch with INVALID_OFFERS, and the shard runs on another agent.
 func TestOfferTakenBack(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		proxy := netproxy.Start(t, c.Mesos.MasterAddress(1))

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestL7ReservedResourcesAreUsedFirst runs a shard that needs more than is reserved for its role, and more than is not:
-// it gets all of the one, reserved statically and by an operator, and some of the other, and gives all back.
+// TestL7ReservedResourcesAreUsedFirst runs a shard that needs more than is reserved for its role, and more than is
+// not: it gets all of the one, reserved statically and by an operator, and some of the other, and gives all back.
 func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
 	onReal(t, system.Setup{Agents: 1, Resources: "cpus:16;mem:8192;disk:10000;cpus(batch):1.5;mem(batch):256"},
 		func(t *testing.T, c *system.Cluster) {

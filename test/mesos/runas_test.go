@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestRunAs: on agents that are root's, executors are the framework's user, root here, and the processes of jobs are the user of
-// --run-as; without it an executor that is root runs none. It needs root: make ci ONLY=mesos-root.
+// TestRunAs: on agents that are root's, executors are the framework's user, root here, and the processes of jobs are
+// the user of --run-as; without it an executor that is root runs none. It needs root: make ci ONLY=mesos-root.
 func TestRunAs(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")

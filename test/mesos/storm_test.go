@@ -9,10 +9,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestStorm kills the leading server, the leading master and agents with kill -9, by turns, while crons fire and triggers
-// come in: nothing is lost, nothing runs twice. It is played with masters that remember their agents, and with masters
-// that know nothing after a restart. Agents have 20 s to come back before they are unreachable (75 s by default): on a busy
-// machine one takes more than 3 s, and a task that it then does not know counts as begun, and so as lost (rule E1).
+// TestStorm kills the leading server, the leading master and agents with kill -9, by turns, while crons fire and
+// triggers come in: nothing is lost, nothing runs twice. It is played with masters that remember their agents, and
+// with masters that know nothing after a restart. Agents have 20 s to come back before they are unreachable (75 s by
+// default): on a busy machine one takes more than 3 s, and a task that it then does not know counts as begun, and so
+// as lost (rule E1).
 func TestStorm(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -226,8 +227,8 @@ func hold(c *system.Cluster) held {
 	return h
 }
 
-// TestLaunchLost loses a launch with the agent that it was sent to and with the master that knew of it. Nobody will ever
-// tell of that task by himself: once its agent is back the server asks, and launches the shard again.
+// TestLaunchLost loses a launch with the agent that it was sent to and with the master that knew of it. Nobody will
+// ever tell of that task by himself: once its agent is back the server asks, and launches the shard again.
 func TestLaunchLost(t *testing.T) {
 	// On a busy machine the launch is sent only after the agent has missed some pings.
 	both(t, system.Setup{Agents: 1, InMemory: true, MissedPings: 100}, func(t *testing.T, c *system.Cluster) {

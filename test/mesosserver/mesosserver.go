@@ -25,7 +25,8 @@ const (
 	tries = 5
 )
 
-// Home is the folder of the Mesos that tests use, with bin, libexec and webui in it: the value of MESOS_HOME, "" for none.
+// Home is the folder of the Mesos that tests use, with bin, libexec and webui in it: the value of MESOS_HOME, "" for
+// none.
 func Home() string {
 	if home := os.Getenv("MESOS_HOME"); home != "none" {
 		return home

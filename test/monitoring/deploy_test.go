@@ -21,7 +21,8 @@ import (
 
 const alerts = "deploy/prometheus/alerts.yml"
 
-// TestAlerts: promtool finds them right, and plays when they fire and when they don't. Each says what to do, with routes that exist.
+// TestAlerts: promtool finds them right, and plays when they fire and when they don't. Each says what to do, with
+// routes that exist.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, "", "check", "rules", filepath.Join(root, alerts))
@@ -81,8 +82,9 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestPrometheusAnswersEveryQuery: a real Prometheus scrapes a real server, has nothing to say against the rules, and answers what the dashboard asks with numbers.
-// Metrics have the names that docs/metrics.md documents, and dashboard and rules use no others.
+// TestPrometheusAnswersEveryQuery: a real Prometheus scrapes a real server, has nothing to say against the rules, and
+// answers what the dashboard asks with numbers. Metrics have the names that docs/metrics.md documents, and dashboard
+// and rules use no others.
 func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)

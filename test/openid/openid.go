@@ -1,4 +1,5 @@
-// Package openid is a small OpenID Connect provider for tests: whoever comes is logged in at once, as whom the test says.
+// Package openid is a small OpenID Connect provider for tests: whoever comes is logged in at once, as whom the test
+// says.
 package openid
 
 import (

@@ -1,5 +1,5 @@
-// Package reference keeps parts of documents that are made from the code as the code has them: make docs writes them, and
-// a test fails where they differ.
+// Package reference keeps parts of documents that are made from the code as the code has them: make docs writes them,
+// and a test fails where they differ.
 package reference
 
 import (

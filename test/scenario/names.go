@@ -9,8 +9,8 @@ import (
 // Names gives random ids names that are the same in every run: the first trigger of my_job makes
 // my_job@trigger-1. It is for one goroutine at a time.
 type Names struct {
-	// ByID are the names of tasks, executors, executions and frameworks, IDs the other way round, and Counts how many there
-	// are by what they are called after.
+	// ByID are the names of tasks, executors, executions and frameworks, IDs the other way round, and Counts how many
+	// there are by what they are called after.
 	ByID, IDs map[string]string
 	Counts    map[string]int
 }

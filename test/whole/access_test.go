@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSomeAppsOnly: on a real server with a history, who has one app sees and does what is of it, and of the other finds what he finds of none.
+// TestSomeAppsOnly: on a real server with a history, who has one app sees and does what is of it, and of the other
+// finds what he finds of none.
 func TestSomeAppsOnly(t *testing.T) {
 	m := start(t)
 	for _, app := range []string{"mine", "theirs"} {

@@ -38,8 +38,9 @@ func audit(m *system.Machine, target string) (rows []auditRow) {
 	return rows
 }
 
-// audited compares the rows of a job with what has become of it: the updates lead from one to the next, and to what the job is now; and the
-// executions that were triggered are those that there are. answered are the parameters of updates, and the executions, that somebody was told of.
+// audited compares the rows of a job with what has become of it: the updates lead from one to the next, and to what
+// the job is now; and the executions that were triggered are those that there are. answered are the parameters of
+// updates, and the executions, that somebody was told of.
 func audited(m *system.Machine, answered []string) {
 	m.Helper()
 	var job struct{ JobParameter string }
@@ -87,8 +88,8 @@ func audited(m *system.Machine, answered []string) {
 	m.Logf("%d rows, %d changes answered, %d more made", len(ids), len(answered), len(told))
 }
 
-// TestAuditSurvivesKills (rule A1): the server is killed at any moment between a change's request and its answer. The row is there exactly
-// when the change is, whether it is still the scheduler's or already in the history.
+// TestAuditSurvivesKills (rule A1): the server is killed at any moment between a change's request and its answer. The
+// row is there exactly when the change is, whether it is still the scheduler's or already in the history.
 func TestAuditSurvivesKills(t *testing.T) {
 	m := start(t)
 	seed := uint64(time.Now().UnixNano())
@@ -174,7 +175,8 @@ func TestAChangeThatNobodyWasToldOfHasItsRow(t *testing.T) {
 	}
 }
 
-// TestChangesOfUsersAreAudited: rows that are written with changes of users and tokens come into the audit by themselves, each once.
+// TestChangesOfUsersAreAudited: rows that are written with changes of users and tokens come into the audit by
+// themselves, each once.
 func TestChangesOfUsersAreAudited(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)

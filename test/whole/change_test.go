@@ -296,7 +296,8 @@ func TestIdleExecutorIsShutDown(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestIdleExecutorFreesResources: one that would stay is shut down at once when a waiting shard needs its resources (X9).
+// TestIdleExecutorFreesResources: one that would stay is shut down at once when a waiting shard needs its resources
+// (X9).
 func TestIdleExecutorFreesResources(t *testing.T) {
 	m := start(t, "--executor-idle", "1h")
 	m.App("a", only(":"), system.Doc{"cpuCount": 2})

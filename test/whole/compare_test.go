@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// changed says how an execution that has ended differs from what it was, or "". Its life is the history's, which may be on its way to the
-// database yet: it has all that it had, and in the end the end.
+// changed says how an execution that has ended differs from what it was, or "". Its life is the history's, which may
+// be on its way to the database yet: it has all that it had, and in the end the end.
 func changed(t *testing.T, before, now string) string {
 	t.Helper()
 	wasLife, was := withoutLife(t, before)

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTimeout is rules K4 and E6: a shard that runs for longer than timeoutSeconds is killed with its job's own grace, and fails as timed
-// out or is run again, with the number of the attempt in its environment.
+// TestTimeout is rules K4 and E6: a shard that runs for longer than timeoutSeconds is killed with its job's own grace,
+// and fails as timed out or is run again, with the number of the attempt in its environment.
 func TestTimeout(t *testing.T) {
 	m := start(t)
 	m.App("slow", system.Files{
@@ -66,8 +66,8 @@ func state(m *system.Machine, command string) string {
 	return state
 }
 
-// TestPauseAndResume is rule F10, with kill -9 of the server in between: what was launched runs on, what waits is held, nothing else is
-// taken.
+// TestPauseAndResume is rule F10, with kill -9 of the server in between: what was launched runs on, what waits is
+// held, nothing else is taken.
 func TestPauseAndResume(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -105,8 +105,8 @@ func TestPauseAndResume(t *testing.T) {
 	m.Run("j", "FINISHED")
 }
 
-// TestShutdown is rule F11, with kill -9 of the server in between: what was launched runs to its end, what waits is killed, and the job is
-// disabled.
+// TestShutdown is rule F11, with kill -9 of the server in between: what was launched runs to its end, what waits is
+// killed, and the job is disabled.
 func TestShutdown(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

@@ -276,8 +276,8 @@ func TestExecutorKilled(t *testing.T) {
 	}
 }
 
-// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before anybody has heard of
-// it, has begun: without failover it is not run again (E1).
+// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before anybody has heard
+// of it, has begun: without failover it is not run again (E1).
 func TestExecutorKilledAsATaskBegins(t *testing.T) {
 	for _, test := range []struct{ name, kills string }{
 		{"executor", `kill -9 $(ps -o ppid= $PPID)`},
@@ -291,7 +291,8 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 			m.Job("first", "killer", nil)
 			m.Job("killer", "killer", system.Doc{"env": env("KILLS", "yes")})
 			for i := range 4 {
-				// The first time it is the executor's first task; later, with another task before it, it says nothing as it begins.
+				// The first time it is the executor's first task; later, with another task before it, it says nothing
+				// as it begins.
 				lines := 1
 				if i > 0 {
 					m.Run("first", "FINISHED")
@@ -314,8 +315,8 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 	}
 }
 
-// TestExecutorStopped: a task that stops its executor and the supervisor beside it can still be ended (K3): the agent ends the
-// executor, and the shard is reported as killed.
+// TestExecutorStopped: a task that stops its executor and the supervisor beside it can still be ended (K3): the agent
+// ends the executor, and the shard is reported as killed.
 func TestExecutorStopped(t *testing.T) {
 	m := start(t)
 	m.App("stops", only(script(`sleep 0.1; kill -STOP $PPID $(ps -o ppid= $PPID); exec sleep 1000`)), nil)

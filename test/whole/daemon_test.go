@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDaemon: a daemon of plain scripts runs each fire of each shard once, on shards that stay; one that is killed is placed
-// again, changed settings come to it, and disabled it is gone.
+// TestDaemon: a daemon of plain scripts runs each fire of each shard once, on shards that stay; one that is killed is
+// placed again, changed settings come to it, and disabled it is gone.
 func TestDaemon(t *testing.T) {
 	m := start(t)
 	d := m.Daemon("tick", system.Doc{"shardingTotalCount": 2, "jobParameter": "old"})
@@ -55,7 +55,8 @@ func TestDaemon(t *testing.T) {
 	d.EachFireOnce()
 }
 
-// TestDaemonRunIsCutOff: an executor that is killed in the middle of a run. With failover its fire is run again, without it not.
+// TestDaemonRunIsCutOff: an executor that is killed in the middle of a run. With failover its fire is run again,
+// without it not.
 func TestDaemonRunIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {

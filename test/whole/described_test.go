@@ -65,7 +65,8 @@ func (c *conversation) field(text, name string) string {
 	return fmt.Sprint(all[name])
 }
 
-// TestTheDescriptionHolds: every route is asked on a real server, well and badly, and what it takes and answers is what the description says.
+// TestTheDescriptionHolds: every route is asked on a real server, well and badly, and what it takes and answers is
+// what the description says.
 func TestTheDescriptionHolds(t *testing.T) {
 	m := start(t)
 	document, err := described.New([]byte(m.OK("GET", "/api/openapi.json", "")))
@@ -77,7 +78,8 @@ func TestTheDescriptionHolds(t *testing.T) {
 	c.runs()
 	c.cluster()
 	c.people()
-	// These do not end, need a provider, an agent's or a browser's address, an agent that is away; or come too soon after one like it.
+	// These do not end, need a provider, an agent's or a browser's address, an agent that is away; or come too soon
+	// after one like it.
 	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}",
 		"GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget",
 		"POST /api/operate/reconcile/implicit"}

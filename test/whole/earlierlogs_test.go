@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestLogsOfEarlierAttempts: what a shard wrote before it was run again is there, and so is what was rotated out of its output. A run is
-// repeated with what it had of its own.
+// TestLogsOfEarlierAttempts: what a shard wrote before it was run again is there, and so is what was rotated out of
+// its output. A run is repeated with what it had of its own.
 func TestLogsOfEarlierAttempts(t *testing.T) {
 	m := start(t)
 	m.App("a", only(`echo "attempt $ELASTICJOB_ATTEMPT of $WHAT"; [ "$ELASTICJOB_ATTEMPT" = 2 ] || exit 3

@@ -30,7 +30,8 @@ func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	}
 }
 
-// TestWithoutHidingProcessesAreClosed: what the kernel need not hide for it, a job of the same user does not see either.
+// TestWithoutHidingProcessesAreClosed: what the kernel need not hide for it, a job of the same user does not see
+// either.
 func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	t.Parallel()
 	_, said := steals(t, nobody, "--hide-data=false")
@@ -70,9 +71,9 @@ func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	}
 }
 
-// steals runs a job that takes what it can get: of the server, its executor and supervisor by /proc, ptrace and descriptors, each file
-// of the data folder that isn't its own, files that the server was given, and what master and agent let it do. It returns
-// what that was. The server runs as user, if the test is root's.
+// steals runs a job that takes what it can get: of the server, its executor and supervisor by /proc, ptrace and
+// descriptors, each file of the data folder that isn't its own, files that the server was given, and what master and
+// agent let it do. It returns what that was. The server runs as user, if the test is root's.
 func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []string) {
 	t.Helper()
 	m = system.New(t, bin)

@@ -7,8 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestKillWithoutDisabling: a task and an execution are killed by their ids, also with kill -9 of the server in between.
-// Neither retries nor failover run them again, what waits of the execution ends too, and the job's next run is as usual.
+// TestKillWithoutDisabling: a task and an execution are killed by their ids, also with kill -9 of the server in
+// between. Neither retries nor failover run them again, what waits of the execution ends too, and the job's next run
+// is as usual.
 func TestKillWithoutDisabling(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

@@ -73,7 +73,8 @@ func webhookJob(url string) system.Doc {
 		"props": env("webhook.url", url, "webhook.secret", handlerSecret)}
 }
 
-// TestPeopleAreToldOfFailures: a run that fails is notified by webhook and by mail, and no secret goes where it must not [D90].
+// TestPeopleAreToldOfFailures: a run that fails is notified by webhook and by mail, and no secret goes where it must
+// not [D90].
 func TestPeopleAreToldOfFailures(t *testing.T) {
 	m := start(t)
 	url, hooks := webhook(t)

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestEndedExecutionsAreKept: what has just ended is still there, as it was, after kill -9; and the list has all of it.
+// TestEndedExecutionsAreKept: what has just ended is still there, as it was, after kill -9; and the list has all of
+// it.
 func TestEndedExecutionsAreKept(t *testing.T) {
 	const runs = 750
 	m := start(t)

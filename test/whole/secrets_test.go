@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// confidential begins all secrets of TestSecretsAreShownToNobody; ofFile is the beginning of that which stands in no document.
+// confidential begins all secrets of TestSecretsAreShownToNobody; ofFile is the beginning of that which stands in no
+// document.
 const (
 	confidential = "hunter2-"
 	ofFile       = confidential + "of-a-file"
@@ -40,9 +41,10 @@ func secretive(folder, hook string) system.Doc {
 	}
 }
 
-// TestSecretsAreShownToNobody: no secret of a job or an app, in whatever form, is in an answer, the log, the history, a notification or a cause,
-// through failures, retries, kills, a daemon, triggers with settings of their own and a kill of the server. They are in the
-// registry, in the agent's journal of tasks, and with the job's process; what comes from a file is with the process alone.
+// TestSecretsAreShownToNobody: no secret of a job or an app, in whatever form, is in an answer, the log, the history,
+// a notification or a cause, through failures, retries, kills, a daemon, triggers with settings of their own and a
+// kill of the server. They are in the registry, in the agent's journal of tasks, and with the job's process; what
+// comes from a file is with the process alone.
 func TestSecretsAreShownToNobody(t *testing.T) {
 	m := start(t, "--log-level", "debug")
 	folder := filepath.Join(m.Dir, "secrets")
@@ -214,7 +216,8 @@ echo "$*" >&2
 	whereSecretsAre(t, m.Dir)
 }
 
-// routesToGet are the routes that docs/api.md names, which are all, but for what is a job's own output, a program, or has no end.
+// routesToGet are the routes that docs/api.md names, which are all, but for what is a job's own output, a program, or
+// has no end.
 func routesToGet(t *testing.T) (paths []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/api.md")

@@ -267,8 +267,8 @@ func TestAgentPortTaken(t *testing.T) {
 	m.Ran()
 }
 
-// hold lets a process listen on an address, and gives its pid. It is one that starts no others: of a listener of this process
-// each child would have a copy until it is its own program, and be named instead.
+// hold lets a process listen on an address, and gives its pid. It is one that starts no others: of a listener of this
+// process each child would have a copy until it is its own program, and be named instead.
 func hold(t *testing.T, address string) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

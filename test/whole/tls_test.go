@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTLS: with --local jobs run although nothing on this machine trusts the server's certificate: the executor comes from the disk.
+// TestTLS: with --local jobs run although nothing on this machine trusts the server's certificate: the executor comes
+// from the disk.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)

@@ -74,7 +74,8 @@ func TestUsersOfAServerThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// TestUsersOfARunningServer: the commands speak to the server that has the registry's file, and what they do is in force at once.
+// TestUsersOfARunningServer: the commands speak to the server that has the registry's file, and what they do is in
+// force at once.
 func TestUsersOfARunningServer(t *testing.T) {
 	m := start(t)
 	m.OK("GET", "/api/app/list", "") // open to this machine

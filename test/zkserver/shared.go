@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// Shared is the server of a package's tests that do it no harm. It starts when the first of them wants it, and TestMain
-// ends it, by Main. The zero value is ready for use.
+// Shared is the server of a package's tests that do it no harm. It starts when the first of them wants it, and
+// TestMain ends it, by Main. The zero value is ready for use.
 type Shared struct {
 	child.Shared[*Server]
 	made atomic.Int64 // chroots

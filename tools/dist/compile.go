@@ -13,7 +13,8 @@ import (
 
 const module = "github.com/elasticjob-go/elasticjob"
 
-// compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into them.
+// compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into
+// them.
 func (r release) compile(into, system, arch string, programs []string) error {
 	build, err := r.about(programs, system, arch,
 		"build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
@@ -43,8 +44,8 @@ func (r release) about(programs []string, system, arch string, args ...string) (
 var fetching = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB",
 	"GOINSECURE"}
 
-// command is one of go in the repository. Of the settings of who builds, in the environment, kept by go env -w or in a workspace, only those
-// for fetching reach it.
+// command is one of go in the repository. Of the settings of who builds, in the environment, kept by go env -w or in a
+// workspace, only those for fetching reach it.
 func (r release) command(args ...string) (*exec.Cmd, error) {
 	kept, err := exec.Command("go", append([]string{"env"}, fetching...)...).Output()
 	if err != nil {

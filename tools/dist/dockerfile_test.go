@@ -12,8 +12,9 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// TestDockerfile: BuildKit's own parser takes the Dockerfile, what it copies is there and not kept out by .dockerignore, the programs are
-// built by make dist, and the images run the server, and a pod's executor, as somebody who is not root.
+// TestDockerfile: BuildKit's own parser takes the Dockerfile, what it copies is there and not kept out by
+// .dockerignore, the programs are built by make dist, and the images run the server, and a pod's executor, as somebody
+// who is not root.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	const root = "../.."

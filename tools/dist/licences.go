@@ -12,8 +12,8 @@ import (
 // licenceFile matches the names of the files that say under which terms a module may be passed on.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright)([.-].*)?$`)
 
-// licences are the licences of all that is linked in and of the console's libraries, one after the other. A module without one is an
-// error: it may not be passed on.
+// licences are the licences of all that is linked in and of the console's libraries, one after the other. A module
+// without one is an error: it may not be passed on.
 func (r release) licences(linked []linkedModule, programs []string, system, arch string) ([]byte, error) {
 	folders, err := r.folders(programs, system, arch)
 	if err != nil {

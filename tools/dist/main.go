@@ -1,6 +1,6 @@
-// Command dist builds the archives of a release: for each platform the programs, what they need beside them and the licences of all
-// that is in them, with an SBOM and checksums. What it writes depends on the commit and on Go's version only: two builds of one commit
-// are the same, byte for byte, wherever they are made.
+// Command dist builds the archives of a release: for each platform the programs, what they need beside them and the
+// licences of all that is in them, with an SBOM and checksums. What it writes depends on the commit and on Go's
+// version only: two builds of one commit are the same, byte for byte, wherever they are made.
 package main
 
 import (
@@ -143,7 +143,8 @@ func (r release) programs(system string) ([]string, error) {
 	return names, err
 }
 
-// documents adds what comes with the programs: the licence and the changes, and with a server all documents and files for running it.
+// documents adds what comes with the programs: the licence and the changes, and with a server all documents and files
+// for running it.
 func (r release) documents(a *archive, system string) error {
 	names := []string{"LICENSE", "CHANGELOG.md"}
 	if system == "linux" {
@@ -175,7 +176,8 @@ func (r release) documents(a *archive, system string) error {
 	return nil
 }
 
-// tracked tells a file of the commit from one that only lies beside it. Outside of a clone, as in an image's build, all are taken for the commit's.
+// tracked tells a file of the commit from one that only lies beside it. Outside of a clone, as in an image's build,
+// all are taken for the commit's.
 func (r release) tracked() (func(name string) bool, error) {
 	if _, err := os.Stat(filepath.Join(r.root, ".git")); errors.Is(err, fs.ErrNotExist) {
 		return func(string) bool { return true }, nil

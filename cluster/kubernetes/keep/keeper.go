@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 )
 
-// Pods are deleted in batches of so many, so many at once, with a pause behind each batch: nobody else should have to wait for it. A pod whose
-// deletion failed is tried again with the next batch.
+// Pods are deleted in batches of so many, so many at once, with a pause behind each batch: nobody else should have to
+// wait for it. A pod whose deletion failed is tried again with the next batch.
 const (
 	batch   = 50
 	workers = 4

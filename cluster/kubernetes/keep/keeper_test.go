@@ -208,7 +208,8 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 	return k
 }
 
-// TestPodsAreDeletedInBatches: however many are to go, the API server is asked for few at once, and gets a pause after some.
+// TestPodsAreDeletedInBatches: however many are to go, the API server is asked for few at once, and gets a pause after
+// some.
 func TestPodsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	d := &deletions{}

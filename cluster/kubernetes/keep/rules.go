@@ -1,4 +1,5 @@
-// Package keep says which pods of ended tasks stay in Kubernetes, so that their output can be read, and deletes the others.
+// Package keep says which pods of ended tasks stay in Kubernetes, so that their output can be read, and deletes the
+// others.
 package keep
 
 import (

@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// What is refused as malformed when an app is published the API server would refuse at each launch, and what is taken it takes.
+// What is refused as malformed when an app is published the API server would refuse at each launch, and what is taken
+// it takes.
 func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 	t.Parallel()
 	k := kubernetesserver.Start(t, kubernetesserver.Options{})

@@ -20,7 +20,8 @@ type Settings struct {
 	Namespace string
 	// Image is the project's task image: it has the executor, and runs the tasks of apps that name no image.
 	Image string
-	// Template is the installation's own pod template, as ReadTemplate gives it; apps' templates are merged onto it. nil for none.
+	// Template is the installation's own pod template, as ReadTemplate gives it; apps' templates are merged onto it.
+	// nil for none.
 	Template []byte
 }
 
@@ -33,25 +34,28 @@ const (
 	workVolume = "elasticjob"
 	// user is who the project's image runs as: it has no name for it.
 	user = 65532
-	// margin is what an executor gets beside the kill grace of its job, to end the last of its processes and to say how it ended.
+	// margin is what an executor gets beside the kill grace of its job, to end the last of its processes and to say
+	// how it ended.
 	margin = 10 * time.Second
 )
 
-// Grace is the grace period of a pod whose job's processes get so long between SIGTERM and SIGKILL: whole seconds, and a margin for the
-// executor, which has to be there when they have ended.
+// Grace is the grace period of a pod whose job's processes get so long between SIGTERM and SIGKILL: whole seconds, and
+// a margin for the executor, which has to be there when they have ended.
 func Grace(kill time.Duration) int64 {
 	return int64((max(kill, 0) + margin + time.Second - 1) / time.Second)
 }
 
-// Drains reports whether a kill with such a grace lets a daemon's shard end with its run under way: it is longer than its pod was made with.
+// Drains reports whether a kill with such a grace lets a daemon's shard end with its run under way: it is longer than
+// its pod was made with.
 func Drains(p *corev1.Pod, kill time.Duration) bool {
 	own := p.Spec.TerminationGracePeriodSeconds
 	return p.Labels[LabelDaemon] != "" && own != nil && kill > time.Duration(*own)*time.Second
 }
 
 // Build makes the pod of a task, unbound, and the Secret that it mounts if its description is not for everybody's eyes
-// or too long for a variable; the Secret is to be owned by the pod and to be there before the pod is bound. The templates of the installation and of the app add to the pod; what the scheduler
-// decides they can't change. The error says what a template breaks.
+// or too long for a variable; the Secret is to be owned by the pod and to be there before the pod is bound. The
+// templates of the installation and of the app add to the pod; what the scheduler decides they can't change. The error
+// says what a template breaks.
 func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
 	t := l.Task
 	merged, err := s.merge(basis(t, l), l.Container)
@@ -177,8 +181,9 @@ func decideContainer(c *corev1.Container, image string, command []string, need r
 		func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)
 }
 
-// withoutVolumes reports whether a pod in the project's image may work in the container's own file system. For a pod with any volume the kubelet
-// looks only every 0.3 s whether it is there (podAttachAndMountRetryInterval), which is more than all else takes until a shard's first line.
+// withoutVolumes reports whether a pod in the project's image may work in the container's own file system. For a pod
+// with any volume the kubelet looks only every 0.3 s whether it is there (podAttachAndMountRetryInterval), which is
+// more than all else takes until a shard's first line.
 func withoutVolumes(spec *corev1.PodSpec) bool {
 	return len(spec.Volumes) == 0 && !spec.HostIPC && !slices.ContainsFunc(spec.Containers,
 		func(c corev1.Container) bool {
@@ -187,7 +192,8 @@ func withoutVolumes(spec *corev1.PodSpec) bool {
 		})
 }
 
-// requirements are what a container takes. The memory of a shard is its limit, too; its CPU is what it gets when others want theirs.
+// requirements are what a container takes. The memory of a shard is its limit, too; its CPU is what it gets when
+// others want theirs.
 func requirements(need resources.Amount) corev1.ResourceRequirements {
 	cpu := *resource.NewMilliQuantity(need.CPUMilli, resource.DecimalSI)
 	memory := *resource.NewQuantity((need.MemMilli*(1<<20)+999)/1000, resource.BinarySI)
@@ -197,8 +203,8 @@ func requirements(need resources.Amount) corev1.ResourceRequirements {
 	}
 }
 
-// unready are the tolerations for nodes that don't answer: what becomes of a task there is the scheduler's decision (rule E4), and not the
-// taint manager's, which would have it deleted.
+// unready are the tolerations for nodes that don't answer: what becomes of a task there is the scheduler's decision
+// (rule E4), and not the taint manager's, which would have it deleted.
 func unready() (all []corev1.Toleration) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		all = append(all, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists,

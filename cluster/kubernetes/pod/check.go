@@ -22,7 +22,8 @@ const field = "podTemplate"
 // MaxTemplateBytes bounds a template: all of it is in each of the app's pods.
 const MaxTemplateBytes = 64 << 10
 
-// ReadTemplate reads the installation's own template, YAML or JSON with the fields of a PodTemplateSpec, metadata and spec.
+// ReadTemplate reads the installation's own template, YAML or JSON with the fields of a PodTemplateSpec, metadata and
+// spec.
 func ReadTemplate(doc []byte) ([]byte, error) {
 	template, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
@@ -34,9 +35,9 @@ func ReadTemplate(doc []byte) ([]byte, error) {
 	return template, nil
 }
 
-// Check returns all that is wrong with a template that stands for itself, JSON with the fields of a PodTemplateSpec: fields that there are
-// not, values of other types or forms, what refers to nothing, and what the scheduler decides itself. What only the API server knows, such
-// as whether a volume's claim is there, it does not check.
+// Check returns all that is wrong with a template that stands for itself, JSON with the fields of a PodTemplateSpec:
+// fields that there are not, values of other types or forms, what refers to nothing, and what the scheduler decides
+// itself. What only the API server knows, such as whether a volume's claim is there, it does not check.
 func Check(template []byte) document.Violations { return Settings{}.Check(template) }
 
 // Check is that for the template of an app, which may refer to what is in the installation's.

@@ -136,7 +136,8 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	}
 }
 
-// privilege refuses a privileged container that may not gain privileges, as those that the scheduler makes may not unless a template says so.
+// privilege refuses a privileged container that may not gain privileges, as those that the scheduler makes may not
+// unless a template says so.
 func (c *fieldCheck) privilege(path string, one, before *corev1.Container, ours bool) {
 	refused := ours
 	for _, of := range []*corev1.SecurityContext{before.SecurityContext, one.SecurityContext} {
@@ -174,8 +175,8 @@ func sources(v corev1.Volume) (names []string) {
 	return names
 }
 
-// takesNothing refuses what a container beside the shard's own would take of a node: the scheduler places shards by what their jobs say,
-// so a pod takes just that. What has a limit and no request requests its limit.
+// takesNothing refuses what a container beside the shard's own would take of a node: the scheduler places shards by
+// what their jobs say, so a pod takes just that. What has a limit and no request requests its limit.
 func (c *fieldCheck) takesNothing(path string, one *corev1.Container) {
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
 		if q := one.Resources.Requests[name]; !q.IsZero() {

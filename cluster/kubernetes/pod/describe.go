@@ -22,14 +22,15 @@ const (
 	taskFile     = "task.json"
 	// maxVariable is the longest task that goes into a variable: no process can be started with one of 128 KiB.
 	maxVariable = 64 << 10
-	// The file that has the executor drain, and the variable that names it. Its folder is mounted as a whole, for single files stay as they were.
+	// The file that has the executor drain, and the variable that names it. Its folder is mounted as a whole, for
+	// single files stay as they were.
 	drainVariable = "ELASTICJOB_DRAIN_FILE"
 	drainFolder   = "/elasticjob-drain"
 	drainVolume   = "elasticjob-drain"
 	drainFile     = "drain"
-	// The file that keeps a container which is started twice from beginning its task twice, where there is no volume for that, and the variable
-	// that names it. All containers that are started in a pod's sandbox have this folder in common, and the kubelet makes no second sandbox
-	// for a pod that is never restarted and had a container.
+	// The file that keeps a container which is started twice from beginning its task twice, where there is no volume
+	// for that, and the variable that names it. All containers that are started in a pod's sandbox have this folder in
+	// common, and the kubelet makes no second sandbox for a pod that is never restarted and had a container.
 	begunVariable = "ELASTICJOB_BEGUN_FILE"
 	begunFile     = "/dev/shm/elasticjob-begun"
 )
@@ -64,7 +65,8 @@ func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 	}
 }
 
-// drainable adds to the description of a daemon's task the file that is empty until its pod has the annotation AnnotationDrain.
+// drainable adds to the description of a daemon's task the file that is empty until its pod has the annotation
+// AnnotationDrain.
 func drainable(d description) description {
 	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
 	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume,
@@ -76,7 +78,8 @@ func drainable(d description) description {
 	return d
 }
 
-// holdsSecrets reports whether a task has texts that are marked as secrets, whose names say so, or with credentials in URLs.
+// holdsSecrets reports whether a task has texts that are marked as secrets, whose names say so, or with credentials in
+// URLs.
 func holdsSecrets(t wire.Task) bool {
 	secret := func(name, text string) bool { return len(secrets.Of(name, text, slices.Contains(t.Secrets, name))) > 0 }
 	for _, texts := range []map[string]string{t.Env, t.Props} {

@@ -1,5 +1,5 @@
-// Package pod says what the pod of a task is, and what a pod, or a node, means for the scheduler. It is pure: objects of the API go in and
-// come out, nobody is asked.
+// Package pod says what the pod of a task is, and what a pod, or a node, means for the scheduler. It is pure: objects
+// of the API go in and come out, nobody is asked.
 package pod
 
 import (
@@ -23,7 +23,8 @@ const (
 	// AnnotationTask is the whole id of the task, AnnotationJob the whole name of its job.
 	AnnotationTask = "elasticjob/task-id"
 	AnnotationJob  = "elasticjob/job"
-	// AnnotationDrain has a daemon's shard make no more fires, and end with the run under way: its executor sees it as a file. It says why.
+	// AnnotationDrain has a daemon's shard make no more fires, and end with the run under way: its executor sees it as
+	// a file. It says why.
 	AnnotationDrain = "elasticjob/drain"
 	// AnnotationGivenUp says why the scheduler does not wait any more for a pod to start. It is there before the pod
 	// is deleted, so that whoever leads then knows what its end means.
@@ -33,20 +34,22 @@ const (
 	Finalizer = "elasticjob/unacknowledged"
 	// Scheduler is the name that its pods ask for, so that no other scheduler binds them.
 	Scheduler = "elasticjob"
-	// Container is the container that runs the shard, Prepare the init container that fetches its package where the app has an image.
+	// Container is the container that runs the shard, Prepare the init container that fetches its package where the
+	// app has an image.
 	Container = "shard"
 	Prepare   = "fetch"
 )
 
-// nameHash is how many hex digits of the hash of a task's id its pod's name has, nameJob and nameItem how many bytes of job and item at
-// most: a DNS label has 63.
+// nameHash is how many hex digits of the hash of a task's id its pod's name has, nameJob and nameItem how many bytes
+// of job and item at most: a DNS label has 63.
 const (
 	nameHash = 16
 	nameJob  = 36
 	nameItem = 8
 )
 
-// Name is the name of a task's pod: a DNS label made of job, item and a hash of the whole id, so that it is the same for all leaders.
+// Name is the name of a task's pod: a DNS label made of job, item and a hash of the whole id, so that it is the same
+// for all leaders.
 func Name(taskID string) string {
 	sum := sha256.Sum256([]byte(taskID))
 	hash := hex.EncodeToString(sum[:])[:nameHash]

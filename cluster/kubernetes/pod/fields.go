@@ -20,11 +20,12 @@ const maxViolations = 50
 // maxPath is longer than any path of names that the API has; longer ones, of names that somebody made up, are cut.
 const maxPath = 250
 
-// fieldCheck holds JSON against the Go types of the API: which fields there are, of which types their values are, and what each has to
-// look like.
+// fieldCheck holds JSON against the Go types of the API: which fields there are, of which types their values are, and
+// what each has to look like.
 type fieldCheck struct {
 	bad document.Violations
-	// unsure are the paths of objects that have a field of unknown name, or that could not be read: what they lack may be what was misspelt.
+	// unsure are the paths of objects that have a field of unknown name, or that could not be read: what they lack may
+	// be what was misspelt.
 	unsure map[string]bool
 }
 
@@ -52,7 +53,8 @@ func (c *fieldCheck) violates(path string) bool {
 	return slices.ContainsFunc(c.bad, func(one document.Violation) bool { return one.Field == path })
 }
 
-// value checks what stands at a path against a type, and returns what of it can be read as one. null stands for what is not there, of any type.
+// value checks what stands at a path against a type, and returns what of it can be read as one. null stands for what
+// is not there, of any type.
 func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -25,8 +25,8 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.SeccompProfileType]():   {"RuntimeDefault", "Localhost", "Unconfined"},
 }
 
-// needed are the fields without which the API server takes no object of a type. Those of a container, which may be in the installation's
-// template already, are not among them.
+// needed are the fields without which the API server takes no object of a type. Those of a container, which may be in
+// the installation's template already, are not among them.
 var needed = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.Volume]():                            {"name"},
 	reflect.TypeFor[corev1.VolumeMount]():                       {"name", "mountPath"},
@@ -85,8 +85,8 @@ var texts = map[reflect.Type]map[string]func(string) []string{
 	},
 }
 
-// alternatives are the fields of which an object of a type has one at most, and exactly one where that is asked for. What they are set
-// to can be merged with what the installation's template has, so that none may be right.
+// alternatives are the fields of which an object of a type has one at most, and exactly one where that is asked for.
+// What they are set to can be merged with what the installation's template has, so that none may be right.
 var alternatives = map[reflect.Type]struct {
 	of      []string
 	exactly bool

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// malformed are templates whose pods the API server itself refuses, wrong in one place, and what is said of it when they are published.
+// malformed are templates whose pods the API server itself refuses, wrong in one place, and what is said of it when
+// they are published.
 var malformed = map[string]string{
 	job(`"volumeMounts":[{"name":"b","mountPath":"/x"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].name: is none of the volumes in podTemplate.spec.volumes",

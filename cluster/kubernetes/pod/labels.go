@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// labelsOf are the labels by which people and tools find a task's pod. An execution's id has an @ in it, which no label has: _ stands for it.
+// labelsOf are the labels by which people and tools find a task's pod. An execution's id has an @ in it, which no
+// label has: _ stands for it.
 func labelsOf(t wire.Task, framework string) map[string]string {
 	all := map[string]string{
 		LabelFramework: LabelValue(framework),
@@ -27,8 +28,8 @@ func labelsOf(t wire.Task, framework string) map[string]string {
 	return all
 }
 
-// LabelValue is a text as a label has it: the text itself where a label can hold it, else what of it can be held, cut, with a hash of
-// the whole behind it.
+// LabelValue is a text as a label has it: the text itself where a label can hold it, else what of it can be held, cut,
+// with a hash of the whole behind it.
 func LabelValue(text string) string {
 	if len(validation.IsValidLabelValue(text)) == 0 {
 		return text

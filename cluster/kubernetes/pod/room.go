@@ -17,13 +17,15 @@ func Over(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// RoomOn is the node on which a pod takes room, "" for none: its own, or the one where its scheduler has others end for it
-// (status.nominatedNodeName). What they leave is that pod's, though it is not bound yet: whoever is faster would be the next to end.
+// RoomOn is the node on which a pod takes room, "" for none: its own, or the one where its scheduler has others end
+// for it (status.nominatedNodeName). What they leave is that pod's, though it is not bound yet: whoever is faster
+// would be the next to end.
 func RoomOn(p *corev1.Pod) string { return cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName) }
 
-// Requests is the room that a pod takes on its node, by the rules of Kubernetes: its containers and sidecars together, or the largest of its
-// init containers with the sidecars before it, if that is more; what is requested for the pod as a whole instead, where it is; and the pod's
-// overhead. A container that is being resized takes what it is to have or what it was given, whichever is more.
+// Requests is the room that a pod takes on its node, by the rules of Kubernetes: its containers and sidecars together,
+// or the largest of its init containers with the sidecars before it, if that is more; what is requested for the pod as
+// a whole instead, where it is; and the pod's overhead. A container that is being resized takes what it is to have or
+// what it was given, whichever is more.
 func Requests(p *corev1.Pod) resources.Amount {
 	given := map[string]resources.Amount{}
 	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
@@ -81,7 +83,8 @@ func ceil(bytes int64) int64 {
 	return bytes>>20*1000 + ((bytes&(1<<20-1))*1000+1<<20-1)>>20
 }
 
-// Closed says why no pods may be bound to a node now: it is cordoned, being removed, not ready or under pressure. It is "" if they may.
+// Closed says why no pods may be bound to a node now: it is cordoned, being removed, not ready or under pressure. It
+// is "" if they may.
 func Closed(n *corev1.Node) string {
 	switch {
 	case n.DeletionTimestamp != nil:
@@ -113,8 +116,8 @@ var passing = map[string]bool{
 	corev1.TaintNodeDiskPressure:   true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
 }
 
-// AttributesOf are a node's labels, and those of its taints that keep pods off and are not told by its conditions already. It is last if
-// they are the same.
+// AttributesOf are a node's labels, and those of its taints that keep pods off and are not told by its conditions
+// already. It is last if they are the same.
 func AttributesOf(n *corev1.Node, last *cluster.Attributes) *cluster.Attributes {
 	var taints []cluster.Taint
 	for _, t := range n.Spec.Taints {

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Pods are such as the restricted standard takes, by the rules that API servers themselves ask; what a template does otherwise they see.
+// Pods are such as the restricted standard takes, by the rules that API servers themselves ask; what a template does
+// otherwise they see.
 func TestPodsAreRestricted(t *testing.T) {
 	t.Parallel()
 	rules, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

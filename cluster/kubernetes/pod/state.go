@@ -16,7 +16,8 @@ import (
 
 // The reasons of updates that only Kubernetes has.
 const (
-	// ReasonDeleted: somebody else than the scheduler had the pod deleted; ReasonDisrupted: it was evicted, preempted or its node shut down.
+	// ReasonDeleted: somebody else than the scheduler had the pod deleted; ReasonDisrupted: it was evicted, preempted
+	// or its node shut down.
 	ReasonDeleted   cluster.Reason = "POD_DELETED"
 	ReasonDisrupted cluster.Reason = "POD_DISRUPTED"
 	// ReasonRefused: the node did not take the pod in; ReasonDeadline: it ran for longer than its template allows.
@@ -37,12 +38,12 @@ type Circumstances struct {
 // Dir is where the output of a pod's task is read: it names one pod for all times.
 func Dir(p *corev1.Pod) string { return p.Namespace + "/" + p.Name + "/" + string(p.UID) }
 
-// Report is what a pod means for its task; false for a pod that was never bound, which means nothing. The same news of the same pod is the
-// same update, with its uuid.
+// Report is what a pod means for its task; false for a pod that was never bound, which means nothing. The same news of
+// the same pod is the same update, with its uuid.
 //
-// An update is from the agent if the kubelet says it, from the executor if the shard's own container does, from the master if neither
-// can say anything. Of a task that has not begun the kubelet's word is enough: that is what the core takes from an end that comes from the agent
-// behind a STARTING in the phase FETCH.
+// An update is from the agent if the kubelet says it, from the executor if the shard's own container does, from the
+// master if neither can say anything. Of a task that has not begun the kubelet's word is enough: that is what the core
+// takes from an end that comes from the agent behind a STARTING in the phase FETCH.
 func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	if p.Spec.NodeName == "" {
 		return u, false
@@ -76,7 +77,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	return u, true
 }
 
-// uuid makes repeated news equal. A pod has one end, and what keeps it from starting is news when it is something else.
+// uuid makes repeated news equal. A pod has one end, and what keeps it from starting is news when it is something
+// else.
 func uuid(p *corev1.Pod, u cluster.Update) []byte {
 	of := string(p.UID) + "/" + string(u.State)
 	switch {
@@ -118,8 +120,8 @@ func notStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason == "StartError" || t.Reason == "ContainerCannotRun"
 }
 
-// What a container runtime says of a container in which nothing can have run; and what it says where it lost the way to the container, which then may
-// have been started.
+// What a container runtime says of a container in which nothing can have run; and what it says where it lost the way
+// to the container, which then may have been started.
 var (
 	cannotRun = []string{"oci runtime create failed", "runc create failed", "executable file not found",
 		"no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
@@ -127,7 +129,8 @@ var (
 		"shim exited"}
 )
 
-// messageUnread is what a kubelet adds to that where it could not read a termination message, maybe because there is no such file.
+// messageUnread is what a kubelet adds to that where it could not read a termination message, maybe because there is
+// no such file.
 const messageUnread = "Error on reading termination "
 
 func nothingRan(message string) bool {
@@ -139,8 +142,8 @@ func nothingRan(message string) bool {
 	return within(cannotRun) && !within(wayLost)
 }
 
-// kubeletSaid reports whether the kubelet itself has said how a pod ended. Others mark pods as failed, too: the garbage collector those of nodes that
-// are gone, whose kubelets start containers a second or two before they say so.
+// kubeletSaid reports whether the kubelet itself has said how a pod ended. Others mark pods as failed, too: the
+// garbage collector those of nodes that are gone, whose kubelets start containers a second or two before they say so.
 func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if t != nil || p.Status.Reason != "" && p.Status.Reason != nodeLost {
 		return true
@@ -153,8 +156,8 @@ func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 // nodeLost is the reason that a controller gives pods whose kubelet is silent.
 const nodeLost = "NodeLost"
 
-// unnoted reports whether a container runtime says of a container that it has ended, and not when it started: it was killed in between. What the
-// executor said in the container counts all the more then.
+// unnoted reports whether a container runtime says of a container that it has ended, and not when it started: it was
+// killed in between. What the executor said in the container counts all the more then.
 func unnoted(t *corev1.ContainerStateTerminated) bool {
 	_, said := wire.DecodeStatus([]byte(t.Message))
 	return !said && !t.StartedAt.IsZero() && t.StartedAt.Unix() == 0
@@ -196,18 +199,20 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 	case t != nil && t.ExitCode == 0 && !unknown, t == nil && p.Status.Phase == corev1.PodSucceeded:
 		u.State, u.Source, u.Status = cluster.Finished, cluster.FromExecutor, statusAtEnd(p, t, "")
 	case p.Status.Reason == "DeadlineExceeded":
-		// From the executor: so it counts as failed by itself (rule E3), which it has as a process that ran for too long.
+		// From the executor: so it counts as failed by itself (rule E3), which it has as a process that ran for too
+		// long.
 		u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromExecutor, ReasonDeadline, p.Status.Message
 		u.Status = statusAtEnd(p, t, "its pod was active for longer than activeDeadlineSeconds of its template allows")
 	case p.Status.Reason == "Evicted" && !strings.HasPrefix(p.Status.Message, "The node") && began(shard):
-		// The kubelet evicts for what a node lacks, and for what one pod takes of its disk beyond its own limits; and it refuses pods when it lacks something.
+		// The kubelet evicts for what a node lacks, and for what one pod takes of its disk beyond its own limits; and
+		// it refuses pods when it lacks something.
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerDisk, strings.TrimSpace(p.Status.Message)
 		u.Status = statusAtEnd(p, t, u.Message)
 	case kubeletSaid(p, t) && !began(shard):
 		neverBegan(p, t, c, u)
 	case disrupted || unknown:
-		// From the executor if its container has an end, whose data says whether its process began. Otherwise from the master, for who
-		// is silent has not said that nothing began.
+		// From the executor if its container has an end, whose data says whether its process began. Otherwise from the
+		// master, for who is silent has not said that nothing began.
 		u.State, u.Source, u.Message = cluster.Lost, cluster.FromExecutor, why
 		if disrupted {
 			u.Reason, u.Message = ReasonDisrupted, disruptedBy
@@ -242,8 +247,9 @@ func endOf(what string, t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("%s ended with status %d (%s)", what, t.ExitCode, t.Reason)
 }
 
-// causeOf is the cause in a termination message that is not the executor's, "" if it is empty: a job has written it, or it is the end of the
-// output of a container in which the executor could not be executed, where a container runtime says why.
+// causeOf is the cause in a termination message that is not the executor's, "" if it is empty: a job has written it,
+// or it is the end of the output of a container in which the executor could not be executed, where a container runtime
+// says why.
 func causeOf(what string, t *corev1.ContainerStateTerminated) string {
 	words := strings.TrimSpace(t.Message)
 	if words == "" {
@@ -298,8 +304,8 @@ func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
 	u.UUID = uuid(p, *u)
 }
 
-// wasDeleted reports whether a container ended because somebody, maybe the scheduler, had its pod deleted: by a signal, or as an executor does that was
-// killed. Times don't say it, for that of the end is by the node's clock.
+// wasDeleted reports whether a container ended because somebody, maybe the scheduler, had its pod deleted: by a
+// signal, or as an executor does that was killed. Times don't say it, for that of the end is by the node's clock.
 func wasDeleted(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	return p.DeletionTimestamp != nil && t.ExitCode >= 128
 }
@@ -337,8 +343,8 @@ func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	return corev1.ContainerStatus{}, false
 }
 
-// statusAtEnd is what the executor said at its end, with what the kubelet knows where it said nothing. cause, if not "", is put in its place: what
-// ended the container from outside is more than the executor knew.
+// statusAtEnd is what the executor said at its end, with what the kubelet knows where it said nothing. cause, if not
+// "", is put in its place: what ended the container from outside is more than the executor knew.
 func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) *wire.Status {
 	var said wire.Status
 	var ok bool

@@ -79,8 +79,9 @@ func terms(spec *corev1.PodSpec) []corev1.NodeSelectorTerm {
 	return spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// Unfit says why the pods of an app may not be placed on a node with these attributes, as a sentence whose subject is the node, or "".
-// It goes by the node selectors, the required node affinity and the tolerations of the installation's template and of the app's.
+// Unfit says why the pods of an app may not be placed on a node with these attributes, as a sentence whose subject is
+// the node, or "". It goes by the node selectors, the required node affinity and the tolerations of the installation's
+// template and of the app's.
 func (s Settings) Unfit(app cluster.Container) func(on *cluster.Attributes) string {
 	merged, err := s.merge(&corev1.PodTemplateSpec{}, cluster.Container{Template: app.Template})
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 // LabelUnplaced is "true" for the pods that stand for shards without room, and on no other.
 const LabelUnplaced = "elasticjob/unplaced"
 
-// Unplaced makes the pod that stands for a shard which no node has room for, so that an autoscaler makes one: it asks for what the shard's own pod
-// would, and has nothing by which that is known, nor what the shard is to do. Nobody binds it. Its name is the same as long as the shard is.
+// Unplaced makes the pod that stands for a shard which no node has room for, so that an autoscaler makes one: it asks
+// for what the shard's own pod would, and has nothing by which that is known, nor what the shard is to do. Nobody
+// binds it. Its name is the same as long as the shard is.
 func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, error) {
 	id := fmt.Sprintf("unplaced-%s@-@%d@-@%s@-@%s", u.Job, u.Item, u.Execution, framework)
 	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item},

@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hopeless are the reasons of waiting containers that nothing but another pod can change, troubled those that may heal by themselves.
+// hopeless are the reasons of waiting containers that nothing but another pod can change, troubled those that may heal
+// by themselves.
 var (
 	hopeless = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
 	troubled = map[string]bool{
@@ -21,8 +22,8 @@ var (
 	}
 )
 
-// How long what keeps containers from starting may heal: an image that can't be pulled, and a pod whose volumes or network can't be made,
-// for which much more has to be there.
+// How long what keeps containers from starting may heal: an image that can't be pulled, and a pod whose volumes or
+// network can't be made, for which much more has to be there.
 const (
 	startWithin = 30 * time.Second
 	readyWithin = 5 * time.Minute
@@ -115,7 +116,8 @@ func waits(p *corev1.Pod, troubled time.Duration) string {
 	return t.Why
 }
 
-// Gist is what has to change of the words about a pod for them to be news: all but digits, by which kubelets count tries and seconds.
+// Gist is what has to change of the words about a pod for them to be news: all but digits, by which kubelets count
+// tries and seconds.
 func Gist(words string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {

@@ -1,5 +1,6 @@
-// Package podevent says on pods, as events of Kubernetes, what the scheduler has decided about them: kubectl describe pod shows it. Events are
-// for people and may be missing: they are written at a bounded rate, and what does not get through is counted and left out.
+// Package podevent says on pods, as events of Kubernetes, what the scheduler has decided about them: kubectl describe
+// pod shows it. Events are for people and may be missing: they are written at a bounded rate, and what does not get
+// through is counted and left out.
 package podevent
 
 import (

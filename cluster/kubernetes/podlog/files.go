@@ -21,7 +21,8 @@ type Options struct {
 	// Budget is how many bytes of texts there are at most, 512 MiB; Most how many texts, 200.
 	Budget int64
 	Most   int
-	// Idle is after which time a text that nobody reads is forgotten, 15 s. Pause is how long it takes until one that broke off is asked for again, 1 s.
+	// Idle is after which time a text that nobody reads is forgotten, 15 s. Pause is how long it takes until one that
+	// broke off is asked for again, 1 s.
 	Idle, Pause time.Duration
 	// Quiet is how long nothing must come until what there is counts as read, 200 ms.
 	Quiet time.Duration
@@ -49,9 +50,10 @@ func (o *Options) complete() {
 	}
 }
 
-// Files are the outputs of tasks in pods, as api.Logs has them. A path is the Dir of a task and a stream: all that a task writes is its
-// stdout, in its order, since the API server keeps no two. Offsets count from where the text began that the node keeps: the kubelet rotates files, so a
-// text that is opened again may be shorter. Its methods may be called concurrently.
+// Files are the outputs of tasks in pods, as api.Logs has them. A path is the Dir of a task and a stream: all that a
+// task writes is its stdout, in its order, since the API server keeps no two. Offsets count from where the text began
+// that the node keeps: the kubelet rotates files, so a text that is opened again may be shorter. Its methods may be
+// called concurrently.
 type Files struct {
 	opt     Options
 	ctx     context.Context
@@ -211,7 +213,8 @@ func (f *Files) forget(t *text) {
 	}
 }
 
-// makeRoom counts so many bytes more of a text, and forgets others if they are too many. It reports whether there is room.
+// makeRoom counts so many bytes more of a text, and forgets others if they are too many. It reports whether there is
+// room.
 func (f *Files) makeRoom(t *text, more int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,7 +233,8 @@ func (f *Files) makeRoom(t *text, more int64) bool {
 	return true
 }
 
-// leastUsed is the text that was read the longest time ago, of those that nobody reads just now; nil if there is none. f.mu is held.
+// leastUsed is the text that was read the longest time ago, of those that nobody reads just now; nil if there is none.
+// f.mu is held.
 func (f *Files) leastUsed() *text {
 	var least *text
 	for _, t := range f.texts {

@@ -64,7 +64,8 @@ func record(t *testing.T, s wire.Status) string {
 	return string(text)
 }
 
-// TestOutputIsTheJobs: what a job has written is read as it is, without what its executor said between, and offsets count it alone.
+// TestOutputIsTheJobs: what a job has written is read as it is, without what its executor said between, and offsets
+// count it alone.
 func TestOutputIsTheJobs(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
@@ -120,7 +121,8 @@ func TestOutputThatIsCut(t *testing.T) {
 	})
 }
 
-// TestOutputThatIsRotated: a text that is opened again begins with the file that the kubelet writes then, and is shorter.
+// TestOutputThatIsRotated: a text that is opened again begins with the file that the kubelet writes then, and is
+// shorter.
 func TestOutputThatIsRotated(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)

@@ -31,8 +31,9 @@ type FollowerOptions struct {
 	First, Longest time.Duration
 }
 
-// Follower hears what executors say in the output of pods that run, as kubernetes.Follower: runs of daemons, and progress. It follows so many
-// pods at once, daemons before others. What is heard twice is the same, with its uuid; what a pod says of other tasks is not passed on.
+// Follower hears what executors say in the output of pods that run, as kubernetes.Follower: runs of daemons, and
+// progress. It follows so many pods at once, daemons before others. What is heard twice is the same, with its uuid;
+// what a pod says of other tasks is not passed on.
 type Follower struct {
 	opt     FollowerOptions
 	from    source
@@ -151,15 +152,15 @@ func (f *Follower) begin() {
 }
 
 const (
-	// firstSeconds is how far back a pod is heard that runs already when it is followed, longer than a change of leader takes. What was said before
-	// counts by the totals of what is said next.
+	// firstSeconds is how far back a pod is heard that runs already when it is followed, longer than a change of
+	// leader takes. What was said before counts by the totals of what is said next.
 	firstSeconds = 3600
 	// overlap is heard twice where an output is followed again.
 	overlap = 5 * time.Second
 )
 
-// follow hears a pod until ctx ends. The way back is given as seconds that have passed, since clocks of nodes differ; until its output was opened once
-// it is all of firstSeconds.
+// follow hears a pod until ctx ends. The way back is given as seconds that have passed, since clocks of nodes differ;
+// until its output was opened once it is all of firstSeconds.
 func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	var heard time.Time
 	seconds, pause := int64(firstSeconds), f.opt.First
@@ -186,7 +187,8 @@ func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(clu
 	}
 }
 
-// hear hears a pod until its output ends or breaks off, and says when that was opened and when something came last; zero if neither was so.
+// hear hears a pod until its output ends or breaks off, and says when that was opened and when something came last;
+// zero if neither was so.
 func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened,
 	last time.Time, err error) {
 	stream, err := f.from.follow(ctx, place{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
@@ -214,7 +216,8 @@ func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, re
 	}
 }
 
-// eventOf is what a record of a pod means for the scheduler; nil for nothing. A job can write records, too: of its own task only.
+// eventOf is what a record of a pod means for the scheduler; nil for nothing. A job can write records, too: of its own
+// task only.
 func eventOf(p kubernetes.Pod, r wire.PodRecord) cluster.Event {
 	switch {
 	case r.Report != nil:

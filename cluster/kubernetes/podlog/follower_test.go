@@ -123,7 +123,8 @@ func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
 	}
 }
 
-// TestACutLosesNothing: what is followed again is followed from a little before the cut on, and what is heard twice is the same.
+// TestACutLosesNothing: what is followed again is followed from a little before the cut on, and what is heard twice is
+// the same.
 func TestACutLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
@@ -150,7 +151,8 @@ func TestACutLosesNothing(t *testing.T) {
 	}
 }
 
-// TestFirstFollowingFails: a pod whose node could not be reached when it was to be followed first is heard as far back as others.
+// TestFirstFollowingFails: a pod whose node could not be reached when it was to be followed first is heard as far back
+// as others.
 func TestFirstFollowingFails(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)

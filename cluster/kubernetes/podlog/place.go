@@ -51,8 +51,8 @@ func deleted(at place) error {
 		"to kill a shard deletes its pod"}
 }
 
-// open follows the output of a pod from its beginning. The API server knows pods by their names only: so the pod is looked at before and
-// after, and as no uid comes back, the output is that of the right one.
+// open follows the output of a pod from its beginning. The API server knows pods by their names only: so the pod is
+// looked at before and after, and as no uid comes back, the output is that of the right one.
 func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
 	found, err := s.pod(ctx, at)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
 	return stream, nil
 }
 
-// follow reads what a container has written, and writes until it ends: all that its node keeps, or what it wrote in the last seconds, by the
-// node's clock.
+// follow reads what a container has written, and writes until it ends: all that its node keeps, or what it wrote in
+// the last seconds, by the node's clock.
 func (s source) follow(ctx context.Context, at place, container string, seconds int64) (io.ReadCloser, error) {
 	request := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).SubResource("log").Param("container", container).Param("follow", "true")
 	if seconds > 0 {
@@ -90,8 +90,8 @@ func (s source) follow(ctx context.Context, at place, container string, seconds 
 	return stream, nil
 }
 
-// speaker is the container whose output is the task's, and whether it has ended; "" if none has begun. It is the one that fetches the
-// package if that is how far the pod came.
+// speaker is the container whose output is the task's, and whether it has ended; "" if none has begun. It is the one
+// that fetches the package if that is how far the pod came.
 func speaker(p *corev1.Pod) (container string, ended bool) {
 	for _, s := range p.Status.ContainerStatuses {
 		if s.Name == pod.Container && (s.State.Running != nil || s.State.Terminated != nil) {

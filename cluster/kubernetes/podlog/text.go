@@ -29,8 +29,8 @@ type text struct {
 	over time.Time
 	err  error
 
-	// These are Files'. While there are readers it is not forgotten; used is when it was last read, reserved how many bytes of the budget it
-	// has, and idle ends it when it was not read for a while.
+	// These are Files'. While there are readers it is not forgotten; used is when it was last read, reserved how many
+	// bytes of the budget it has, and idle ends it when it was not read for a while.
 	readers  int
 	used     time.Time
 	reserved int64
@@ -49,7 +49,8 @@ func (t *text) follow(ctx context.Context, f *Files) {
 	t.over, t.err = f.opt.now(), err
 }
 
-// copy brings the output into the file. It was all read when nothing has come for a moment: the API server does not say so.
+// copy brings the output into the file. It was all read when nothing has come for a moment: the API server does not
+// say so.
 func (t *text) copy(ctx context.Context, f *Files) error {
 	from := source{f.opt.Core}
 	stream, err := from.open(ctx, t.at)

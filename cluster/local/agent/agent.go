@@ -1,5 +1,5 @@
-// Package agent is the agent half of the local cluster: it starts executors as processes of this machine and speaks Mesos' v1
-// executor API with them, so exactly that an executor sees no difference.
+// Package agent is the agent half of the local cluster: it starts executors as processes of this machine and speaks
+// Mesos' v1 executor API with them, so exactly that an executor sees no difference.
 //
 // What goes through it:
 //
@@ -8,15 +8,16 @@
 //	                       ▲
 //	       watch: a pidfd per process; deadlines: one heap of them
 //
-// One mutex guards the frameworks, executors, tasks and their update streams. What changes them appends to the executor's journal
-// first and then answers, so a kill -9 of the server loses nothing that was sent to anybody. The journals are not synced to disk:
-// what power loss takes of them, it took of the processes too. Two kinds of queues lead out of the mutex, so that neither a slow
-// executor nor the master is waited for under it: a session per subscribed executor, and the news for the master.
+// One mutex guards the frameworks, executors, tasks and their update streams. What changes them appends to the
+// executor's journal first and then answers, so a kill -9 of the server loses nothing that was sent to anybody. The
+// journals are not synced to disk: what power loss takes of them, it took of the processes too. Two kinds of queues
+// lead out of the mutex, so that neither a slow executor nor the master is waited for under it: a session per
+// subscribed executor, and the news for the master.
 //
-// A restart finds the executors again (rules O1-O3): by pid, start time and boot id, or, when the server died between fork and
-// journal, by the marker, which is the sandbox' path in the executor's environment (MESOS_SANDBOX; its last part is a random id
-// that was in the journal before the fork). Until each of them has subscribed again or was given up, the agent does not register
-// with the master.
+// A restart finds the executors again (rules O1-O3): by pid, start time and boot id, or, when the server died between
+// fork and journal, by the marker, which is the sandbox' path in the executor's environment (MESOS_SANDBOX; its last
+// part is a random id that was in the journal before the fork). Until each of them has subscribed again or was given
+// up, the agent does not register with the master.
 package agent
 
 import (
@@ -81,9 +82,10 @@ type framework struct {
 	tasks     map[string]*task
 }
 
-// Start reads what earlier runs left behind, begins to look after it, and registers with the master as soon as each executor has
-// subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later otherwise. For that, Handler
-// must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until all executors are dead.
+// Start reads what earlier runs left behind, begins to look after it, and registers with the master as soon as each
+// executor has subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later
+// otherwise. For that, Handler must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until
+// all executors are dead.
 func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
 	options.complete()
 	boot, err := bootID()
@@ -149,8 +151,8 @@ func (a *Agent) Handler() http.Handler {
 	return mux
 }
 
-// Close stops the agent and waits for its goroutines, until ctx ends. Executors and their tasks go on, as after kill -9, and are
-// found again by the next Start.
+// Close stops the agent and waits for its goroutines, until ctx ends. Executors and their tasks go on, as after kill
+// -9, and are found again by the next Start.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
@@ -183,8 +185,9 @@ func (a *Agent) Close(ctx context.Context) error {
 	return errors.Join(append(errs, a.sandboxes.close())...)
 }
 
-// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its session, and waits until nothing of them is
-// left (rule O4). Updates that are not acknowledged yet stay for the next Start. From then on every task is refused.
+// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its session, and waits until nothing
+// of them is left (rule O4). Updates that are not acknowledged yet stay for the next Start. From then on every task is
+// refused.
 func (a *Agent) EndAll(ctx context.Context) error {
 	a.mu.Lock()
 	if !a.ending {
@@ -214,8 +217,8 @@ func (a *Agent) noteIdle() {
 	}
 }
 
-// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then. It is never
-// withdrawn: what it calls looks whether it still matters.
+// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then. It is
+// never withdrawn: what it calls looks whether it still matters.
 func (a *Agent) after(wait time.Duration, call func()) {
 	time.AfterFunc(wait, func() {
 		a.mu.Lock()

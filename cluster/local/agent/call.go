@@ -81,7 +81,8 @@ func validate(call *executor.Call) string {
 	return ""
 }
 
-// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's lock is held.
+// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's lock is
+// held.
 func (a *Agent) find(call *executor.Call, container string) (*executorRun, answer) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
@@ -122,7 +123,8 @@ func (a *Agent) handleReport(call *executor.Call, container string) answer {
 	return answer{http.StatusAccepted, ""}
 }
 
-// maxMessage bounds an executor's message: unlike updates, messages are not held back while the framework is slow. Mesos has no bound.
+// maxMessage bounds an executor's message: unlike updates, messages are not held back while the framework is slow.
+// Mesos has no bound.
 const maxMessage = 1 << 20
 
 // passOn passes an executor's message on. As in Mesos it is lost while the agent is not registered with the master.
@@ -154,7 +156,8 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 }
 
-// awaitLaunch waits for the launch of the executor that calls: a fast one may subscribe before its own process is recorded.
+// awaitLaunch waits for the launch of the executor that calls: a fast one may subscribe before its own process is
+// recorded.
 func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	a.mu.Lock()
 	ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value)
@@ -169,8 +172,8 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	}
 }
 
-// subscribe connects an executor: takes in what it has not yet got through, drops what never reached it, and sends it the tasks
-// that are queued. The session is counted in a.work.
+// subscribe connects an executor: takes in what it has not yet got through, drops what never reached it, and sends it
+// the tasks that are queued. The session is counted in a.work.
 func (a *Agent) subscribe(call *executor.Call, container string) (*session, answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -96,8 +96,8 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 		container)
 }
 
-// note appends to the executor's journal. What can't be recorded goes on in memory only; a restart would then not know it, so it is
-// logged as an error.
+// note appends to the executor's journal. What can't be recorded goes on in memory only; a restart would then not know
+// it, so it is logged as an error.
 func (a *Agent) note(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
 		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
@@ -268,8 +268,8 @@ func (ex *executorRun) runRecord() record {
 		Executor: proto(ex.info)}}
 }
 
-// validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within the work
-// folder.
+// validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within
+// the work folder.
 func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
 }

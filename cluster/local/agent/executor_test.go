@@ -172,7 +172,8 @@ func TestKillBeforeDelivery(t *testing.T) {
 	}
 }
 
-// SHUTDOWN: an executor that obeys ends with status 0; one that does not is killed after its grace, with all of its session.
+// SHUTDOWN: an executor that obeys ends with status 0; one that does not is killed after its grace, with all of its
+// session.
 func TestShutdownExecutor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

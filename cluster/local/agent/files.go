@@ -20,9 +20,9 @@ import (
 //
 //	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
 //
-// A sandbox is served from the executor's start until it is removed, whether or not the executor, or its framework, has ended. Each
-// is opened as an os.Root of its own, so a link that a job made leads nowhere. Of Mesos' other names for a sandbox, which lead to
-// an executor's newest run, there is none.
+// A sandbox is served from the executor's start until it is removed, whether or not the executor, or its framework,
+// has ended. Each is opened as an os.Root of its own, so a link that a job made leads nowhere. Of Mesos' other names
+// for a sandbox, which lead to an executor's newest run, there is none.
 
 // readLimit is the most that one read returns: 16 pages.
 const readLimit = 64 << 10
@@ -130,8 +130,8 @@ func queryNumber(query url.Values, name string) (int64, error) {
 	return number, nil
 }
 
-// appendString writes text as a JSON string, byte for byte as Mesos does: what is not UTF-8 stays as it is, so that offsets can be
-// counted in bytes.
+// appendString writes text as a JSON string, byte for byte as Mesos does: what is not UTF-8 stays as it is, so that
+// offsets can be counted in bytes.
 func appendString(body []byte, text string) []byte {
 	body = append(body, '"')
 	for i := range len(text) {

@@ -50,7 +50,8 @@ func (c report) String() string {
 	return c.kind
 }
 
-// fakeMaster notes what is reported to it, in order, and acknowledges unless acks says otherwise. It is its own only session.
+// fakeMaster notes what is reported to it, in order, and acknowledges unless acks says otherwise. It is its own only
+// session.
 type fakeMaster struct {
 	mu     sync.Mutex
 	calls  []report

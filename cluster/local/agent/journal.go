@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the last and has
-// no line end, and it was not acknowledged to anybody. Nothing is synced: see the package comment.
+// journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the
+// last and has no line end, and it was not acknowledged to anybody. Nothing is synced: see the package comment.
 //
 // Blocks of the disk are allocated ahead, so that a task which fills the disk takes nobody's updates away.
 //
-// A long-lived executor's journal is rewritten when most of it is of tasks that are over, so that its size follows what lives and
-// an append costs O(1) on average.
+// A long-lived executor's journal is rewritten when most of it is of tasks that are over, so that its size follows
+// what lives and an append costs O(1) on average.
 type journal struct {
 	path      string
 	file      *os.File
@@ -43,7 +43,8 @@ type record struct {
 	// Tasks are the ids of a sent record.
 	Tasks []string                    `json:"ts,omitempty"`
 	Info  *link.Proto[mesos.TaskInfo] `json:"i,omitempty"`
-	// Status is an update, UUID that of one which was acknowledged; of a rewritten journal's task, those of all that were.
+	// Status is an update, UUID that of one which was acknowledged; of a rewritten journal's task, those of all that
+	// were.
 	Status *link.Proto[mesos.TaskStatus] `json:"p,omitempty"`
 	UUID   []byte                        `json:"u,omitempty"`
 	Run    *run                          `json:"run,omitempty"`

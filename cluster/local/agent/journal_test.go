@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestJournalHasRoom: a journal has its blocks before it needs them, so a disk that others have filled stops no update.
+// TestJournalHasRoom: a journal has its blocks before it needs them, so a disk that others have filled stops no
+// update.
 func TestJournalHasRoom(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.journal")

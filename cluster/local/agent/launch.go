@@ -25,10 +25,12 @@ const (
 	recoveryTimeout = 15 * time.Minute
 )
 
-// exited1 and killedEarly are the wait statuses of "exit 1", by which Mesos' containers end whose launch fails, and of SIGKILL.
+// exited1 and killedEarly are the wait statuses of "exit 1", by which Mesos' containers end whose launch fails, and of
+// SIGKILL.
 const exited1, killedEarly = 1 << 8, 9
 
-// launch makes the sandbox, fetches into it, and forks the executor. It runs without the agent's lock, and ends when ctx does.
+// launch makes the sandbox, fetches into it, and forks the executor. It runs without the agent's lock, and ends when
+// ctx does.
 func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	w, err := a.prepareAndFork(ctx, ex)
 	a.mu.Lock()
@@ -115,9 +117,9 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 	})
 }
 
-// programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of which is the
-// program's own name. A name in the sandbox is that of
-// a fetched program, which has none but for the shell.
+// programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of
+// which is the program's own name. A name in the sandbox is that of a fetched program, which has none but for the
+// shell.
 func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program, err error) {
 	p.path, p.argv = command.GetValue(), command.Arguments
 	switch {
@@ -134,8 +136,8 @@ func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program,
 	return p, err
 }
 
-// environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables, then the
-// command's.
+// environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables,
+// then the command's.
 func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []string {
 	var env []string
 	set := func(name, value string) {

@@ -14,8 +14,8 @@ const (
 	lastRetry  = time.Second
 )
 
-// stayRegistered keeps the agent registered with its master, in one session after another, until ctx ends or the master refuses the
-// agent for good.
+// stayRegistered keeps the agent registered with its master, in one session after another, until ctx ends or the
+// master refuses the agent for good.
 func (a *Agent) stayRegistered(ctx context.Context) {
 	logged, wait := "", firstRetry
 	for again := false; ; again = true {
@@ -107,8 +107,8 @@ func (a *Agent) setInSession(is bool) {
 	a.inSession = is
 }
 
-// registration is what the agent has. When it registers again that includes all that it had to report so far, and to report it later
-// would be wrong: an executor that ended may have a successor then.
+// registration is what the agent has. When it registers again that includes all that it had to report so far, and to
+// report it later would be wrong: an executor that ended may have a successor then.
 func (a *Agent) registration(again bool) link.Registration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

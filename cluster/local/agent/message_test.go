@@ -26,7 +26,8 @@ func (b *bench) say(t *testing.T, media, id string, message *executor.Call_Messa
 	return answer{response.StatusCode, string(text)}
 }
 
-// A message goes to the master as it is, in both encodings. What can't be passed on is dropped, and accepted as by Mesos.
+// A message goes to the master as it is, in both encodings. What can't be passed on is dropped, and accepted as by
+// Mesos.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()

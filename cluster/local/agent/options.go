@@ -15,8 +15,8 @@ import (
 
 // Options of an agent. Zero durations and counts mean Mesos' defaults.
 type Options struct {
-	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They are absolute, and may be the same folder. One agent at a time may use
-	// them; the caller sees to that.
+	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They are absolute, and may be the same folder.
+	// One agent at a time may use them; the caller sees to that.
 	DataDir, WorkDir string
 	// IP and Port are where Handler is served, and what offers and executors name. The port must be the
 	// same at every start, so that executors find their agent (rule O1).
@@ -35,8 +35,8 @@ type Options struct {
 
 	// Credentials are asked for by the files API, if not nil.
 	Credentials *apihttp.Credentials
-	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API then asks
-	// for. It must be the same at every start: running executors keep their tokens.
+	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API
+	// then asks for. It must be the same at every start: running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
 	// Authority, if not empty, is a certificate in PEM form. Each executor gets it in its environment, and then
 	// speaks TLS with the agent and accepts only certificates that this authority has signed.

@@ -183,7 +183,8 @@ func (a *Agent) killTask(kill *link.Kill) {
 	}
 }
 
-// shutdownFramework ends all executors of a framework that is no more. Nobody will acknowledge its updates: they are forgotten.
+// shutdownFramework ends all executors of a framework that is no more. Nobody will acknowledge its updates: they are
+// forgotten.
 func (a *Agent) shutdownFramework(id string) {
 	f := a.frameworks[id]
 	if f == nil {

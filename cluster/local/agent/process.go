@@ -85,8 +85,9 @@ func eachProcess(do func(stat)) error {
 	return nil
 }
 
-// killSession kills all processes of the session that p leads or led, and waits until they are over. While one of them lives, the
-// kernel gives their session's number to no other process; so when p's pid has another owner, there is none left.
+// killSession kills all processes of the session that p leads or led, and waits until they are over. While one of them
+// lives, the kernel gives their session's number to no other process; so when p's pid has another owner, there is none
+// left.
 func killSession(ctx context.Context, p process) error {
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
@@ -142,8 +143,8 @@ func watch(p process) (*watched, error) {
 	return &watched{process: p, file: file}, nil
 }
 
-// wait returns when the process has ended; with an error when the watch was closed first. It takes no thread: the runtime polls the
-// pidfd.
+// wait returns when the process has ended; with an error when the watch was closed first. It takes no thread: the
+// runtime polls the pidfd.
 func (w *watched) wait() error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
@@ -230,8 +231,8 @@ func fork(p program, dir, boot string, mark uint64, isolate isolation) (process,
 // busyFor is how long a program that was just fetched may count as being written.
 const busyFor = time.Second
 
-// start starts a process. What was just written can't be executed as long as a process has it open for writing, and one that is
-// being forked at that moment has, until it executes its own program: that takes a moment.
+// start starts a process. What was just written can't be executed as long as a process has it open for writing, and
+// one that is being forked at that moment has, until it executes its own program: that takes a moment.
 func start(p program, attr *os.ProcAttr, mark uint64, isolate isolation) (child *os.Process, err error) {
 	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
 		if isolate == nil {

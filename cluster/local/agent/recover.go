@@ -12,8 +12,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// recover reads the journals and begins to look after what still lives. Recovery ends, and the agent registers, when nothing is
-// awaited any more (see recovered).
+// recover reads the journals and begins to look after what still lives. Recovery ends, and the agent registers, when
+// nothing is awaited any more (see recovered).
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -229,8 +229,8 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	}
 }
 
-// recovered ends the recovery when no executor is awaited any more: the agent registers, and only then reports what happened
-// meanwhile (rule O3).
+// recovered ends the recovery when no executor is awaited any more: the agent registers, and only then reports what
+// happened meanwhile (rule O3).
 func (a *Agent) recovered() {
 	if !a.recovering || a.closed || len(a.awaited) > 0 {
 		return

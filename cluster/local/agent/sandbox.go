@@ -87,7 +87,8 @@ func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	}
 }
 
-// sweep removes the sandboxes of executors that have ended, of this and of earlier runs of the agent, but the newest ones.
+// sweep removes the sandboxes of executors that have ended, of this and of earlier runs of the agent, but the newest
+// ones.
 func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool) error {
 	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // Unacknowledged updates are sent again at intervals that double, between these.
 const retryMin, retryMax = 10 * time.Second, 10 * time.Minute
 
-// task is one task and the stream of its updates: reported to the master one by one, the next after the acknowledgement of the one
-// before.
+// task is one task and the stream of its updates: reported to the master one by one, the next after the
+// acknowledgement of the one before.
 type task struct {
 	framework *framework
 	// ex is nil for a task that never came to an executor; it is in no journal.
@@ -92,7 +92,8 @@ func (t *task) snapshot() []record {
 	return records
 }
 
-// update records status, which is an executor's and complete, and reports it. Nothing has changed when it returns an error.
+// update records status, which is an executor's and complete, and reports it. Nothing has changed when it returns an
+// error.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	if err := t.ex.journal.append(updateRecord(status)); err != nil {
 		return err
@@ -189,8 +190,8 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	}
 }
 
-// fromExecutor handles an executor's update, and acknowledges it to the executor once it is recorded, or when nobody waits for it:
-// the executor would send it again and again.
+// fromExecutor handles an executor's update, and acknowledges it to the executor once it is recorded, or when nobody
+// waits for it: the executor would send it again and again.
 func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]

@@ -1,5 +1,5 @@
-// Package apihttp is what the v1 HTTP APIs of the local master and agent share: how a call is read, refused or accepted, and how
-// events are streamed.
+// Package apihttp is what the v1 HTTP APIs of the local master and agent share: how a call is read, refused or
+// accepted, and how events are streamed.
 //
 // A handler goes through it in Mesos' order:
 //
@@ -31,8 +31,8 @@ const (
 	text          = "text/plain; charset=utf-8"
 )
 
-// ReadCall reads the call that r carries into call, in JSON or protobuf by its Content-Type. When that fails, it answers as Mesos
-// does (400, 415, 413) and returns false.
+// ReadCall reads the call that r carries into call, in JSON or protobuf by its Content-Type. When that fails, it
+// answers as Mesos does (400, 415, 413) and returns false.
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
 	media := r.Header.Get("Content-Type")
 	if media != mediaJSON && media != mediaProtobuf {
@@ -62,8 +62,8 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 	return true
 }
 
-// Answer answers with a status and Mesos' text for it. With 202 and no text a call was understood, and what follows from it comes as
-// events.
+// Answer answers with a status and Mesos' text for it. With 202 and no text a call was understood, and what follows
+// from it comes as events.
 func Answer(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", text)
 	w.Header().Set("Content-Length", strconv.Itoa(len(message)))

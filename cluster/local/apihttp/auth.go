@@ -19,8 +19,8 @@ const (
 	RealmFiles     = "mesos-agent-readonly"
 )
 
-// Credentials are for HTTP basic authentication: of frameworks at the master, and of who reads sandboxes at the agent. They never
-// show in logs.
+// Credentials are for HTTP basic authentication: of frameworks at the master, and of who reads sandboxes at the agent.
+// They never show in logs.
 type Credentials struct{ Principal, Secret string }
 
 // String hides the secret.
@@ -32,8 +32,8 @@ func (c Credentials) GoString() string { return c.String() }
 // LogValue hides the secret.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Guard lets only those requests through to next that carry the credentials; others are answered with 401. Without credentials
-// (nil) it lets all through.
+// Guard lets only those requests through to next that carry the credentials; others are answered with 401. Without
+// credentials (nil) it lets all through.
 func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 	if c == nil {
 		return next
@@ -62,7 +62,8 @@ func challenge(w http.ResponseWriter, scheme string) {
 // TokenKey signs the tokens by which executors are known. An empty key stands for no authentication.
 type TokenKey []byte
 
-// Token is the token of one executor's container. It never ends by itself: only while the container runs does an agent take it.
+// Token is the token of one executor's container. It never ends by itself: only while the container runs does an agent
+// take it.
 func (k TokenKey) Token(container string) string {
 	mac := hmac.New(sha256.New, k)
 	mac.Write([]byte(container)) // never fails

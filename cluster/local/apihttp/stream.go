@@ -16,9 +16,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// Stream answers a SUBSCRIBE, r, with events in RecordIO frames: what is queued, and the heartbeat at its intervals, until the queue is
-// closed or ctx ends. The events are in protobuf where the Accept header names it, else in JSON. The headers are sent before the
-// first event, so that the subscriber knows that it is heard.
+// Stream answers a SUBSCRIBE, r, with events in RecordIO frames: what is queued, and the heartbeat at its intervals,
+// until the queue is closed or ctx ends. The events are in protobuf where the Accept header names it, else in JSON.
+// The headers are sent before the first event, so that the subscriber knows that it is heard.
 func Stream(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header,
 	events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler,
@@ -60,8 +60,8 @@ type stream struct {
 	marshal func(encoding.Marshaler) ([]byte, error)
 }
 
-// send writes the events in order and flushes once. It gives up when ctx ends while the subscriber does not read. After an error
-// the stream is broken.
+// send writes the events in order and flushes once. It gives up when ctx ends while the subscriber does not read.
+// After an error the stream is broken.
 func (s *stream) send(ctx context.Context, events ...encoding.Marshaler) error {
 	if len(events) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// cache keeps fetched programs by URI, as long as the agent runs. One that is being fetched is waited for, so that a hundred
-// executors that start together make one download.
+// cache keeps fetched programs by URI, as long as the agent runs. One that is being fetched is waited for, so that a
+// hundred executors that start together make one download.
 type cache struct {
 	dir      string
 	download func(ctx context.Context, uri string, to io.Writer) error
@@ -36,8 +36,8 @@ func newCache(dir string, download func(context.Context, string, io.Writer) erro
 	return &cache{dir: dir, download: download, entries: map[string]*entry{}}, nil
 }
 
-// get opens the program of uri, and fetches it first when it is not there. A failed fetch fails for all who waited for it, and is
-// tried again by the next.
+// get opens the program of uri, and fetches it first when it is not there. A failed fetch fails for all who waited for
+// it, and is tried again by the next.
 func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 	for {
 		c.mu.Lock()

@@ -36,8 +36,8 @@ type Fetcher struct {
 // patience is how long a download may take. The scheduler that serves its executor is on this machine.
 const patience = time.Minute
 
-// New makes a fetcher and its empty cache folder. The folder belongs to the fetcher alone and is emptied, as Mesos does: a URI's
-// content is kept no longer than one run of the agent.
+// New makes a fetcher and its empty cache folder. The folder belongs to the fetcher alone and is emptied, as Mesos
+// does: a URI's content is kept no longer than one run of the agent.
 func New(cacheDir string) (*Fetcher, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.RegisterProtocol("file", http.NewFileTransportFS(os.DirFS("/")))
@@ -141,8 +141,8 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 // checksum finds the SHA-256 that a program's address may end with.
 var checksum = regexp.MustCompile(`-([0-9a-f]{64})$`)
 
-// outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a query
-// belongs to it).
+// outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a
+// query belongs to it).
 func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	if name := uri.GetOutputFile(); name != "" {
 		if !filepath.IsLocal(name) || filepath.Base(name) != name {

@@ -26,8 +26,8 @@ type Client struct {
 	http        *http.Client
 }
 
-// NewClient makes a client for the master whose API is at that base, "http://host:port". The credentials are sent if they are not
-// nil.
+// NewClient makes a client for the master whose API is at that base, "http://host:port". The credentials are sent if
+// they are not nil.
 func NewClient(master string, credentials *apihttp.Credentials) *Client {
 	return &Client{master: strings.TrimSuffix(master, "/"), credentials: credentials,
 		http: &http.Client{Transport: &http.Transport{

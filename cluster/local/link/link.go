@@ -1,15 +1,16 @@
-// Package link is what an agent and its master say to each other. Mesos has messages of its own between the two, which no framework
-// and no executor ever sees; these here are ours.
+// Package link is what an agent and its master say to each other. Mesos has messages of its own between the two, which
+// no framework and no executor ever sees; these here are ours.
 //
 //	agent ── Registration: all that it has ──▶ master
 //	agent ◀──────── Orders ───────────────── master
 //	agent ────────── News ─────────────────▶ master
 //
-// One registration is one session. In one process the master itself is the agent's Upstream. From another process a Client stands
-// for it, whose Server asks the master: one connection is one session then, with one JSON value per line in both directions.
+// One registration is one session. In one process the master itself is the agent's Upstream. From another process a
+// Client stands for it, whose Server asks the master: one connection is one session then, with one JSON value per line
+// in both directions.
 //
-// When a session ends, for whatever reason, the agent registers again with all that it then has. What was on its way is lost, as
-// with Mesos: updates are sent again, and launches that did not arrive are found out by the registration.
+// When a session ends, for whatever reason, the agent registers again with all that it then has. What was on its way
+// is lost, as with Mesos: updates are sent again, and launches that did not arrive are found out by the registration.
 package link
 
 import (
@@ -29,9 +30,9 @@ var ErrCredentials = errors.New("the master does not take this agent's credentia
 
 // Upstream is a master as its agents see it.
 type Upstream interface {
-	// Register makes the agent known, with all that it still has, and opens a session. It comes when the agent's recovery is
-	// through: until then the master is silent about its tasks (rule O3). An earlier session of the agent ends. ErrGone and
-	// ErrCredentials are for good; after another error it is tried again.
+	// Register makes the agent known, with all that it still has, and opens a session. It comes when the agent's
+	// recovery is through: until then the master is silent about its tasks (rule O3). An earlier session of the agent
+	// ends. ErrGone and ErrCredentials are for good; after another error it is tried again.
 	Register(ctx context.Context, r Registration) (Session, error)
 }
 
@@ -97,17 +98,18 @@ type Order struct {
 	Kill             *Kill            `json:",omitempty"`
 	ShutdownExecutor *Executor        `json:",omitempty"`
 	Acknowledge      *Acknowledgement `json:",omitempty"`
-	// ShutdownFramework is a framework that is removed: its executors are ended, and its unacknowledged updates forgotten.
+	// ShutdownFramework is a framework that is removed: its executors are ended, and its unacknowledged updates
+	// forgotten.
 	ShutdownFramework string `json:",omitempty"`
-	// Subscribed is a framework that has subscribed again, as it describes itself now: the agent sends each task's oldest
-	// unacknowledged update again, at once.
+	// Subscribed is a framework that has subscribed again, as it describes itself now: the agent sends each task's
+	// oldest unacknowledged update again, at once.
 	Subscribed *Proto[mesos.FrameworkInfo] `json:",omitempty"`
 	// Ping is answered with Pong by an agent that is well.
 	Ping bool `json:",omitempty"`
 }
 
-// Run launches tasks, in order. They are valid: ids are new, resources are free, each has an executor with framework_id and type. A
-// task that cannot be launched is answered with an update.
+// Run launches tasks, in order. They are valid: ids are new, resources are free, each has an executor with
+// framework_id and type. A task that cannot be launched is answered with an update.
 type Run struct {
 	Framework Proto[mesos.FrameworkInfo]
 	Tasks     []Proto[mesos.TaskInfo]
@@ -136,19 +138,20 @@ type News struct {
 	Pong    bool           `json:",omitempty"`
 }
 
-// StatusUpdate is a task's update on its way to its framework. The same one may come again until it is acknowledged. Updates of one
-// task come in order, the next one after the acknowledgement of the one before.
+// StatusUpdate is a task's update on its way to its framework. The same one may come again until it is acknowledged.
+// Updates of one task come in order, the next one after the acknowledgement of the one before.
 type StatusUpdate struct {
 	Framework string
-	// Status is complete: with uuid, agent id, executor id, source, timestamp and, while the executor runs, container_status.
+	// Status is complete: with uuid, agent id, executor id, source, timestamp and, while the executor runs,
+	// container_status.
 	Status Proto[mesos.TaskStatus]
-	// Latest is the newest state that the agent knows of the task: what it uses is free when this is terminal, though older updates
-	// may still have to be reported.
+	// Latest is the newest state that the agent knows of the task: what it uses is free when this is terminal, though
+	// older updates may still have to be reported.
 	Latest mesos.TaskState
 }
 
-// ExecutorEnded says that an executor is gone, or could not be started, with its wait status (exit 5 is 1280). Until then its
-// resources are in use, and offers name it. It comes before the last updates of its tasks.
+// ExecutorEnded says that an executor is gone, or could not be started, with its wait status (exit 5 is 1280). Until
+// then its resources are in use, and offers name it. It comes before the last updates of its tasks.
 type ExecutorEnded struct {
 	Executor
 	WaitStatus int

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is rejected is
-// reported as an update without uuid.
+// accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is
+// rejected is reported as an update without uuid.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	agentID, available, fault := m.useOffers(f, call.OfferIDs)
 	if fault != "" {
@@ -45,8 +45,9 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	m.wake()
 }
 
-// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns what they held
-// on their agent, or the fault of one that the framework has not, or that is another agent's than the one before it.
+// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns
+// what they held on their agent, or the fault of one that the framework has not, or that is another agent's than the
+// one before it.
 func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources, fault string) {
 	if len(ids) == 0 {
 		fault = "No offers specified"

@@ -17,8 +17,8 @@ const (
 	leastCPUs, leastMem = 10, 32_000
 	// coalesce is how long the allocator gathers what becomes free.
 	coalesce = 200 * time.Microsecond
-	// declineFloor keeps a framework that declines without a filter from being offered the same in a loop; Mesos has its allocation
-	// interval, 1 s, for that.
+	// declineFloor keeps a framework that declines without a filter from being offered the same in a loop; Mesos has
+	// its allocation interval, 1 s, for that.
 	declineFloor   = 100 * time.Millisecond
 	defaultRefuse  = 5 * time.Second
 	longestRefusal = 365 * 24 * time.Hour
@@ -71,8 +71,8 @@ func (m *Master) allocator(ctx context.Context) {
 	}
 }
 
-// allocate offers all that is free to whoever may have it, and returns when the first filter ends that stands in the way; zero for
-// never.
+// allocate offers all that is free to whoever may have it, and returns when the first filter ends that stands in the
+// way; zero for never.
 func (m *Master) allocate(now time.Time) time.Time {
 	if m.closed {
 		return time.Time{}
@@ -111,7 +111,8 @@ func (m *Master) allocate(now time.Time) time.Time {
 // scarce reports whether there is too little to be offered.
 func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastMem }
 
-// filtered says until when the framework does not want what is free of a; zero when it does. Filters that have ended are forgotten.
+// filtered says until when the framework does not want what is free of a; zero when it does. Filters that have ended
+// are forgotten.
 func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	held := slices.DeleteFunc(f.filters[a.id], func(x filter) bool { return !x.until.After(now) })
 	f.filters[a.id] = held

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is unreachable, and so is one that is not back 10 minutes
-// after the master's start.
+// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is unreachable, and so is one that is not
+// back 10 minutes after the master's start.
 const (
 	DefaultAgentPingTimeout       = 15 * time.Second
 	DefaultMaxAgentPingTimeouts   = 5
@@ -53,7 +53,8 @@ func (m *Master) ping() {
 	}
 }
 
-// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer than the master waits for it.
+// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer than the master
+// waits for it.
 func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
 }
@@ -87,8 +88,8 @@ func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
 	return timeInfo(record.Unreachable)
 }
 
-// removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends, so that
-// it registers again, with all that it has, if it still can. It returns the tasks.
+// removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends,
+// so that it registers again, with all that it has, if it still can. It returns the tasks.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string,
 	since *mesos.TimeInfo) (had []*task) {
 	delete(m.agents, a.id)

@@ -1,16 +1,16 @@
-// Package master is the Mesos master of the local cluster: the v1 scheduler API, with the answers, texts and event orders of Mesos
-// 1.12.
+// Package master is the Mesos master of the local cluster: the v1 scheduler API, with the answers, texts and event
+// orders of Mesos 1.12.
 //
 //	framework ── POST /api/v1/scheduler ──▶ Master ── orders ──▶ agent
 //	framework ◀── events of its stream ──── Master ◀── news ──── agent
 //
-// All state is in memory behind one mutex and nothing blocks while it is held, but the rare write of the registry: events wait in
-// their subscription's queue, orders in their agent's session's (package link). The registry is a small file with what has to
-// outlive the process: the frameworks, those that were removed, and the agents that are to come back. Tasks and executors are known
-// by the agents, which name them when they register.
+// All state is in memory behind one mutex and nothing blocks while it is held, but the rare write of the registry:
+// events wait in their subscription's queue, orders in their agent's session's (package link). The registry is a small
+// file with what has to outlive the process: the frameworks, those that were removed, and the agents that are to come
+// back. Tasks and executors are known by the agents, which name them when they register.
 //
-// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it registers again, and so is one of the
-// registry that stays away.
+// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it registers again, and so is
+// one of the registry that stays away.
 //
 // All of an agent's free resources are offered to one framework at a time, whichever comes first, as soon as
 // there is something to offer.
@@ -56,8 +56,8 @@ type Options struct {
 	Heartbeat time.Duration
 	// Credentials are asked of every framework, if not nil. Their principal is then the framework's.
 	Credentials *apihttp.Credentials
-	// AgentPingTimeout is how long an agent has to answer a ping; after MaxAgentPingTimeouts in a row it is unreachable. Zero means
-	// Mesos' defaults.
+	// AgentPingTimeout is how long an agent has to answer a ping; after MaxAgentPingTimeouts in a row it is
+	// unreachable. Zero means Mesos' defaults.
 	AgentPingTimeout     time.Duration
 	MaxAgentPingTimeouts int
 	// AgentReregisterTimeout is how long after the start a remembered agent that is not back becomes unreachable;
@@ -142,8 +142,8 @@ func Open(opts Options) (*Master, error) {
 	return m, nil
 }
 
-// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay, in the
-// registry and with the agents. What agents report later is ignored.
+// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay,
+// in the registry and with the agents. What agents report later is ignored.
 func (m *Master) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -275,8 +275,8 @@ func (m *Master) expectSubscriber(f *framework) {
 	f.expiry = timer
 }
 
-// removeFramework ends all that the framework has. It is written down first; when that fails, the framework goes nevertheless, and
-// comes back at the next start.
+// removeFramework ends all that the framework has. It is written down first; when that fails, the framework goes
+// nevertheless, and comes back at the next start.
 func (m *Master) removeFramework(f *framework) error {
 	err := m.registry.removeFramework(f.id)
 	f.keep()

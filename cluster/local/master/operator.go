@@ -17,8 +17,8 @@ import (
 // goneMessage is what Mesos says of an agent that was marked gone.
 const goneMessage = "Agent has been marked gone"
 
-// serveOperator is POST /api/v1. Of the operator API there is what changes the answers that frameworks get, and what is needed to
-// ask for it: GET_AGENTS, MARK_AGENT_GONE and TEARDOWN.
+// serveOperator is POST /api/v1. Of the operator API there is what changes the answers that frameworks get, and what
+// is needed to ask for it: GET_AGENTS, MARK_AGENT_GONE and TEARDOWN.
 func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	var call master.Call
 	if !apihttp.ReadCall(w, r, &call) {

@@ -28,7 +28,8 @@ func (f *framework) inOrder() []*task {
 	return slices.SortedFunc(maps.Values(f.tasks), func(a, b *task) int { return cmp.Compare(a.order, b.order) })
 }
 
-// reconcileTask answers one question, or says nothing while an agent that could have the task has not come back (rule O3).
+// reconcileTask answers one question, or says nothing while an agent that could have the task has not come back (rule
+// O3).
 func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.AgentID) {
 	if t := f.tasks[id.Value]; t != nil {
 		f.send(update(t.status("Reconciliation: Latest task state", mesos.REASON_RECONCILIATION)))

@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// registry is what outlives a master's process, in one file that is replaced as a whole; without a path it is in memory only.
+// registry is what outlives a master's process, in one file that is replaced as a whole; without a path it is in
+// memory only.
 type registry struct {
 	path string
 	kept
@@ -28,7 +29,8 @@ type kept struct {
 	Frameworks map[string][]byte `json:"frameworks"`
 	// Removed are the ids of frameworks that may not come back, oldest first.
 	Removed []string `json:"removed"`
-	// Agents are all that have registered, by id. Their number is not bounded: there is one per data folder, and few folders.
+	// Agents are all that have registered, by id. Their number is not bounded: there is one per data folder, and few
+	// folders.
 	Agents map[string]agentRecord `json:"agents"`
 }
 

@@ -12,8 +12,8 @@ var resourceNames = [...]string{"cpus", "mem", "disk"}
 
 const cpus, mem, disk = 0, 1, 2
 
-// resources are amounts in thousandths, as exact as Mesos', in the order of resourceNames. What is neither reserved nor shared is
-// all that there is.
+// resources are amounts in thousandths, as exact as Mesos', in the order of resourceNames. What is neither reserved
+// nor shared is all that there is.
 type resources [len(resourceNames)]int64
 
 func milli(v float64) int64 { return int64(math.Round(v * 1000)) }

@@ -21,8 +21,8 @@ type session struct {
 // Orders implements link.Session.
 func (s *session) Orders() ([]link.Order, error) { return s.orders.Next(context.Background()) }
 
-// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until it registers again or has
-// not answered its pings.
+// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until it registers
+// again or has not answered its pings.
 func (s *session) Close() {
 	s.orders.Close()
 	m, a := s.master, s.agent
@@ -57,9 +57,9 @@ func (s *session) Report(news link.News) error {
 	return nil
 }
 
-// Register implements link.Upstream. Frameworks that only the agent remembers come back with it, those that were removed are shut
-// down on it. A connected framework gets updates of the tasks of an agent that this master did not remember, or had given up. Tasks that
-// a known agent has not got never reached it.
+// Register implements link.Upstream. Frameworks that only the agent remembers come back with it, those that were
+// removed are shut down on it. A connected framework gets updates of the tasks of an agent that this master did not
+// remember, or had given up. Tasks that a known agent has not got never reached it.
 func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	info := r.Agent.Of
 	id := info.GetID().GetValue()

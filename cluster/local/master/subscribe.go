@@ -20,7 +20,8 @@ import (
 // lastWords is how long the end of a stream may take to be read.
 const lastWords = 5 * time.Second
 
-// subscription is one stream of events: a queue that is filled under the master's mutex, and written by the request that opened it.
+// subscription is one stream of events: a queue that is filled under the master's mutex, and written by the request
+// that opened it.
 type subscription struct {
 	id     string
 	events *queue.Queue[encoding.Marshaler]
@@ -92,8 +93,8 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	if f.stream != nil {
 		f.stream.end(errorEvent("Framework failed over"))
 	}
-	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a subscriber whose host froze is still
-	// open.
+	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a subscriber whose host
+	// froze is still open.
 	m.withdrawOffers(f)
 	f.suppressed = len(call.SuppressedRoles) > 0
 	f.stream = s

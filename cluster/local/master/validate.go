@@ -10,8 +10,8 @@ import (
 // longestID is the longest file name: ids become folders.
 const longestID = 255
 
-// invalidTask says in Mesos' words why a task cannot be launched with what is available; when it can, need is what the task takes,
-// and its executor if that does not run yet.
+// invalidTask says in Mesos' words why a task cannot be launched with what is available; when it can, need is what the
+// task takes, and its executor if that does not run yet.
 func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources,
 	fault string) {
 	id := task.TaskID.Value

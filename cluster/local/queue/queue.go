@@ -1,5 +1,5 @@
-// Package queue is the queue that stands wherever the local cluster hands something on without waiting: events to frameworks and
-// executors, orders to agents, and news to the master.
+// Package queue is the queue that stands wherever the local cluster hands something on without waiting: events to
+// frameworks and executors, orders to agents, and news to the master.
 package queue
 
 import (
@@ -24,8 +24,8 @@ type Queue[T any] struct {
 // New makes an empty queue. It holds as many items as limit says, or, with 0, any number.
 func New[T any](limit int) *Queue[T] { return &Queue[T]{limit: limit, wake: make(chan struct{}, 1)} }
 
-// Push appends items and never waits. It reports false, and drops them, when the queue is closed, and when it is full: then its
-// reader is too far behind, and the queue is closed and emptied.
+// Push appends items and never waits. It reports false, and drops them, when the queue is closed, and when it is full:
+// then its reader is too far behind, and the queue is closed and emptied.
 func (q *Queue[T]) Push(items ...T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

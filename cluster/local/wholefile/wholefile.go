@@ -1,5 +1,5 @@
-// Package wholefile writes the small files that the local cluster keeps: each is replaced as a whole, so that neither a crash nor a
-// full disk leaves half of one.
+// Package wholefile writes the small files that the local cluster keeps: each is replaced as a whole, so that neither
+// a crash nor a full disk leaves half of one.
 package wholefile
 
 import (

@@ -8,8 +8,8 @@ import (
 // Described is how large the descriptions of an execution's tasks are, in bytes, with the versions of the settings
 // that this was computed for.
 type Described struct {
-	// Job and App are the job's document and the version of its app, for an execution that was not launched; nil and 0 for
-	// one that was.
+	// Job and App are the job's document and the version of its app, for an execution that was not launched; nil and 0
+	// for one that was.
 	Job   *jobs.Config
 	App   int64
 	Each  int // at least the size of any of them in a call

@@ -152,10 +152,10 @@ func TestHistoryBoundsShards(t *testing.T) {
 	}
 }
 
-// A job that can't run drops a fire each second for hours. Another job's runs are still there, in the registry as well,
-// and explain says how many fires were dropped, also after a change of leader.
-// Counting fires must not make a commit of every step larger: the job's record is written once a minute for it.
-// While the database is away what has ended is kept beyond the usual bounds, but not for ever: the oldest goes, and no more than must.
+// A job that can't run drops a fire each second for hours. Another job's runs are still there, in the registry as
+// well, and explain says how many fires were dropped, also after a change of leader. Counting fires must not make a
+// commit of every step larger: the job's record is written once a minute for it. While the database is away what has
+// ended is kept beyond the usual bounds, but not for ever: the oldest goes, and no more than must.
 func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	t.Parallel()
 	trim := func(h *history, recorded int64) {

@@ -94,8 +94,8 @@ func (p *Process) Pause(within time.Duration) error {
 	return nil
 }
 
-// Stopped reports whether all threads of a process have come to rest after a SIGSTOP, or wait for something in the kernel, from where they
-// do before they go on.
+// Stopped reports whether all threads of a process have come to rest after a SIGSTOP, or wait for something in the
+// kernel, from where they do before they go on.
 func Stopped(pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, stat := range stats {
@@ -176,8 +176,9 @@ func LastWords(log string) string {
 }
 
 // Using are the processes, this one left out, that have a folder in their command line, environment or working
-// directory: servers with that data folder, and all that these started. Of an executor nobody but root sees more than its command line,
-// which has no folder: it is known by its supervisor, of which it is the parent, or by the server, of which it is a child.
+// directory: servers with that data folder, and all that these started. Of an executor nobody but root sees more than
+// its command line, which has no folder: it is known by its supervisor, of which it is the parent, or by the server,
+// of which it is a child.
 func Using(folder string) (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

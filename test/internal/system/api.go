@@ -81,8 +81,8 @@ func (m *Machine) OK(method, path, body string, headers ...string) string {
 	return a.Body
 }
 
-// Get reads the answer of a path into v. It asks again, as the client does, while the server says that it can't answer now: its
-// disk keeps it waiting, or the lead changes.
+// Get reads the answer of a path into v. It asks again, as the client does, while the server says that it can't answer
+// now: its disk keeps it waiting, or the lead changes.
 func (m *Machine) Get(path string, v any) {
 	m.Helper()
 	var a Answer

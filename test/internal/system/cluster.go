@@ -24,14 +24,16 @@ import (
 // of their own. The methods of its Machine speak to the server chosen with Via.
 type Cluster struct {
 	*Machine
-	// ZooKeepers are the ensemble, which a test may break unless it shares it, ZK what servers get as its address; a test may
-	// put a proxy there.
+	// ZooKeepers are the ensemble, which a test may break unless it shares it, ZK what servers get as its address; a
+	// test may put a proxy there.
 	ZooKeepers []*zkserver.Server
 	ZK         string
-	// Database is where the registry is instead, nil if that is in ZooKeeper, and Registry what servers get as its address.
+	// Database is where the registry is instead, nil if that is in ZooKeeper, and Registry what servers get as its
+	// address.
 	Database *mariadb.Server
 	Registry string
-	// Mesos is the cluster that jobs run on, nil if that is another one, Masters the address that servers get; a test may put a proxy there.
+	// Mesos is the cluster that jobs run on, nil if that is another one, Masters the address that servers get; a test
+	// may put a proxy there.
 	Mesos   Mesos
 	Masters string
 	// CAFile, if not empty, has the certificates that agents of a cluster/local trust from its next start on.
@@ -75,7 +77,8 @@ func NewClusterInSQL(t testing.TB, bin Binaries, db *mariadb.Server, flags Local
 	return c
 }
 
-// NewServersInSQL is for servers whose registry is in a database, and starts none yet. args are for every server: among them is where jobs run.
+// NewServersInSQL is for servers whose registry is in a database, and starts none yet. args are for every server:
+// among them is where jobs run.
 func NewServersInSQL(t testing.TB, bin Binaries, db *mariadb.Server, args ...string) *Cluster {
 	t.Helper()
 	c := newCluster(t, bin, args...)
@@ -92,8 +95,8 @@ func (c *Cluster) startLocal(flags LocalFlags) {
 	c.StartMesos()
 }
 
-// NewClusterOn starts a ZooKeeper server, unless the setup names one, and a Mesos with all its masters and agents, and no
-// server yet.
+// NewClusterOn starts a ZooKeeper server, unless the setup names one, and a Mesos with all its masters and agents, and
+// no server yet.
 func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	t.Helper()
 	if kind == Real {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// daemonScript is one run of a daemon's shard: it writes itself down when it begins, and waits until the file $HOLD is gone.
+// daemonScript is one run of a daemon's shard: it writes itself down when it begins, and waits until the file $HOLD is
+// gone.
 const daemonScript = `#!/bin/sh
 exec 9>"$RUNS.$ELASTICJOB_SHARDING_ITEM"
 flock -n 9 || echo "overlap - - - - -" >>"$RUNS"

@@ -46,7 +46,8 @@ func (c *Cluster) leads(not ...int) (leader int, said string) {
 	return 0, said
 }
 
-// leading reports whether a server says at a path, /readyz or /healthz, that it leads, and whether the answer was 200. says is the answer.
+// leading reports whether a server says at a path, /readyz or /healthz, that it leads, and whether the answer was 200.
+// says is the answer.
 func (c *Cluster) leading(s *server, path string) (leads, well bool, says string) {
 	a, err := send(c.client, "GET", s.url+path, "", nil)
 	if err != nil {
@@ -71,7 +72,8 @@ func (c *Cluster) WhoLeads() (said string) {
 	return said
 }
 
-// KillLeader ends the leader with kill -9, waits for the next one, and starts the old one again behind it. Requests go to the next one.
+// KillLeader ends the leader with kill -9, waits for the next one, and starts the old one again behind it. Requests go
+// to the next one.
 func (c *Cluster) KillLeader(leader int) (next int) {
 	c.Helper()
 	c.KillServer(leader)
@@ -80,8 +82,8 @@ func (c *Cluster) KillLeader(leader int) (next int) {
 	return next
 }
 
-// FreezeLeader stops the leader until another one leads, to which requests go, and something was done with that one. Then the old one goes on, and
-// FreezeLeader waits until it follows.
+// FreezeLeader stops the leader until another one leads, to which requests go, and something was done with that one.
+// Then the old one goes on, and FreezeLeader waits until it follows.
 func (c *Cluster) FreezeLeader(leader int, meanwhile func()) (next int) {
 	c.Helper()
 	c.SignalServer(leader, syscall.SIGSTOP)

@@ -201,7 +201,8 @@ func (c *Cluster) StartMesos(args ...string) { c.Helper(); c.local.startMaster(1
 // KillMesos ends our only master, and the agents of its process, with kill -9; executors go on.
 func (c *Cluster) KillMesos() { c.Helper(); c.local.KillMaster(1) }
 
-// StartAgent starts agent n of a cluster/local that has none in its master's process, linked to master, and waits until it is ready.
+// StartAgent starts agent n of a cluster/local that has none in its master's process, linked to master, and waits
+// until it is ready.
 func (c *Cluster) StartAgent(n int, master string, args ...string) {
 	c.Helper()
 	c.local.startAgent(n, agentReady, append([]string{"local-agent", "--master", master, "--ip",

@@ -20,7 +20,8 @@ import (
 	"time"
 )
 
-// Patience is how long tests wait for what should come at once on an idle machine: all packages test at once on a busy one.
+// Patience is how long tests wait for what should come at once on an idle machine: all packages test at once on a busy
+// one.
 const Patience = 2 * time.Minute
 
 // Machine is one data folder with its server and all that the server starts. Its
@@ -311,7 +312,8 @@ var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been 
 // fileLost is what a server says whose registry's file somebody has removed or cut, as it should.
 var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|registry lost).*\n`)
 
-// tlsWrong is what a server says whose certificate can't be reloaded, or that has TLS while the leader has none or the other way round, as it should.
+// tlsWrong is what a server says whose certificate can't be reloaded, or that has TLS while the leader has none or the
+// other way round, as it should.
 var tlsWrong = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(TLS certificate not reloaded|the leader speaks (no )?TLS).*\n`)
 
 // Until looks for what is wanted until look returns "", and fails after [Patience] with what

@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main builds the programs, runs a package's tests, most of which wait much more than they compute and
-// so go so many at a time unless -parallel says otherwise, and looks for goroutines that were left. It gives the exit status.
+// Main builds the programs, runs a package's tests, most of which wait much more than they compute and so go so many
+// at a time unless -parallel says otherwise, and looks for goroutines that were left. It gives the exit status.
 func Main(m interface{ Run() int }, bin *Binaries, atOnce int) (status int) {
 	flag.Parse()
 	parallel := false

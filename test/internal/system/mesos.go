@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Mesos is masters and agents, all of them processes of their own. Of several masters one leads by an election in ZooKeeper.
-// Masters and agents are numbered from 1; agent n is at 127.0.0.(n+1), hostname and ip alike. The methods end the test
-// when something isn't as they say.
+// Mesos is masters and agents, all of them processes of their own. Of several masters one leads by an election in
+// ZooKeeper. Masters and agents are numbered from 1; agent n is at 127.0.0.(n+1), hostname and ip alike. The methods
+// end the test when something isn't as they say.
 type Mesos interface {
 	// StartMaster starts a master that doesn't run, with what it kept, and returns when it answers.
 	StartMaster(n int)
@@ -66,7 +66,8 @@ type Setup struct {
 	MissedPings int
 	// Credentials are asked for by masters and agents.
 	Credentials bool
-	// Resources are those of each agent of Apache Mesos, by default those of the Machine; cluster/local has none that are reserved.
+	// Resources are those of each agent of Apache Mesos, by default those of the Machine; cluster/local has none that
+	// are reserved.
 	Resources string
 	// MasterArgs and AgentArgs are further flags of Apache Mesos.
 	MasterArgs, AgentArgs []string

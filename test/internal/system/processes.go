@@ -76,8 +76,8 @@ func (m *Machine) named(is func(command string) bool) []int {
 	return pids
 }
 
-// asRoot has servers that root starts in tests run jobs as root, as all others run them as who started the test; but where the arguments
-// name another user for executors, or a Kubernetes, on which pods say it.
+// asRoot has servers that root starts in tests run jobs as root, as all others run them as who started the test; but
+// where the arguments name another user for executors, or a Kubernetes, on which pods say it.
 func asRoot(args []string) []string {
 	if os.Geteuid() != 0 || slices.Contains(args, "--mesos-user") || slices.Contains(args, "--kubernetes") {
 		return nil

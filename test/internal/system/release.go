@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// releaseFile is where an executor of another release says which it is, in its sandbox: its program may be in no folder.
+// releaseFile is where an executor of another release says which it is, in its sandbox: its program may be in no
+// folder.
 const releaseFile = "release"
 
 // Release makes a folder with an executor of another release, for --executor-dir.

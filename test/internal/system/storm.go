@@ -17,16 +17,17 @@ type Storm struct {
 	asked map[string]string // execution by idempotency key
 }
 
-// NewStorm publishes an app that writes the ledger and registers the jobs: "patient", every three seconds with misfire, three
-// shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger. more are further fields of all of them.
-// Of fires of "patient" that wait more than 100 are dropped (rule F5): it has so few that a slow machine does not come to that.
+// NewStorm publishes an app that writes the ledger and registers the jobs: "patient", every three seconds with
+// misfire, three shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger. more
+// are further fields of all of them. Of fires of "patient" that wait more than 100 are dropped (rule F5): it has so
+// few that a slow machine does not come to that.
 func NewStorm(m *Machine, more ...Doc) *Storm {
 	m.Helper()
 	return NewStormEvery(m, 3, more...)
 }
 
-// NewStormEvery is NewStorm with so many seconds, of which a minute is a multiple, between two fires of "patient": where a run takes longer than
-// that, those that wait would run for longer than the test breaks things.
+// NewStormEvery is NewStorm with so many seconds, of which a minute is a multiple, between two fires of "patient":
+// where a run takes longer than that, those that wait would run for longer than the test breaks things.
 func NewStormEvery(m *Machine, seconds int, more ...Doc) *Storm {
 	m.Helper()
 	m.App("storm", Files{"bin/start.sh": Ledger}, nil)
@@ -99,9 +100,9 @@ func (s *Storm) AskAgain() {
 	}
 }
 
-// Settle waits until the crons have gone on, takes them away, waits until all that was accepted has run, and checks every fire and
-// trigger against the ledger: each shard at least once, and at no time twice at once; once is all
-// that is allowed unless again says that tasks were lost on the way. It says what was counted.
+// Settle waits until the crons have gone on, takes them away, waits until all that was accepted has run, and checks
+// every fire and trigger against the ledger: each shard at least once, and at no time twice at once; once is all that
+// is allowed unless again says that tasks were lost on the way. It says what was counted.
 func (s *Storm) Settle(again bool) string {
 	m := s.m
 	m.Helper()

@@ -10,9 +10,9 @@ import (
 // ShardsAtOnce is how many shards of a storm are under way at a time.
 const ShardsAtOnce = 6
 
-// SettleTold is Settle for a storm in which tasks are lost on the way that don't run again: every shard of every fire and trigger has begun once,
-// ended once and is FINISHED, or it is LOST for one of some reasons, in words that its cause holds, and began once or not at all. So many may be
-// lost, and no more.
+// SettleTold is Settle for a storm in which tasks are lost on the way that don't run again: every shard of every fire
+// and trigger has begun once, ended once and is FINISHED, or it is LOST for one of some reasons, in words that its
+// cause holds, and began once or not at all. So many may be lost, and no more.
 func (s *Storm) SettleTold(most int, reasons ...string) string {
 	m := s.m
 	m.Helper()
