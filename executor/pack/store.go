@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"path"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -275,73 +273,6 @@ func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
 		Release: func() {}}
 	delete(s.changes, found.name)
 	return nil
-}
-
-// alone fetches for one task alone.
-func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
-	s.mu.Lock()
-	s.number++
-	number := fmt.Sprint(s.number)
-	s.mu.Unlock()
-	own, err := s.openPrivate(number)
-	if err != nil {
-		return Package{}, err
-	}
-	defer func() { _ = own.Close() }()
-	sum, err := s.fetchAndUnpack(ctx, source, own)
-	if err != nil {
-		s.removePrivate(number)
-		return Package{}, err
-	}
-	release := func() { s.removePrivate(number) }
-	return Package{Dir: filepath.Join(s.private, number, unpacked), SHA256: sum, Release: release}, nil
-}
-
-// openPrivate makes a folder of this executor's own.
-func (s *Store) openPrivate(number string) (*os.Root, error) {
-	if err := os.MkdirAll(filepath.Dir(s.private), 0o755); err != nil {
-		return nil, err
-	}
-	above, err := os.OpenRoot(filepath.Dir(s.private))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = above.Close() }()
-	all := filepath.Base(s.private)
-	name := path.Join(all, number)
-	err = makeFolder(above, all)
-	if err == nil {
-		_ = removeIn(above, name) // which a task may have made
-		err = above.Mkdir(name, 0o755)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return above.OpenRoot(name)
-}
-
-// removePrivate removes one of these folders, or all of them.
-func (s *Store) removePrivate(number string) {
-	above, err := os.OpenRoot(filepath.Dir(s.private))
-	if err != nil {
-		return // then there is none
-	}
-	defer func() { _ = above.Close() }()
-	s.remove(above, path.Join(filepath.Base(s.private), number))
-}
-
-// sealAlone seals a package that this executor has for itself.
-func (s *Store) sealAlone(ctx context.Context, dir string) (inventory, error) {
-	below, err := filepath.Rel(filepath.Dir(s.private), dir)
-	if err != nil {
-		return inventory{}, err
-	}
-	own, err := openIn(filepath.Dir(s.private), below)
-	if err != nil {
-		return inventory{}, err
-	}
-	defer func() { _ = own.Close() }()
-	return seal(ctx, own, dir)
 }
 
 // What is in the folder of a fetch: what was downloaded, and what became of it.

@@ -1,0 +1,120 @@
+package isolation
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Identity tells a folder or file from all others as long as somebody has it open.
+type Identity struct {
+	Device uint64 `json:"device"`
+	Inode  uint64 `json:"inode"`
+}
+
+// IdentityOf is that of an open folder or file.
+func IdentityOf(opened interface{ Fd() uintptr }) (Identity, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(opened.Fd()), &stat); err != nil {
+		return Identity{}, fmt.Errorf("identify a folder or file: %w", err)
+	}
+	return Identity{Device: stat.Dev, Inode: stat.Ino}, nil
+}
+
+// Hides reports whether an open file is one of those that are hidden. A nil Places hides nothing.
+func (p *Places) Hides(file *os.File) bool {
+	if p == nil {
+		return false
+	}
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	if err != nil {
+		return true
+	}
+	folders := []string{p.Folder}
+	if folder, err := filepath.EvalSymlinks(p.Folder); err == nil {
+		others, err := otherNames(folder)
+		if err != nil {
+			return true
+		}
+		folders = append(others, folder)
+	}
+	for _, folder := range folders {
+		if _, inside := relative(folder, path); inside {
+			return true
+		}
+	}
+	is, err := IdentityOf(file)
+	if err != nil {
+		return true
+	}
+	for _, hidden := range p.FilesAre {
+		if hidden == is {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Files, func(named string) bool {
+		at, err := filepath.EvalSymlinks(named)
+		return err == nil && at == path
+	})
+}
+
+// Has reports whether a path, as it is written, leads into the hidden folder. A nil Places hides nothing.
+func (p *Places) Has(path string) bool {
+	return p != nil && strings.HasPrefix(filepath.Clean(path), p.Folder+"/")
+}
+
+// hideFiles mounts a file without content and permissions on each, which is made in the folder.
+func (p Places) hideFiles(folder string) error {
+	empty, err := os.OpenFile(filepath.Join(folder, "hidden"), os.O_CREATE|os.O_EXCL, 0)
+	if err != nil {
+		return err
+	}
+	defer empty.Close()
+	for _, file := range p.Files {
+		if err := p.hideFile(file, folder, empty); err != nil {
+			return fmt.Errorf("hide %s: %w", file, err)
+		}
+	}
+	return os.Remove(empty.Name())
+}
+
+// hideFile mounts the empty file on one, unless that is in the hidden folder or hidden by another name.
+func (p Places) hideFile(name, folder string, empty *os.File) error {
+	is, known := p.FilesAre[name]
+	path, err := filepath.EvalSymlinks(name)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case strings.HasPrefix(name, folder+"/"), missing && !known, err == nil && strings.HasPrefix(path, folder+"/"):
+		return nil // nothing to see
+	case missing:
+		return errAnotherFile
+	case err != nil:
+		return err
+	}
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	opened := os.NewFile(uintptr(fd), path)
+	defer opened.Close()
+	now, err := IdentityOf(opened)
+	nothing, err2 := IdentityOf(empty)
+	switch {
+	case errors.Join(err, err2) != nil:
+		return errors.Join(err, err2)
+	case now == nothing:
+		return nil
+	case known && now != is:
+		return errAnotherFile
+	}
+	return unix.Mount(empty.Name(), fmt.Sprintf("/proc/self/fd/%d", fd), "", unix.MS_BIND, "")
+}
+
+var errAnotherFile = errors.New("another file is at its name than at the server's start, or none: " +
+	"move the right one back, or start the server again")
