@@ -7,7 +7,7 @@ import { mayAny } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
 import { Selection } from '../pieces/bulk.js'
-import { FirstSteps } from '../pieces/example.js'
+import { FirstSteps } from '../pieces/firststeps.js'
 import { Icon } from '../pieces/icon.js'
 import { ColumnChoice, JobTable, typeWord } from '../pieces/jobtable.js'
 import { Empty, Loaded } from '../pieces/notice.js'
@@ -64,7 +64,7 @@ export default function Jobs() {
   const states = (state ?? '').split(',').filter(Boolean)
   return html`<${Page} title=${t('title')} main=${register}>
     <${Loaded} of=${jobs}>${(/** @type {import('../pieces/jobtable.js').JobPage} */ data) => {
-      if (!filtered && data.total === 0) return html`<${FirstSteps} />`
+      if (!filtered && data.total === 0) return html`<${FirstSteps} of="jobs" />`
       return html`
         <div class="find">
           <${SearchField} value=${search ?? ''} label=${t('search')} onSearch=${(/** @type {string} */ text) => filter({ search: text })} />

@@ -11,7 +11,7 @@ import { overview, overviewFailure } from '../frame/problems.js'
 import { Charts } from './charts.js'
 import { Density } from './density.js'
 import { ProblemList } from './problemlist.js'
-import { FirstSteps } from '../pieces/example.js'
+import { FirstSteps } from '../pieces/firststeps.js'
 import { Failure } from '../pieces/notice.js'
 import { State } from '../pieces/state.js'
 import { Since } from '../pieces/time.js'
@@ -43,12 +43,12 @@ export default function Overview() {
   // Nothing is shown before what stands above it has its height.
   const settled = all && (!nothing || taught)
   return html`<${Page} title=${t('title')}>
-    ${nothing && html`<${FirstSteps} onReady=${() => setTaught(true)} />`}
+    ${nothing && html`<${FirstSteps} of="overview" onReady=${() => setTaught(true)} />`}
     ${!all && failure && html`<${Failure} ...${failure} />`}
     <div class="stack" aria-busy=${!settled && !failure} style=${{ visibility: settled ? 'visible' : 'hidden' }}>
-      <${ProblemList} problems=${all?.problems} total=${all?.problemsTotal} />
-      <div class="cards">${s && html`<${Cards} s=${s} leader=${all?.leader} />`}</div>
-      ${may('viewer') && html`<${Density} /><${Charts} range=${range} onRange=${(/** @type {string} */ r) => setQuery({ range: r === 'hour' ? '' : r })} />`}
+      ${!(nothing && all?.problems.length === 0) && html`<${ProblemList} problems=${all?.problems} total=${all?.problemsTotal} />`}
+      ${!nothing && html`<div class="cards">${s && html`<${Cards} s=${s} leader=${all?.leader} />`}</div>
+      ${may('viewer') && html`<${Density} /><${Charts} range=${range} onRange=${(/** @type {string} */ r) => setQuery({ range: r === 'hour' ? '' : r })} />`}`}
     </div>
   </${Page}>`
 }
