@@ -19,7 +19,7 @@ const t = texts(
   },
 )
 
-/** @typedef {import('../frame/problems.js').Problem} Problem */
+/** @typedef {import('../lib/problems.js').Problem} Problem */
 
 /**
  * ProblemList is the list; the first eight, until all are asked for.
