@@ -67,8 +67,8 @@ export function Runs({ query }) {
   const keys = ['jobName', 'taskId', 'executionId', 'ip', 'isSuccess', 'startTime', 'endTime']
   const { found, page, sorted } = useSearch('/api/job/events/executions', keys, query)
   return html`<${Filters} label=${t('search')} query=${query} of=${[
-      { key: 'jobName', label: t('job') }, { key: 'executionId', label: t('execution') }, { key: 'taskId', label: t('task') }, { key: 'ip', label: t('ip') },
-      { key: 'isSuccess', label: t('result'), options: [{ value: 'true', text: t('finished') }, { value: 'false', text: t('failed') }] }, { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'jobName', label: t('job') }, { key: 'isSuccess', label: t('result'), options: [{ value: 'true', text: t('finished') }, { value: 'false', text: t('failed') }] }, { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'executionId', label: t('execution'), rare: true }, { key: 'taskId', label: t('task'), rare: true }, { key: 'ip', label: t('ip'), rare: true },
     ]} />
     <${Found} found=${found} page=${page} query=${query}>${(/** @type {any[]} */ rows) => html`<${Table} label=${t('runs')} rows=${rows} id=${(/** @type {any} */ r) => r.id} to=${(/** @type {any} */ r) => link.execution(r.executionId)} sorted=${sorted} onSort=${onSort} gather columns=${[
       { key: 'jobName', label: t('job'), sort: true, cell: (/** @type {any} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {any} */ r) => r.jobName },
@@ -95,9 +95,10 @@ export function Traces({ query }) {
   const { found, page, sorted } = useSearch('/api/job/events/statusTraces', keys, query)
   const options = (/** @type {string[]} */ of) => of.map((value) => ({ value, text: value }))
   return html`<${Filters} label=${t('search')} query=${query} of=${[
-      { key: 'jobName', label: t('job') }, { key: 'executionId', label: t('execution') }, { key: 'taskId', label: t('task') }, { key: 'slaveId', label: t('agent') },
-      { key: 'source', label: t('source'), options: options(['CLOUD_SCHEDULER', 'CLOUD_EXECUTOR']) }, { key: 'executionType', label: t('type'), options: options(['READY', 'FAILOVER']) },
-      { key: 'state', label: t('state'), options: taskStates.map((value) => ({ value, text: stateWord(value) === value ? value.replace('TASK_', '') : stateWord(value) })) }, { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'jobName', label: t('job') }, { key: 'state', label: t('state'), options: taskStates.map((value) => ({ value, text: stateWord(value) === value ? value.replace('TASK_', '') : stateWord(value) })) },
+      { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'executionId', label: t('execution'), rare: true }, { key: 'taskId', label: t('task'), rare: true }, { key: 'slaveId', label: t('agent'), rare: true },
+      { key: 'source', label: t('source'), options: options(['CLOUD_SCHEDULER', 'CLOUD_EXECUTOR']), rare: true }, { key: 'executionType', label: t('type'), options: options(['READY', 'FAILOVER']), rare: true },
     ]} />
     <${Found} found=${found} page=${page} query=${query}>${(/** @type {any[]} */ rows) => html`<${Table} label=${t('traces')} rows=${rows} id=${(/** @type {any} */ r) => r.id} sorted=${sorted} onSort=${onSort} gather columns=${[
       { key: 'jobName', label: t('job'), sort: true, cell: (/** @type {any} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {any} */ r) => r.jobName },
