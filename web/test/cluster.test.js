@@ -37,6 +37,26 @@ scene('agents, what runs on each with its progress, and by which executors', ser
   await page.waitForURL(/\/executions\/execution\//)
 })
 
+scene('agents are called as their hosts wherever they stand, with the id on hover, and its end where hosts are shared', server, async ({ open, server: s }) => {
+  const [{ id }] = (await s.api('GET', '/api/cluster')).agents
+  const page = await open('/jobs')
+  /** @type {{id: string, hostname: string}[]} */
+  let others = []
+  await page.route('**/api/cluster?*', async (route) => {
+    const cluster = await (await route.fetch()).json()
+    await route.fulfill({ json: { ...cluster, agents: [{ ...cluster.agents[0], hostname: 'node-1' }, ...others.map((o) => ({ ...cluster.agents[0], ...o }))] } })
+  })
+  const called = async (/** @type {string} */ path, /** @type {string} */ name) => {
+    await page.goto(new URL(path, page.url()).href)
+    const link = page.getByRole('main').getByRole('link', { name, exact: true }).first()
+    assert.equal(await link.getAttribute('title'), id, path)
+  }
+  const places = ['/cluster', `/executions/execution/${encodeURIComponent(running.executionId)}`, '/history?tab=traces']
+  for (const path of places) await called(path, 'node-1')
+  others = [{ id: 'another-S9', hostname: 'node-1' }]
+  for (const path of places) await called(path, `node-1 (${id.slice(id.lastIndexOf('-') + 1)})`)
+})
+
 // No Kubernetes runs here: the page is told that there is one.
 scene('on Kubernetes there are neither executors nor a master', server, async ({ open }) => {
   const page = await open('/jobs')

@@ -1,5 +1,6 @@
 // The whole: login, or the frame with the page of the address in it.
 import { html, useEffect, useState, useErrorBoundary } from '../lib/html.js'
+import { agents } from '../lib/agents.js'
 import { loginNeeded } from '../lib/api.js'
 import { connect, disconnect } from '../lib/live.js'
 import { delayOf, mayPass } from '../lib/retry.js'
@@ -30,7 +31,10 @@ export function Console() {
   const error = useSignal(sessionError)
   const login = useSignal(loginNeeded)
   const person = who && JSON.stringify([who.kind, who.name, who.role, who.apps])
-  useEffect(forgetAll, [person])
+  useEffect(() => {
+    forgetAll()
+    agents.forget()
+  }, [person])
   useEffect(() => (person && !login ? connect(person) : disconnect()), [person, login])
   if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} busy=${mayPass(error)} /></main>`
   // A page outlives the end of its session, with what was typed into it: whoever logs in as the same one goes on there.

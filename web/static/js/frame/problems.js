@@ -1,5 +1,6 @@
 // Each page answers first: is anything wrong, and where?
 import { html, useEffect } from '../lib/html.js'
+import { useAgentNames } from '../lib/agents.js'
 import { dismiss, dismissed, forgetEnded, idOf, sentenceOf, worstOf } from '../lib/problems.js'
 import { messageOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
@@ -35,6 +36,7 @@ export function Problems() {
   }, [data, error])
   const now = useSignal(overview)
   const without = useSignal(dismissed)
+  useAgentNames()
   if (!now) return error ? html`<div class="problems warning" role="status">${error.message}</div>` : html`<div class="problems" aria-busy="true"></div>`
   const { problems, problemsTotal: total } = now
   const worst = worstOf(problems, without)

@@ -1,4 +1,5 @@
 // What is wrong, as a sentence, and what of it somebody has seen and dismissed.
+import { agents } from './agents.js'
 import { messageOf } from './reasons.js'
 import { remembered } from './store.js'
 import { texts } from './texts.js'
@@ -25,7 +26,7 @@ const worded = ['FAILING', 'WAITING', 'LATE', 'AGENT_UNREACHABLE', 'NOT_SUBSCRIB
 export function sentenceOf(p) {
   if (!worded.includes(p.kind)) return messageOf(p)
   const key = p.kind === 'FAILING' && p.count <= 1 ? 'failedOnce' : p.kind === 'START_FAILURES' && !p.agent ? 'unstarted' : p.kind
-  return t(/** @type {any} */ (key), { ...p, n: p.count, name: p.job || p.app || p.path })
+  return t(/** @type {any} */ (key), { ...p, agent: agents.nameOf(p.agent), n: p.count, name: p.job || p.app || p.path })
 }
 
 /**

@@ -1,5 +1,6 @@
 // One agent: what runs on it, and by which executors.
 import { html } from '../lib/html.js'
+import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'
 import { duration, memory, number, percent } from '../lib/format.js'
 import { limits } from '../lib/limits.js'
@@ -32,8 +33,9 @@ const t = texts(
 export default function AgentPage({ agent }) {
   const of = useResource(`/api/cluster/agents/${seg(agent)}`, { on: (c) => c.cluster || c.executions.length > 0, every: 10_000 })
   const row = of.data
+  const nameOf = useAgentNames()
   const pods = useTakesImages()
-  return html`<${Page} title=${row?.hostname || agent} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
+  return html`<${Page} title=${nameOf(agent, row?.hostname)} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
     <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
       ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable', { failover: duration(limits.failover), lost: duration(limits.lost) })}</p>`}
       <div class="box"><dl class="facts">
@@ -51,7 +53,7 @@ export default function AgentPage({ agent }) {
       </section>
       ${pods === false && html`<section class="stack" aria-label=${t('executors')}>
         <h2>${t('executors')}</h2>
-        ${a.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${a.executors} agents=${[row]} />`}
+        ${a.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${a.executors} />`}
       </section>`}
       ${a.startFailures.length > 0 && html`<section class="stack" aria-label=${t('starts')}><h2>${t('starts')}</h2><${StartFailures} rows=${a.startFailures} /></section>`}`}</${Loaded}>
   </${Page}>`

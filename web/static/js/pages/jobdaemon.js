@@ -4,6 +4,7 @@ import { seg, withQuery } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { texts } from '../lib/texts.js'
+import { Agent } from '../pieces/agent.js'
 import { Empty } from '../pieces/notice.js'
 import { State } from '../pieces/state.js'
 import { Table } from '../pieces/table.js'
@@ -40,6 +41,6 @@ export const DaemonShards = ({ shards, jobZone }) => html`<${Table} label=${t('t
   { key: 'runs', label: t('runs'), num: true, cell: (/** @type {any} */ s) => number(s.daemon?.runs) },
   { key: 'failed', label: t('failed'), num: true, cell: (/** @type {any} */ s) => number(s.daemon?.failed) },
   { key: 'skipped', label: t('skipped'), num: true, cell: (/** @type {any} */ s) => number(s.daemon?.skipped) },
-  { key: 'agent', label: t('agent'), cell: (/** @type {any} */ s) => (s.agent ? html`<a href=${link.agent(s.agent)}>${s.agent}</a>` : '–'), title: (/** @type {any} */ s) => s.agent },
+  { key: 'agent', label: t('agent'), cell: (/** @type {any} */ s) => html`<${Agent} id=${s.agent} none="–" />`, title: (/** @type {any} */ s) => s.agent },
   { key: 'log', label: t('log'), cell: (/** @type {any} */ s) => (s.taskId ? html`<a href=${link.log(s.taskId)}>${t('log')}</a>` : '–') },
 ]} />`

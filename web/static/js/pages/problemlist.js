@@ -1,7 +1,9 @@
 // What needs a look, the worst first.
 import { html, useState } from '../lib/html.js'
+import { agents, useAgentNames } from '../lib/agents.js'
 import { messageOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
+import { Agent } from '../pieces/agent.js'
 import { Icon } from '../pieces/icon.js'
 import { Time } from '../pieces/time.js'
 import { link } from '../routes.js'
@@ -27,6 +29,7 @@ const t = texts(
  */
 export function ProblemList({ problems, total }) {
   const [all, setAll] = useState(false)
+  useAgentNames()
   if (!problems) return html`<section class="box" aria-busy="true"><h2>${t('title')}</h2></section>`
   const shown = all ? problems : problems.slice(0, 8)
   return html`<section class="box"><h2>${t('title')}</h2>
@@ -44,14 +47,14 @@ export function ProblemList({ problems, total }) {
 /** @param {Problem} p */
 function what(p) {
   if (p.kind === 'FAILING' && p.count > 1) return t('failingTimes', { n: p.count })
-  return t(/** @type {any} */ (p.kind), { agent: p.agent })
+  return t(/** @type {any} */ (p.kind), { agent: agents.nameOf(p.agent) })
 }
 
 /** @param {Problem} p */
 function where(p) {
   if (p.job) return html`<a href=${link.job(p.job)}>${p.job}</a>`
   if (p.app) return html`<a href=${link.app(p.app)}>${p.app}</a>`
-  if (p.agent) return html`<a href=${link.agent(p.agent)}>${p.agent}</a>`
+  if (p.agent) return html`<${Agent} id=${p.agent} />`
   if (p.path) return html`<a href="/cluster#faulty">${p.path}</a>`
   return null
 }

@@ -2,7 +2,7 @@
 import { html } from '../lib/html.js'
 import { reasonOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
-import { link } from '../routes.js'
+import { Agent } from './agent.js'
 
 const t = texts(
   { title: 'If it ran now', unknown: 'Once the document is right, this says where its shards would go.', fits: 'All shards would start at once.', asked: 'The shards would start as soon as agents offer what they have.', waits: 'They would wait: {reason}', shards: '{n|shard|shards}', agent: 'Agent', items: 'Shards' },
@@ -39,6 +39,6 @@ export function Placement({ checked }) {
   return html`<section class="box placement" aria-live="polite"><h2>${t('title')}</h2>
     ${!placement ? html`<p class="muted">${t('unknown')}</p>` : html`
       <p>${!placement.fits ? html`<span class="warn">${t('waits', { reason: reasonOf(placement) })}</span>` : agents.size ? t('fits') : reasonOf(placement) || t('asked')}</p>
-      ${agents.size > 0 && html`<dl class="facts">${[...agents].map(([agent, { hostname, items }]) => html`<dt><a href=${link.agent(agent)} title=${agent}>${hostname || agent}</a></dt><dd>${t('shards', { n: items.length })}: ${ranges(items.sort((a, b) => a - b))}</dd>`)}</dl>`}`}
+      ${agents.size > 0 && html`<dl class="facts">${[...agents].map(([agent, { hostname, items }]) => html`<dt><${Agent} id=${agent} hostname=${hostname} /></dt><dd>${t('shards', { n: items.length })}: ${ranges(items.sort((a, b) => a - b))}</dd>`)}</dl>`}`}
   </section>`
 }
