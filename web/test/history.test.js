@@ -49,7 +49,7 @@ scene('so are changes of states', server, async ({ open }) => {
   await page.getByLabel('State', { exact: true }).selectOption('TASK_FAILED')
   await page.getByText('1 to 1 of 1').waitFor()
   await page.getByLabel('From', { exact: true }).fill('2100-01-01T00:00')
-  await page.getByRole('heading', { name: 'Nothing recorded fits' }).waitFor()
+  await page.getByRole('heading', { name: 'No matching records' }).waitFor()
   assert.match(page.url(), /startTime=2099-12-31T23%3A00%3A00Z/) // the reader's zone, as in the rows
 })
 
@@ -65,7 +65,7 @@ scene('filters stand in one row; the rare ones are folded away, unless the addre
     assert.ok(!(await task.isVisible()))
     await more.click()
     await task.fill('none is called so')
-    await page.getByRole('heading', { name: 'Nothing recorded fits' }).waitFor()
+    await page.getByRole('heading', { name: 'No matching records' }).waitFor()
     await page.getByRole('button', { name: 'More filters (1 set)' }).waitFor()
     await page.reload()
     await task.waitFor()

@@ -121,7 +121,7 @@ scene('to delete one, its name is asked for', server, async ({ open, server: s }
   assert.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
   await dialog.getByRole('textbox').fill('doomed')
   await dialog.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('heading', { name: 'No job fits' }).waitFor()
+  await page.getByRole('heading', { name: 'No matching jobs' }).waitFor()
 })
 
 scene('columns are chosen, and remembered', server, async ({ open }) => {

@@ -55,7 +55,7 @@ export function Problems() {
  * placeOf is where a problem is looked at.
  * @param {import('../lib/problems.js').Problem} p
  */
-function placeOf(p) {
+export function placeOf(p) {
   if (p.job) return link.job(p.job)
   if (p.kind === 'START_FAILURES' && !may('viewer')) return link.app(p.app)
   if (p.kind === 'START_FAILURES') return '/cluster#starts'

@@ -17,11 +17,11 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    title: 'Audit', search: 'Search the audit', who: 'Who', action: 'What', target: 'Of what', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'Nothing fits', noneHelp: 'Each change that somebody makes has a row here. Take away a filter, or make a change.', more: 'Older rows', at: '{action} of {target}', by: '{who} ({kind}), from {from}', nobody: 'somebody, in the registry',
-    machine: 'somebody on this machine', noChange: 'Nothing to show but that it was done.',
+    title: 'Audit', search: 'Search the audit', who: 'Who', action: 'Action', target: 'Target', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'No matching rows', noneHelp: 'Every change has a row here. Remove a filter, or make a change.', more: 'Older rows', at: '{action} of {target}', by: '{who} ({kind}), from {from}', nobody: 'manual edit of the registry',
+    machine: 'somebody on this machine', noChange: 'No details were recorded.',
   },
   {
-    title: '审计', search: '搜索审计记录', who: '操作者', action: '操作', target: '对象', targetHelp: '类型或名称', kind: '类型', app: '应用', from: '从', to: '至', time: '时间', address: '来源地址', changes: '更改', show: '显示更改', fields: '{n} 个字段', none: '没有符合条件的记录', noneHelp: '每次更改都会在此留下一条记录。请减少筛选条件，或进行一次更改。', more: '更早的记录', at: '{action}：{target}', by: '{who}（{kind}），来自 {from}', nobody: '有人直接修改了注册中心',
+    title: '审计', search: '搜索审计记录', who: '操作者', action: '操作', target: '对象', targetHelp: '类型或名称', kind: '类型', app: '应用', from: '从', to: '至', time: '时间', address: '来源地址', changes: '更改', show: '显示更改', fields: '{n} 个字段', none: '没有符合条件的记录', noneHelp: '每次更改都会在此留下一条记录。请减少筛选条件，或进行一次更改。', more: '更早的记录', at: '{action}：{target}', by: '{who}（{kind}），来自 {from}', nobody: '直接修改注册中心',
     machine: '本机的某人', noChange: '除操作本身外没有可显示的内容。',
   },
 )

@@ -13,12 +13,12 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    none: 'No changes are known', noneHelp: 'Who registers, changes, pauses, disables or triggers it stands here.', older: 'Show older changes', by: 'by {who}', then: 'Settings then', thenTitle: 'Settings after this change', cut: 'A field was too long to be kept whole.', own: 'For this run', registry: 'somebody who edited the registry by hand', machine: 'somebody on the server’s machine',
-    'job.register': 'Registered', 'job.update': 'Settings changed', 'job.disable': 'Disabled', 'job.enable': 'Enabled', 'job.delete': 'Deleted', 'job.shutdown': 'Shut down', 'job.pause': 'Paused', 'job.resume': 'Resumed', 'job.trigger': 'Triggered', 'execution.kill': 'Execution killed', 'task.kill': 'Shard killed', 'task.forget': 'Task said to have ended',
+    none: 'No changes recorded', noneHelp: 'Every registration, change, pause and trigger of the job appears here.', older: 'Show older changes', by: 'by {who}', then: 'Settings at that time', thenTitle: 'Settings after this change', cut: 'A field was too long to be kept whole.', own: 'For this run', registry: 'a manual edit of the registry', machine: 'somebody on the server’s machine',
+    'job.register': 'Registered', 'job.update': 'Settings changed', 'job.disable': 'Disabled', 'job.enable': 'Enabled', 'job.delete': 'Deleted', 'job.shutdown': 'Shut down', 'job.pause': 'Paused', 'job.resume': 'Resumed', 'job.trigger': 'Triggered', 'execution.kill': 'Execution killed', 'task.kill': 'Shard killed', 'task.forget': 'Task confirmed as ended',
   },
   {
-    none: '没有变更记录', noneHelp: '注册、修改、暂停、禁用或触发此作业的操作会显示在这里。', older: '显示更早的变更', by: '操作人：{who}', then: '当时的配置', thenTitle: '此次变更后的配置', cut: '有字段过长，未完整保存。', own: '仅此次执行', registry: '直接修改注册中心的人', machine: '服务器本机用户',
-    'job.register': '注册', 'job.update': '修改配置', 'job.disable': '禁用', 'job.enable': '启用', 'job.delete': '删除', 'job.shutdown': '停止', 'job.pause': '暂停', 'job.resume': '恢复', 'job.trigger': '触发', 'execution.kill': '终止执行', 'task.kill': '终止分片', 'task.forget': '确认任务已结束',
+    none: '没有变更记录', noneHelp: '注册、修改、暂停、禁用或触发此作业的操作会显示在这里。', older: '显示更早的变更', by: '操作人：{who}', then: '当时的配置', thenTitle: '此次变更后的配置', cut: '有字段过长，未完整保存。', own: '仅此次执行', registry: '直接修改注册中心', machine: '调度器本机用户',
+    'job.register': '注册', 'job.update': '修改配置', 'job.disable': '禁用', 'job.enable': '启用', 'job.delete': '删除', 'job.shutdown': '运行完后禁用', 'job.pause': '暂停', 'job.resume': '恢复', 'job.trigger': '触发', 'execution.kill': '终止执行', 'task.kill': '终止分片', 'task.forget': '确认任务已结束',
   },
 )
 

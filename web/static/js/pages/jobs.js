@@ -17,7 +17,7 @@ import { Pager } from '../pieces/table.js'
 const t = texts(
   {
     title: 'Jobs', register: 'Register a job', search: 'Search by name, app or description', app: 'App', allApps: 'All apps', type: 'Type', allTypes: 'All types', all: 'All', states: 'States', lastFailed: 'Last run failed',
-    nothing: 'No job fits', nothingHelp: 'Other words, or fewer filters, may find it.', clear: 'Clear the filters',
+    nothing: 'No matching jobs', nothingHelp: 'Try other words or fewer filters.', clear: 'Clear the filters',
   },
   {
     title: '作业', register: '注册作业', search: '按名称、应用或描述搜索', app: '应用', allApps: '全部应用', type: '类型', allTypes: '全部类型', all: '全部', states: '状态', lastFailed: '上次执行失败',

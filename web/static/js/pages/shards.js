@@ -17,12 +17,12 @@ import { DaemonShards } from './jobdaemon.js'
 
 const t = texts(
   {
-    title: 'Shards', shard: 'Shard', state: 'State', attempt: 'Attempt', agent: 'Agent', progress: 'Progress', began: 'Began', took: 'Took', exit: 'Exit', cause: 'Why', log: 'Log', details: 'Details of shard {item}', kill: 'Kill', killTitle: 'Kill shard {item}?', killText: 'Its task on {agent} gets SIGTERM, and SIGKILL when its grace is over. The shard ends as KILLED, whatever retries and failover say; the other shards go on.', killed: 'Killing shard {item}.',
-    only: 'Only shard {item}', all: 'Show all', states: 'States', attempts: 'Attempts', failover: 'failover', waits: 'Waits for', task: 'Task', none: 'No shard is like that.', runsNow: 'The runs of its shards', acts: 'Acts',
+    title: 'Shards', shard: 'Shard', state: 'State', attempt: 'Attempt', agent: 'Agent', progress: 'Progress', began: 'Started', took: 'Duration', exit: 'Exit', cause: 'Reason', log: 'Log', details: 'Details of shard {item}', kill: 'Kill', killTitle: 'Kill shard {item}?', killText: 'Its task on {agent} gets SIGTERM, and SIGKILL after the grace period. The shard ends as KILLED, without retry or failover; the other shards continue.', killed: 'Killing shard {item}.',
+    only: 'Only shard {item}', all: 'Show all', states: 'States', attempts: 'Attempts', failover: 'failover', waits: 'Waiting for', task: 'Task', none: 'No matching shards.', runsNow: 'Runs of the shards', acts: 'Actions',
   },
   {
-    title: '分片', shard: '分片', state: '状态', attempt: '尝试', agent: 'Agent', progress: '进度', began: '开始', took: '耗时', exit: '退出码', cause: '原因', log: '日志', details: '分片 {item} 的详情', kill: '终止', killTitle: '终止分片 {item}？', killText: '它在 {agent} 上的任务会收到 SIGTERM，宽限期后收到 SIGKILL。无论重试和失效转移如何配置，该分片都以“已终止”结束；其他分片继续。', killed: '正在终止分片 {item}。',
-    only: '仅分片 {item}', all: '显示全部', states: '状态', attempts: '尝试', failover: '失效转移', waits: '等待', task: '任务', none: '没有符合条件的分片。', runsNow: '各分片的运行情况', acts: '操作',
+    title: '分片', shard: '分片', state: '状态', attempt: '尝试', agent: 'Agent', progress: '进度', began: '开始时间', took: '耗时', exit: '退出码', cause: '原因', log: '日志', details: '分片 {item} 的详情', kill: '终止', killTitle: '终止分片 {item}？', killText: '它在 {agent} 上的任务会收到 SIGTERM，宽限期后收到 SIGKILL。无论重试和失效转移如何配置，该分片都以“已终止”结束；其他分片继续。', killed: '正在终止分片 {item}。',
+    only: '仅分片 {item}', all: '显示全部', states: '状态', attempts: '尝试', failover: '失效转移', waits: '等待原因', task: '任务', none: '没有符合条件的分片。', runsNow: '各分片的运行情况', acts: '操作',
   },
 )
 
