@@ -1,6 +1,7 @@
 // What people have changed.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, withQuery } from '../lib/api.js'
+import { actionWord } from '../lib/codewords.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
@@ -17,7 +18,7 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    title: 'Audit', search: 'Search the audit', who: 'Who', action: 'Action', target: 'Target', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'No matching rows', noneHelp: 'Every change has a row here. Remove a filter, or make a change.', more: 'Older rows', at: '{action} of {target}', by: '{who} ({kind}), from {from}', nobody: 'manual edit of the registry',
+    title: 'Audit', search: 'Search the audit', who: 'Who', action: 'Action', target: 'Target', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'No matching rows', noneHelp: 'Every change has a row here. Remove a filter, or make a change.', more: 'Older rows', at: '{action}: {target}', by: '{who} ({kind}), from {from}', nobody: 'manual edit of the registry',
     machine: 'somebody on this machine', noChange: 'No details were recorded.',
   },
   {
@@ -49,7 +50,7 @@ export default function Audit() {
   })
   return html`<${Page} title=${t('title')}>
     <${Filters} label=${t('search')} query=${query} of=${[
-      { key: 'who', label: t('who') }, { key: 'action', label: t('action'), options: actions.map((value) => ({ value, text: value })) }, { key: 'target', label: `${t('target')} (${t('targetHelp')})` }, { key: 'app', label: t('app') },
+      { key: 'who', label: t('who') }, { key: 'action', label: t('action'), options: actions.map((value) => ({ value, text: actionWord(value) })) }, { key: 'target', label: `${t('target')} (${t('targetHelp')})` }, { key: 'app', label: t('app') },
       { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
     ]} />
     <${Loaded} of=${newest}>${(/** @type {{rows: Row[], next?: string}} */ data) => {
@@ -60,7 +61,7 @@ export default function Audit() {
         : html`<${Table} label=${t('title')} rows=${rows} id=${(/** @type {Row} */ r) => r.id} gather columns=${[
             { key: 'time', label: t('time'), cell: (/** @type {Row} */ r) => html`<${Time} at=${r.time} exact />` },
             { key: 'who', label: t('who'), cell: (/** @type {Row} */ r) => html`${whoOf(r)} <span class="muted small">${r.kind}</span>`, title: (/** @type {Row} */ r) => r.who },
-            { key: 'action', label: t('action'), cell: (/** @type {Row} */ r) => r.action },
+            { key: 'action', label: t('action'), cell: (/** @type {Row} */ r) => actionWord(r.action), title: (/** @type {Row} */ r) => r.action },
             { key: 'target', label: t('kind'), cell: (/** @type {Row} */ r) => html`<span class="muted">${r.target}</span>` },
             { key: 'name', label: t('target'), cell: (/** @type {Row} */ r) => html`<${Target} row=${r} />`, title: (/** @type {Row} */ r) => r.targetName },
             { key: 'changes', label: t('changes'), cell: (/** @type {Row} */ r) => html`<button type="button" class="link-button" aria-label=${`${changed(r)}: ${t('show')}`} onClick=${() => setShown(r)}>${changed(r)}</button>` },
@@ -69,7 +70,7 @@ export default function Audit() {
           ]} />
           ${next && html`<div class="pager"><button type="button" class="button small" disabled=${busy} onClick=${() => more(next)}>${busy && html`<span class="busy"></span>`}${t('more')}</button></div>`}`
     }}</${Loaded}>
-    ${shown && html`<${Dialog} title=${t('at', { action: shown.action, target: shown.targetName })} wide onClose=${() => setShown(null)}>
+    ${shown && html`<${Dialog} title=${t('at', { action: actionWord(shown.action), target: shown.targetName })} wide onClose=${() => setShown(null)}>
       <p class="muted"><${Time} at=${shown.time} exact /> · ${t('by', { who: whoOf(shown), kind: shown.kind, from: shown.from || '–' })}</p>
       ${shown.before || shown.after ? html`<${Diff} before=${shown.before} after=${shown.after} onlyChanges />` : html`<p>${t('noChange')}</p>`}
     </${Dialog}>`}

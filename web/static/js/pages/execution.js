@@ -1,6 +1,7 @@
 // One execution: what it came of, how it goes or went, shard by shard.
 import { html, useEffect, useMemo, useRef } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
+import { sourceWord } from '../lib/codewords.js'
 import { useNow } from '../lib/clock.js'
 import { duration } from '../lib/format.js'
 import { reasonOf } from '../lib/reasons.js'
@@ -18,7 +19,7 @@ import { toast } from '../pieces/toast.js'
 import { link } from '../routes.js'
 import { executionActs } from './executionacts.js'
 import { Life } from './life.js'
-import { neighbour, sourceWord } from './runs.js'
+import { neighbour } from './runs.js'
 import { Shards } from './shards.js'
 
 const t = texts(

@@ -1,11 +1,11 @@
 // All that happened to an execution, as a list.
 import { html, useState } from '../lib/html.js'
+import { sourceWord } from '../lib/codewords.js'
 import { duration, moment } from '../lib/format.js'
 import { messageOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { useZone } from '../lib/zone.js'
 import { State, stateWord } from '../pieces/state.js'
-import { sourceWord } from './runs.js'
 
 const t = texts(
   {

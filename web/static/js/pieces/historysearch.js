@@ -1,6 +1,7 @@
 // The two searches of the history, as the original has them.
 import { html, useState } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
+import { sourceWord } from '../lib/codewords.js'
 import { duration } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { setQuery } from '../lib/router.js'
@@ -80,7 +81,7 @@ export function Runs({ query }) {
       { key: 'lasted', label: t('lasted'), num: true, cell: (/** @type {any} */ r) => duration(r.durationMillis) },
       { key: 'cause', label: t('cause'), cell: (/** @type {any} */ r) => html`<${Cause} text=${r.failureCause ?? ''} of=${r.jobName} />`, title: (/** @type {any} */ r) => r.failureCause ?? undefined },
       { key: 'log', label: t('log'), cell: (/** @type {any} */ r) => html`<a href=${link.log(r.taskId)}>${t('log')}</a>` },
-      { key: 'source', label: t('source'), cell: (/** @type {any} */ r) => r.source },
+      { key: 'source', label: t('source'), cell: (/** @type {any} */ r) => sourceWord(r.source ?? '') },
       { key: 'execution', label: t('execution'), cell: (/** @type {any} */ r) => r.executionId && html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {any} */ r) => r.executionId },
       { key: 'host', label: t('host'), cell: (/** @type {any} */ r) => r.hostname },
       { key: 'ip', label: t('ip'), sort: true, cell: (/** @type {any} */ r) => r.ip },
@@ -94,7 +95,7 @@ const taskStates = ['TASK_STAGING', 'TASK_STARTING', 'TASK_RUNNING', 'TASK_FINIS
 export function Traces({ query }) {
   const keys = ['jobName', 'taskId', 'executionId', 'slaveId', 'source', 'executionType', 'state', 'startTime', 'endTime']
   const { found, page, sorted } = useSearch('/api/job/events/statusTraces', keys, query)
-  const options = (/** @type {string[]} */ of) => of.map((value) => ({ value, text: value }))
+  const options = (/** @type {string[]} */ of) => of.map((value) => ({ value, text: sourceWord(value) }))
   return html`<${Filters} label=${t('search')} query=${query} of=${[
       { key: 'jobName', label: t('job') }, { key: 'state', label: t('state'), options: taskStates.map((value) => ({ value, text: stateWord(value) })) },
       { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
@@ -108,8 +109,8 @@ export function Traces({ query }) {
       { key: 'creationTime', label: t('time'), sort: true, cell: (/** @type {any} */ r) => html`<${Time} at=${r.creationTime} exact />` },
       { key: 'message', label: t('message'), cell: (/** @type {any} */ r) => html`<${Cause} text=${[r.reason, r.message].filter(Boolean).join(': ')} of=${r.jobName} />`, title: (/** @type {any} */ r) => r.message ?? undefined },
       { key: 'log', label: t('log'), cell: (/** @type {any} */ r) => html`<a href=${link.log(r.taskId)}>${t('log')}</a>` },
-      { key: 'source', label: t('source'), sort: true, cell: (/** @type {any} */ r) => r.source },
-      { key: 'executionType', label: t('type'), sort: true, cell: (/** @type {any} */ r) => r.executionType },
+      { key: 'source', label: t('source'), sort: true, cell: (/** @type {any} */ r) => sourceWord(r.source ?? '') },
+      { key: 'executionType', label: t('type'), sort: true, cell: (/** @type {any} */ r) => sourceWord(r.executionType ?? '') },
       { key: 'execution', label: t('execution'), cell: (/** @type {any} */ r) => r.executionId && html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {any} */ r) => r.executionId },
       { key: 'slaveId', label: t('agent'), sort: true, cell: (/** @type {any} */ r) => html`<${Agent} id=${r.slaveId} />`, title: (/** @type {any} */ r) => r.slaveId },
       { key: 'taskId', label: t('task'), sort: true, cell: (/** @type {any} */ r) => html`<span class="mono muted">${r.taskId}</span>`, title: (/** @type {any} */ r) => r.taskId },
