@@ -11,7 +11,7 @@ test('each kind of problem is a sentence that names its thing', () => {
   for (const [fields, english, chinese] of /** @type {[object, string, string][]} */ ([
     [{ kind: 'FAILING', job: 'stock-copy', count: 3 }, 'stock-copy: last 3 runs failed', 'stock-copy：最近 3 次执行失败'],
     [{ kind: 'FAILING', job: 'stock-copy', count: 1 }, 'stock-copy: last run failed', 'stock-copy：最近一次执行失败'],
-    [{ kind: 'WAITING', job: 'a', count: 2 }, 'a: 2 executions waiting', 'a：2 次执行等待中'],
+    [{ kind: 'WAITING', job: 'a', count: 2 }, 'a: 2 shards waiting', 'a：2 个分片等待中'],
     [{ kind: 'LATE', job: 'a' }, 'a: did not fire on time', 'a：未按时触发'],
     [{ kind: 'AGENT_UNREACHABLE', agent: 'db-2' }, 'Agent db-2 is unreachable', 'Agent db-2 失联'],
     [{ kind: 'NOT_SUBSCRIBED' }, 'Not subscribed to the cluster: nothing is launched', '未订阅集群，不会启动任何任务'],

@@ -8,11 +8,11 @@ import { texts } from './texts.js'
 
 const t = texts(
   {
-    FAILING: '{job}: last {n} runs failed', failedOnce: '{job}: last run failed', WAITING: '{job}: {n|execution|executions} waiting', LATE: '{job}: did not fire on time', AGENT_UNREACHABLE: 'Agent {agent} is unreachable', NOT_SUBSCRIBED: 'Not subscribed to the cluster: nothing is launched',
+    FAILING: '{job}: last {n} runs failed', failedOnce: '{job}: last run failed', WAITING: '{job}: {n|shard|shards} waiting', LATE: '{job}: did not fire on time', AGENT_UNREACHABLE: 'Agent {agent} is unreachable', NOT_SUBSCRIBED: 'Not subscribed to the cluster: nothing is launched',
     FAULTY: '{name}: faulty document', START_FAILURES: '{app} fails to start on {agent}', unstarted: '{app} fails to start', MISSED: '{job}: missed fires', UNNOTIFIED: '{job}: notification not sent', DAEMON_SILENT: '{job}: daemon does not report',
   },
   {
-    FAILING: '{job}：最近 {n} 次执行失败', failedOnce: '{job}：最近一次执行失败', WAITING: '{job}：{n} 次执行等待中', LATE: '{job}：未按时触发', AGENT_UNREACHABLE: 'Agent {agent} 失联', NOT_SUBSCRIBED: '未订阅集群，不会启动任何任务',
+    FAILING: '{job}：最近 {n} 次执行失败', failedOnce: '{job}：最近一次执行失败', WAITING: '{job}：{n} 个分片等待中', LATE: '{job}：未按时触发', AGENT_UNREACHABLE: 'Agent {agent} 失联', NOT_SUBSCRIBED: '未订阅集群，不会启动任何任务',
     FAULTY: '{name}：配置有误', START_FAILURES: '{app} 在 {agent} 上启动失败', unstarted: '{app} 启动失败', MISSED: '{job}：错过触发', UNNOTIFIED: '{job}：通知未发出', DAEMON_SILENT: '{job}：常驻作业无响应',
   },
 )
