@@ -30,11 +30,11 @@ export function sentenceOf(p) {
 }
 
 /**
- * idOf tells a problem from others, and a job that fails, or an agent that is away, from its failing or being away another
- * time. The other kinds begin anew with each thing that waits or was missed, and a warning of the server may count.
+ * idOf tells a problem from others. It is the same for as long as the problem lasts: since when that is known may move, as it
+ * does of a daemon that fails, and a warning of the server may count.
  * @param {Problem} p
  */
-export const idOf = (p) => [p.kind, p.job, p.app, p.agent, p.path, ['FAILING', 'AGENT_UNREACHABLE'].includes(p.kind) ? p.since : '', worded.includes(p.kind) ? '' : p.message.replace(/\d+/g, '#')].join('|')
+export const idOf = (p) => [p.kind, p.job, p.app, p.agent, p.path, worded.includes(p.kind) ? '' : p.message.replace(/\d+/g, '#')].join('|')
 
 // Those that were dismissed, by their ids.
 export const dismissed = remembered('dismissed', /** @type {string[]} */ ([]), /** @type {(v: unknown) => v is string[]} */ ((v) => Array.isArray(v) && v.every((id) => typeof id === 'string')))
