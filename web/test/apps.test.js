@@ -43,7 +43,7 @@ scene('the list has each app with its jobs', server, async ({ open }) => {
   await row.getByRole('link', { name: '3', exact: true }).waitFor()
   await accessible(page)
   await page.getByRole('searchbox').fill('no such app')
-  await page.getByRole('heading', { name: 'No app fits' }).waitFor()
+  await page.getByRole('heading', { name: 'No matching apps' }).waitFor()
   await page.getByRole('button', { name: 'Clear the search' }).click()
   await row.getByRole('link', { name: '3', exact: true }).click()
   await page.waitForURL('**/jobs?app=plain')

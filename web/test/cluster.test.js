@@ -22,7 +22,7 @@ scene('agents, what runs on each with its progress, and by which executors', ser
   await page.getByRole('region', { name: 'Executors' }).getByRole('link', { name: 'import', exact: true }).waitFor()
   await accessible(page)
   await agents.getByLabel('Filter by host or id').fill('no such host')
-  await page.getByRole('heading', { name: 'No agent fits “no such host”' }).waitFor()
+  await page.getByRole('heading', { name: 'No agent matches “no such host”' }).waitFor()
   assert.match(page.url(), /search=no\+such\+host/)
   await page.getByRole('button', { name: 'Show all agents' }).click()
   await agent.getByRole('link').first().click()
@@ -35,6 +35,26 @@ scene('agents, what runs on each with its progress, and by which executors', ser
   await page.goBack()
   await here.getByRole('link', { name: running.executionId }).first().click()
   await page.waitForURL(/\/executions\/execution\//)
+})
+
+scene('agents are called as their hosts wherever they stand, with the id on hover, and its end where hosts are shared', server, async ({ open, server: s }) => {
+  const [{ id }] = (await s.api('GET', '/api/cluster')).agents
+  const page = await open('/jobs')
+  /** @type {{id: string, hostname: string}[]} */
+  let others = []
+  await page.route('**/api/cluster?*', async (route) => {
+    const cluster = await (await route.fetch()).json()
+    await route.fulfill({ json: { ...cluster, agents: [{ ...cluster.agents[0], hostname: 'node-1' }, ...others.map((o) => ({ ...cluster.agents[0], ...o }))] } })
+  })
+  const called = async (/** @type {string} */ path, /** @type {string} */ name) => {
+    await page.goto(new URL(path, page.url()).href)
+    const link = page.getByRole('main').getByRole('link', { name, exact: true }).first()
+    assert.equal(await link.getAttribute('title'), id, path)
+  }
+  const places = ['/cluster', `/executions/execution/${encodeURIComponent(running.executionId)}`, '/history?tab=traces']
+  for (const path of places) await called(path, 'node-1')
+  others = [{ id: 'another-S9', hostname: 'node-1' }]
+  for (const path of places) await called(path, `node-1 (${id.slice(id.lastIndexOf('-') + 1)})`)
 })
 
 // No Kubernetes runs here: the page is told that there is one.
@@ -62,8 +82,8 @@ scene('tasks are reconciled, and not too often', server, async ({ open }) => {
   const page = await open('/cluster')
   page.problems.expect(/^answer: 429 POST \/api\/operate\/reconcile\//)
   await page.getByRole('button', { name: 'Reconcile', exact: true }).click()
-  await page.getByText('Asked. What differs is put right').waitFor()
-  await page.getByRole('button', { name: 'Reconcile implicitly' }).click()
+  await page.getByText('Requested. Differences are corrected').waitFor()
+  await page.getByRole('button', { name: 'Reconcile all (implicit)' }).click()
   await page.getByText(/^Again in \d+ s$/).waitFor()
   assert.ok(await page.getByRole('button', { name: 'Reconcile', exact: true }).isDisabled())
 })
@@ -75,6 +95,6 @@ scene('faulty documents are told with what to do', server, async ({ open }) => {
   const faulty = page.getByRole('region', { name: 'Faulty documents' })
   await faulty.getByRole('link', { name: 'broken', exact: true }).waitFor()
   await faulty.getByText('Correct each in the registry').waitFor()
-  await faulty.getByText('nothing: what waits waits').waitFor()
+  await faulty.getByText('none: waiting runs keep waiting').waitFor()
   await accessible(page)
 })

@@ -32,7 +32,7 @@ scene('the API is searched, and a route is asked by the line that is shown', ser
   await found.getByRole('link', { name: 'CronView' }).first().click()
   await page.locator('#schema-CronView[open]').getByText('nextFires').waitFor()
   await page.getByRole('searchbox', { name: 'Search the API' }).fill('no such route')
-  await page.getByText('Nothing in the API is called so.').waitFor()
+  await page.getByText('No match in the API.').waitFor()
 })
 
 for (const view of /** @type {const} */ ([{ theme: 'light', language: 'en', width: 1440 }, { theme: 'dark', language: 'zh', width: 390 }])) {

@@ -36,7 +36,7 @@ scene('the list is filtered by what stands in its address', server, async ({ ope
   await page.getByRole('link', { name: 'failing' }).first().waitFor()
   await page.getByLabel('Name of a job').fill('retried')
   await page.keyboard.press('Enter')
-  await page.getByText('No execution is like that').waitFor()
+  await page.getByText('No matching executions').waitFor()
   await page.getByRole('button', { name: 'Show all' }).click()
   await page.getByRole('link', { name: 'retried' }).waitFor()
   await accessible(page)
@@ -65,7 +65,7 @@ scene('a shard that was run again shows both attempts', server, async ({ open })
 
 scene('what an execution waits for stands there', server, async ({ open }) => {
   const page = await open(at('large'))
-  await page.getByRole('heading', { name: 'Waits for' }).first().waitFor()
+  await page.getByRole('heading', { name: 'Waiting for' }).first().waitFor()
   await page.getByRole('img', { name: /^Shard 0: waited .* no agent can ever hold/ }).waitFor()
 })
 

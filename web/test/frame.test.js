@@ -135,3 +135,31 @@ scene('a page that can not be loaded, as from a server of another version, says 
   await page.unroute('**/js/pages/cluster.js')
   await page.getByRole('heading', { level: 1, name: 'Cluster' }).waitFor()
 })
+
+scene('the line at the top says what is worst, and is dismissed until something new is wrong', server, async ({ open }) => {
+  const page = await open('/jobs')
+  const since = new Date().toISOString()
+  const failing = (/** @type {string} */ job, /** @type {number} */ count) => ({ kind: 'FAILING', severity: 'error', job, app: 'billing', agent: '', path: '', count, since, message: 'exit status 3' })
+  let problems = [failing('stock-copy', 3), failing('nightly-invoices', 1)]
+  await page.route('**/api/overview', async (route) => {
+    await route.fulfill({ json: { ...(await (await route.fetch()).json()), problems, problemsTotal: problems.length } })
+  })
+  await page.reload()
+  const line = page.locator('.problems')
+  assert.equal(await line.getByRole('link', { name: 'stock-copy: last 3 runs failed' }).getAttribute('href'), '/jobs/job/stock-copy')
+  assert.equal(await line.getByRole('link', { name: 'and 1 more' }).getAttribute('href'), '/')
+  await accessible(page)
+  const dismiss = line.getByRole('button', { name: 'Dismiss until something new is wrong' })
+  await dismiss.click()
+  await line.getByText('2 problems dismissed').waitFor()
+  problems = [failing('stock-copy', 4), failing('nightly-invoices', 2)]
+  await page.reload()
+  await line.getByText('2 problems dismissed').waitFor()
+  problems = [...problems, failing('order-import', 1)]
+  await page.reload()
+  await line.getByRole('link', { name: 'order-import: last run failed' }).waitFor()
+  await line.getByRole('link', { name: 'and 2 more' }).waitFor()
+  await dismiss.click()
+  await line.getByRole('button', { name: 'Show' }).click()
+  await line.getByRole('link', { name: 'stock-copy: last 4 runs failed' }).waitFor()
+})

@@ -49,8 +49,30 @@ scene('so are changes of states', server, async ({ open }) => {
   await page.getByLabel('State', { exact: true }).selectOption('TASK_FAILED')
   await page.getByText('1 to 1 of 1').waitFor()
   await page.getByLabel('From', { exact: true }).fill('2100-01-01T00:00')
-  await page.getByRole('heading', { name: 'Nothing recorded fits' }).waitFor()
+  await page.getByRole('heading', { name: 'No matching records' }).waitFor()
   assert.match(page.url(), /startTime=2099-12-31T23%3A00%3A00Z/) // the reader's zone, as in the rows
+})
+
+scene('filters stand in one row; the rare ones are folded away, unless the address has one of them', server, async ({ open }) => {
+  for (const tab of ['executions', 'traces']) {
+    const page = await open(`/history?tab=${tab}`, { width: 1280 })
+    const more = page.getByRole('button', { name: 'More filters', exact: true })
+    await more.waitFor()
+    const ends = await page.locator('.filters').first().locator('> *').evaluateAll((all) => all.map((e) => Math.round(e.getBoundingClientRect().bottom)))
+    assert.equal(ends.length, 5)
+    assert.equal(new Set(ends).size, 1, `one row: ${ends}`)
+    const task = page.getByLabel('Task', { exact: true })
+    assert.ok(!(await task.isVisible()))
+    await more.click()
+    await task.fill('none is called so')
+    await page.getByRole('heading', { name: 'No matching records' }).waitFor()
+    await page.getByRole('button', { name: 'More filters (1 set)' }).waitFor()
+    await page.reload()
+    await task.waitFor()
+    await accessible(page)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await more.waitFor()
+  }
 })
 
 scene('statistics are numbers, shares and charts', server, async ({ open }) => {

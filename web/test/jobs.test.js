@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
 import { until } from './lib/until.js'
+import { drawn } from './lib/views.js'
 
 const empty = useServer()
 
@@ -24,16 +25,26 @@ const names = (page) => page.locator('tbody tr td:nth-child(2)').allInnerTexts()
 /** @param {import('./lib/browser.js').Page} page @param {string} name */
 const row = (page, name) => page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) })
 
-scene('where there is no job, the example is published and run by one button', empty, async ({ open, server: s }) => {
-  const page = await open('/jobs')
+scene('where there is no job, the first steps stand in place of empty charts, and one button takes them', empty, async ({ open, server: s }) => {
+  const page = await open('/')
+  await page.getByRole('heading', { name: 'Get started' }).waitFor()
+  await page.getByRole('link', { name: 'Publish an app' }).waitFor()
+  await drawn(page)
+  for (const other of [page.locator('.chart'), page.locator('.cards'), page.locator('.density'), page.locator('.problem-list')]) assert.equal(await other.count(), 0)
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Jobs' }).click()
   await page.getByRole('heading', { name: 'No jobs yet' }).waitFor()
-  await page.getByRole('button', { name: 'Publish and run the example' }).waitFor()
-  assert.match(await page.locator('.curl pre').innerText(), /^curl -X POST .*\/api\/app\ncurl -X POST .*\/api\/job\/register\n/)
+  const button = page.getByRole('button', { name: 'Publish and run the example' })
+  await button.waitFor()
+  const lines = await page.locator('.curl pre').allInnerTexts()
+  assert.deepEqual(lines.map((line) => /^curl -X POST .*(\/api\/[a-z/]+)$/.exec(line)?.[1]), ['/api/app', '/api/job/register', '/api/job/hello/trigger'])
   await accessible(page)
-  await page.getByRole('button', { name: 'Publish and run the example' }).click()
+  await button.click()
   await page.waitForURL(/\/jobs\/job\//)
   assert.equal((await s.api('GET', '/api/job/jobs')).length, 1)
   assert.equal((await s.api('GET', '/api/executions')).length, 1)
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Overview' }).click()
+  await page.locator('.chart').first().waitFor()
+  assert.equal(await page.getByRole('heading', { name: 'Get started' }).count(), 0)
 })
 
 scene('jobs are found as one types, by state, app and type, and all of it is in the address', server, async ({ open }) => {
@@ -110,7 +121,7 @@ scene('to delete one, its name is asked for', server, async ({ open, server: s }
   assert.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
   await dialog.getByRole('textbox').fill('doomed')
   await dialog.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('heading', { name: 'No job fits' }).waitFor()
+  await page.getByRole('heading', { name: 'No matching jobs' }).waitFor()
 })
 
 scene('columns are chosen, and remembered', server, async ({ open }) => {

@@ -85,7 +85,7 @@ scene('what was typed outlives the session, for the same person only', server, a
     await enter(name)
     await page.getByRole('heading', { level: 1, name: 'Register a job' }).waitFor()
     if (left) assert.equal(await description.inputValue(), left)
-    else await page.getByText('You can look, but not change this').waitFor()
+    else await page.getByText('You can view this, but not change it').waitFor()
   }
   assert.equal((await page.content()).includes('what was typed'), false)
 })

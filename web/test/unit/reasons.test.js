@@ -7,7 +7,7 @@ import { chinese } from '../../static/js/lib/reasonwords.js'
 import { language } from '../../static/js/lib/store.js'
 
 // The words that package reason finds for its examples.
-const known = JSON.parse(readFileSync(new URL('../../../reason/testdata/words.json', import.meta.url), 'utf8'))
+const known = JSON.parse(readFileSync(new URL('../../../internal/reason/testdata/words.json', import.meta.url), 'utf8'))
 
 test("reasons have the server's words", () => {
   assert.ok(known.examples.length > 80)

@@ -15,7 +15,7 @@ import { Operation } from './operation.js'
 import { Fields, schemaAnchor } from './schema.js'
 
 const t = texts(
-  { title: 'API', console: 'Console', search: 'Search the API', none: 'Nothing in the API is called so.', schemas: 'Schemas', groups: 'Groups', other: '中文', count: '{n|operation|operations}', file: 'openapi.json', skip: 'Skip to the content' },
+  { title: 'API', console: 'Console', search: 'Search the API', none: 'No match in the API.', schemas: 'Schemas', groups: 'Groups', other: '中文', count: '{n|operation|operations}', file: 'openapi.json', skip: 'Skip to the content' },
   { title: 'API', console: '控制台', search: '搜索 API', none: '没有匹配的接口。', schemas: '数据结构', groups: '分组', other: 'English', count: '{n} 个接口', file: 'openapi.json', skip: '跳到内容' },
 )
 

@@ -6,7 +6,7 @@ import { Since } from '../pieces/time.js'
 
 const t = texts(
   { lost: 'No connection to the server: what you see is as old as this. It is tried again by itself.', now: 'Try now' },
-  { lost: '与服务器的连接已断开，以下内容停留在断开时。正在自动重连。', now: '立即重试' },
+  { lost: '与调度器的连接已断开，以下内容停留在断开时。正在自动重连。', now: '立即重试' },
 )
 
 /** ConnectionBar is there while the stream of changes is lost. */

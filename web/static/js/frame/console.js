@@ -1,5 +1,6 @@
 // The whole: login, or the frame with the page of the address in it.
 import { html, useEffect, useState, useErrorBoundary } from '../lib/html.js'
+import { agents } from '../lib/agents.js'
 import { loginNeeded } from '../lib/api.js'
 import { connect, disconnect } from '../lib/live.js'
 import { delayOf, mayPass } from '../lib/retry.js'
@@ -18,8 +19,8 @@ import { Page } from './page.js'
 import { Palette, usePalette } from './palette.js'
 
 const t = texts(
-  { skip: 'Skip to the content', unknown: 'There is no such page', unknownHelp: 'Nothing is shown at this address. What you look for may be in the list of jobs, or found with Ctrl-K.', jobs: 'Jobs', broken: 'This page has failed', brokenHelp: 'It is a fault of the console; the rest of it goes on.', notLoaded: 'This page is not loaded yet', notLoadedHelp: 'A file of the console was not answered. It is asked for again by itself. If that does not help, the server may have been replaced by another version: load the page again.' },
-  { skip: '跳到内容', unknown: '没有这个页面', unknownHelp: '此地址没有内容。可以在作业列表中查找，或按 Ctrl-K 搜索。', jobs: '作业', broken: '此页面出错', brokenHelp: '这是控制台的问题，其他部分仍可使用。', notLoaded: '此页面尚未加载', notLoadedHelp: '控制台的一个文件未能获取，正在自动重试。如果一直无法加载，可能是服务器已更换版本，请重新加载页面。' },
+  { skip: 'Skip to the content', unknown: 'There is no such page', unknownHelp: 'There is nothing at this address. Look in the list of jobs, or search with Ctrl-K.', jobs: 'Jobs', broken: 'This page has failed', brokenHelp: 'This is a fault of the console; its other pages still work.', notLoaded: 'This page is not loaded yet', notLoadedHelp: 'A file of the console could not be loaded. It is retried automatically. If that does not help, the server may have been replaced by another version: reload the page.' },
+  { skip: '跳到内容', unknown: '没有这个页面', unknownHelp: '此地址没有内容。可以在作业列表中查找，或按 Ctrl-K 搜索。', jobs: '作业', broken: '此页面出错', brokenHelp: '这是控制台的问题，其他部分仍可使用。', notLoaded: '此页面尚未加载', notLoadedHelp: '控制台的一个文件未能获取，正在自动重试。如果一直无法加载，可能是调度器已更换版本，请重新加载页面。' },
 )
 
 /** Console is everything that is drawn. */
@@ -30,7 +31,10 @@ export function Console() {
   const error = useSignal(sessionError)
   const login = useSignal(loginNeeded)
   const person = who && JSON.stringify([who.kind, who.name, who.role, who.apps])
-  useEffect(forgetAll, [person])
+  useEffect(() => {
+    forgetAll()
+    agents.forget()
+  }, [person])
   useEffect(() => (person && !login ? connect(person) : disconnect()), [person, login])
   if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} busy=${mayPass(error)} /></main>`
   // A page outlives the end of its session, with what was typed into it: whoever logs in as the same one goes on there.

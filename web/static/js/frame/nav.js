@@ -17,7 +17,7 @@ const t = texts(
     themeSystem: 'Theme: system', themeLight: 'Theme: light', themeDark: 'Theme: dark', other: '中文', zoneMine: 'Times: my zone', zoneJob: 'Times: the job’s zone', zoneUtc: 'Times: UTC', api: 'API', logout: 'Log out', machine: 'everybody on this machine',
   },
   {
-    overview: '概览', apps: '应用', jobs: '作业', executions: '执行', cluster: '集群', history: '历史', audit: '审计', users: '用户', tokens: '令牌',
+    overview: '概览', apps: '应用', jobs: '作业', executions: '执行记录', cluster: '集群', history: '历史', audit: '审计', users: '用户', tokens: '令牌',
     pages: '页面', menu: '菜单', search: '搜索', collapse: '收起', expand: '展开', leads: '主调度器 {address}，任期 {term}', noLeader: '没有已知的主调度器',
     themeSystem: '主题：跟随系统', themeLight: '主题：浅色', themeDark: '主题：深色', other: 'English', zoneMine: '时间：本地时区', zoneJob: '时间：作业时区', zoneUtc: '时间：UTC', api: 'API', logout: '退出登录', machine: '本机的所有人',
   },

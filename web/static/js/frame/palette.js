@@ -11,7 +11,7 @@ import { link } from '../routes.js'
 import { sectionName, sections, themeName, turnLanguage, turnTheme, turnZone, zoneName } from './nav.js'
 
 const t = texts(
-  { title: 'Go to', placeholder: 'A job, an app, a page', page: 'page', job: 'job', app: 'app', action: 'action', register: 'Register a job', publish: 'Publish an app', language: 'Language: 中文', docs: 'API: every route, with curl lines', none: 'Nothing is called so' },
+  { title: 'Go to', placeholder: 'A job, an app, a page', page: 'page', job: 'job', app: 'app', action: 'action', register: 'Register a job', publish: 'Publish an app', language: 'Language: 中文', docs: 'API: every route, with curl lines', none: 'No match' },
   { title: '跳转', placeholder: '作业、应用或页面', page: '页面', job: '作业', app: '应用', action: '操作', register: '注册作业', publish: '发布应用', language: '语言：English', docs: 'API：所有接口及 curl 命令', none: '没有匹配的名称' },
 )
 

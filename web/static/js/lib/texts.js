@@ -4,6 +4,7 @@ import { language } from './store.js'
 
 /**
  * texts gives t(key, values). {name} in a text is a value; {n|shard|shards} is "1 shard" or "3 shards".
+ * A key without a text is its own, as are codes of a later server.
  * @template {Record<string, string>} T
  * @param {T} en
  * @param {{[K in keyof T]: string}} zh
@@ -13,7 +14,10 @@ export function texts(en, zh) {
    * @param {keyof T & string} key
    * @param {Record<string, unknown>} [values]
    */
-  return (key, values) => fill((language.get() === 'zh' ? zh : en)[key] ?? key, values)
+  return (key, values) => {
+    const words = language.get() === 'zh' ? zh : en
+    return fill(Object.hasOwn(words, key) ? words[key] : key, values)
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 // One agent: what runs on it, and by which executors.
 import { html } from '../lib/html.js'
+import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'
 import { duration, memory, number, percent } from '../lib/format.js'
 import { limits } from '../lib/limits.js'
@@ -17,11 +18,11 @@ import { Executors, StartFailures, noteOfAgent } from './cluster.js'
 
 const t = texts(
   {
-    cluster: 'Cluster', host: 'Host', since: 'Since', cpus: 'CPUs', memory: 'Memory', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}, since', none: 'none', running: 'Running here', job: 'Job', item: 'Shard', state: 'State', lasts: 'For', progress: 'Progress', execution: 'Execution', log: 'Output', executors: 'Executors',
-    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'Nothing of this framework runs here', nothingHelp: 'What it has free is offered when a job needs it.', unreachable: 'The cluster’s master does not hear from this agent. What runs there may go on; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.', unreachablePods: 'Its node is not ready. What runs there may go on; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.',
+    cluster: 'Cluster', host: 'Host', since: 'Since', cpus: 'CPUs', memory: 'Memory', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}, since', none: 'none', running: 'Running here', job: 'Job', item: 'Shard', state: 'State', lasts: 'Duration', progress: 'Progress', execution: 'Execution', log: 'Output', executors: 'Executors',
+    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'No tasks of this framework run here', nothingHelp: 'Its free resources are offered when a job needs them.', unreachable: 'The cluster’s master has lost contact with this agent. Its tasks may still run; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.', unreachablePods: 'Its node is not ready. Its tasks may still run; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.',
   },
   {
-    cluster: '集群', host: '主机', since: '自', cpus: 'CPU', memory: '内存', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}，自', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '时长', progress: '进度', execution: '执行', log: '输出', executors: '执行器',
+    cluster: '集群', host: '主机', since: '开始时间', cpus: 'CPU', memory: '内存', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}，提供于', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '已运行', progress: '进度', execution: '执行记录', log: '输出', executors: '执行器',
     starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群收不到此 Agent 的消息。其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。',
   },
 )
@@ -32,8 +33,9 @@ const t = texts(
 export default function AgentPage({ agent }) {
   const of = useResource(`/api/cluster/agents/${seg(agent)}`, { on: (c) => c.cluster || c.executions.length > 0, every: 10_000 })
   const row = of.data
+  const nameOf = useAgentNames()
   const pods = useTakesImages()
-  return html`<${Page} title=${row?.hostname || agent} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
+  return html`<${Page} title=${nameOf(agent, row?.hostname)} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
     <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
       ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable', { failover: duration(limits.failover), lost: duration(limits.lost) })}</p>`}
       <div class="box"><dl class="facts">
@@ -51,7 +53,7 @@ export default function AgentPage({ agent }) {
       </section>
       ${pods === false && html`<section class="stack" aria-label=${t('executors')}>
         <h2>${t('executors')}</h2>
-        ${a.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${a.executors} agents=${[row]} />`}
+        ${a.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${a.executors} />`}
       </section>`}
       ${a.startFailures.length > 0 && html`<section class="stack" aria-label=${t('starts')}><h2>${t('starts')}</h2><${StartFailures} rows=${a.startFailures} /></section>`}`}</${Loaded}>
   </${Page}>`

@@ -24,13 +24,13 @@ import { SearchField } from './jobs.js'
 const t = texts(
   {
     apps: 'Apps', edit: 'Edit', disable: 'Disable', enable: 'Enable', delete: 'Delete', register: 'Register a job', disabled: '{name} is disabled, and so are its jobs', enabled: '{name} is enabled', deleted: '{name} was deleted',
-    disableTitle: 'Disable {name}?', disableText: '{n|job makes|jobs make} no new runs until it is enabled.', running: '{n|of them runs: its|of them run: their} shards are killed.', deleteTitle: 'Delete {name}?', deleteAlone: 'It has no jobs. Its document is removed for good.', deleteWith: '{n|job is|jobs are} deleted with it, and what runs is killed:', and: 'and {n} more',
-    url: 'Package', script: 'Script', sha: 'SHA-256', notPinned: 'not pinned: whatever is at the address', cpu: 'CPU', memory: 'Memory', executor: 'of its executor, once per agent', cache: 'Kept on agents', yes: 'yes', no: 'no', sampling: 'Sampling of daemons', all: 'all runs', image: 'Image', ownImage: 'the scheduler’s own', pull: 'pulled: {when}', secrets: 'Secrets to pull with', template: 'Pod template',
-    jobs: 'Jobs', search: 'Search its jobs', none: 'No jobs yet', noneHelp: 'Nothing runs of this app until a job says when.', nothing: 'No job fits', sandboxes: 'Files of its executors', noSandboxes: 'No executor of it runs.', note: 'Where, and when one last reported',
+    disableTitle: 'Disable {name}?', disableText: '{n|job starts|jobs start} no new runs until it is enabled.', running: '{n|of them runs: its|of them run: their} shards are killed.', deleteTitle: 'Delete {name}?', deleteAlone: 'It has no jobs. Its document is removed permanently.', deleteWith: '{n|job is|jobs are} deleted with it, and running shards are killed:', and: 'and {n} more',
+    url: 'Package', script: 'Script', sha: 'SHA-256', notPinned: 'not pinned: the address decides', cpu: 'CPU', memory: 'Memory', executor: 'of its executor, once per agent', cache: 'Kept on agents', yes: 'yes', no: 'no', sampling: 'Sampling of daemons', all: 'all runs', image: 'Image', ownImage: 'the scheduler’s own', pull: 'pulled: {when}', secrets: 'Secrets to pull with', template: 'Pod template',
+    jobs: 'Jobs', search: 'Search its jobs', none: 'No jobs yet', noneHelp: 'The app runs once a job is registered for it.', nothing: 'No matching jobs', sandboxes: 'Files of its executors', noSandboxes: 'No executor of it runs.', note: 'Where, and when one last reported',
   },
   {
     apps: '应用', edit: '编辑', disable: '禁用', enable: '启用', delete: '删除', register: '注册作业', disabled: '已禁用 {name} 及其作业', enabled: '已启用 {name}', deleted: '已删除 {name}',
-    disableTitle: '禁用 {name}？', disableText: '{n} 个作业在启用之前不再产生新的执行。', running: '其中 {n} 个正在运行：其分片将被终止。', deleteTitle: '删除 {name}？', deleteAlone: '它没有作业，其配置将被永久删除。', deleteWith: '{n} 个作业将一并删除，正在运行的将被终止：', and: '另有 {n} 个',
+    disableTitle: '禁用 {name}？', disableText: '{n} 个作业在启用之前不再开始新的执行。', running: '其中 {n} 个正在运行：其分片将被终止。', deleteTitle: '删除 {name}？', deleteAlone: '它没有作业，其配置将被永久删除。', deleteWith: '{n} 个作业将一并删除，正在运行的将被终止：', and: '另有 {n} 个',
     url: '应用包', script: '启动脚本', sha: 'SHA-256', notPinned: '未固定：以地址上的内容为准', cpu: 'CPU', memory: '内存', executor: '执行器占用，每个 Agent 一份', cache: '在 Agent 上保留', yes: '是', no: '否', sampling: '常驻作业采样', all: '全部运行', image: '镜像', ownImage: '调度器自带', pull: '拉取：{when}', secrets: '拉取所用的 Secret', template: 'Pod 模板',
     jobs: '作业', search: '搜索其作业', none: '还没有作业', noneHelp: '注册作业后，此应用才会运行。', nothing: '没有符合条件的作业', sandboxes: '执行器的文件', noSandboxes: '没有运行中的执行器。', note: '位置与最近上报时间',
   },

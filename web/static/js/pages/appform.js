@@ -17,7 +17,7 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    apps: 'Apps', publish: 'Publish an app', publishDo: 'Publish', edit: 'Edit {name}', what: 'What', pack: 'Package', executor: 'Executor', name: 'Name', nameHelp: '1 to {n} letters, digits, “.”, “_” or “-”. It never changes.',
+    apps: 'Apps', publish: 'Publish an app', publishDo: 'Publish', edit: 'Edit {name}', what: 'General', pack: 'Package', executor: 'Executor', name: 'Name', nameHelp: '1 to {n} letters, digits, “.”, “_” or “-”. It never changes.',
     url: 'Address of the package', urlHelp: 'A tar or zip, plain or compressed, or one script, that the agents fetch by http or https; on a single machine file:///… does.', script: 'Script', scriptHelp: 'What runs one shard, with its arguments; in the package’s folder.', sha: 'SHA-256', shaHelp: 'Optional: no other package is run. The check gives it.',
     cpu: 'CPU', memory: 'Memory', memoryUnit: 'MB', oncePerAgent: 'Of the app’s executor, once per agent; shards come on top.', cache: 'Keep the package on the agents', cacheHelp: 'Its address is asked for new bytes at most every {often}. Else each run of a shard fetches it.', sampling: 'Sampling of daemons', samplingHelp: 'Of so many runs of daemons one is written to the history one by one; 0: all.',
     container: 'Container', image: 'Image', imageHelp: 'What the shards run in. Empty: the scheduler’s own small image. With an image a package is not needed.', pull: 'When it is pulled', pullPreset: 'As usual: always for the tag latest, else if it is not there', always: 'Always', ifNotPresent: 'If it is not there', never: 'Never',
@@ -25,7 +25,7 @@ const t = texts(
     checked: 'Check the package when saving', checkedHelp: 'What can’t be fetched, or has no such script, is not published. Untick it for addresses that only the agents reach.', checkedHelpPods: 'What can’t be fetched, or has no such script, is not published. Untick it for addresses that only pods reach.', daemons: 'Daemons',
   },
   {
-    apps: '应用', publish: '发布应用', publishDo: '发布', edit: '编辑 {name}', what: '内容', pack: '应用包', executor: '执行器', name: '名称', nameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，发布后不可更改。',
+    apps: '应用', publish: '发布应用', publishDo: '发布', edit: '编辑 {name}', what: '基本信息', pack: '应用包', executor: '执行器', name: '名称', nameHelp: '1 至 {n} 个字母、数字、“.”、“_”或“-”，发布后不可更改。',
     url: '应用包地址', urlHelp: 'tar、zip（可压缩）或单个脚本，Agent 通过 http 或 https 下载；单机时可用 file:///…。', script: '启动脚本', scriptHelp: '运行一个分片的命令及参数，在应用包目录中执行。', sha: 'SHA-256', shaHelp: '可选：只运行此校验和的应用包。可由检查得到。',
     cpu: 'CPU', memory: '内存', memoryUnit: 'MB', oncePerAgent: '应用的执行器在每个 Agent 上占用一份，分片另计。', cache: '在 Agent 上保留应用包', cacheHelp: '最多每 {often}询问一次地址是否有更新；否则每次运行分片都重新下载。', sampling: '常驻作业采样', samplingHelp: '常驻作业每多少次运行记录一次到历史；0 表示全部。',
     container: '容器', image: '镜像', imageHelp: '分片在其中运行。留空则使用调度器自带的小镜像；有镜像时可以没有应用包。', pull: '何时拉取', pullPreset: '按惯例：标签为 latest 时总是拉取，否则本地没有时拉取', always: '总是', ifNotPresent: '本地没有时', never: '从不',

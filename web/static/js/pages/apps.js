@@ -8,7 +8,7 @@ import { useQuery } from '../lib/router.js'
 import { mayAny } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
-import { FirstSteps } from '../pieces/example.js'
+import { FirstSteps } from '../pieces/firststeps.js'
 import { Icon } from '../pieces/icon.js'
 import { Loaded, Empty } from '../pieces/notice.js'
 import { State } from '../pieces/state.js'
@@ -17,7 +17,7 @@ import { link } from '../routes.js'
 import { SearchField } from './jobs.js'
 
 const t = texts(
-  { title: 'Apps', publish: 'Publish an app', name: 'App', url: 'Package', script: 'Script', cpu: 'CPU', memory: 'Memory', jobs: 'Jobs', state: 'State', filter: 'Search by name or package', nothing: 'No app fits', clear: 'Clear the search', pinned: 'pinned' },
+  { title: 'Apps', publish: 'Publish an app', name: 'App', url: 'Package', script: 'Script', cpu: 'CPU', memory: 'Memory', jobs: 'Jobs', state: 'State', filter: 'Search by name or package', nothing: 'No matching apps', clear: 'Clear the search', pinned: 'pinned' },
   { title: '应用', publish: '发布应用', name: '应用', url: '应用包', script: '启动脚本', cpu: 'CPU', memory: '内存', jobs: '作业', state: '状态', filter: '按名称或应用包搜索', nothing: '没有符合条件的应用', clear: '清除搜索', pinned: '已固定' },
 )
 

@@ -1,6 +1,7 @@
 // What people have changed.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, withQuery } from '../lib/api.js'
+import { actionWord } from '../lib/codewords.js'
 import { useResource } from '../lib/resource.js'
 import { useQuery } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
@@ -17,11 +18,11 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    title: 'Audit', search: 'Search the audit', who: 'Who', action: 'What', target: 'Of what', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'Nothing fits', noneHelp: 'Each change that somebody makes has a row here. Take away a filter, or make a change.', more: 'Older rows', at: '{action} of {target}', by: '{who} ({kind}), from {from}', nobody: 'somebody, in the registry',
-    machine: 'somebody on this machine', noChange: 'Nothing to show but that it was done.',
+    title: 'Audit', search: 'Search the audit', who: 'Who', action: 'Action', target: 'Target', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'No matching rows', noneHelp: 'Every change has a row here. Remove a filter, or make a change.', more: 'Older rows', at: '{action}: {target}', by: '{who} ({kind}), from {from}', nobody: 'manual edit of the registry',
+    machine: 'somebody on this machine', noChange: 'No details were recorded.',
   },
   {
-    title: '审计', search: '搜索审计记录', who: '操作者', action: '操作', target: '对象', targetHelp: '类型或名称', kind: '类型', app: '应用', from: '从', to: '至', time: '时间', address: '来源地址', changes: '更改', show: '显示更改', fields: '{n} 个字段', none: '没有符合条件的记录', noneHelp: '每次更改都会在此留下一条记录。请减少筛选条件，或进行一次更改。', more: '更早的记录', at: '{action}：{target}', by: '{who}（{kind}），来自 {from}', nobody: '有人直接修改了注册中心',
+    title: '审计', search: '搜索审计记录', who: '操作者', action: '操作', target: '对象', targetHelp: '类型或名称', kind: '类型', app: '应用', from: '从', to: '至', time: '时间', address: '来源地址', changes: '更改', show: '显示更改', fields: '{n} 个字段', none: '没有符合条件的记录', noneHelp: '每次更改都会在此留下一条记录。请减少筛选条件，或进行一次更改。', more: '更早的记录', at: '{action}：{target}', by: '{who}（{kind}），来自 {from}', nobody: '直接修改注册中心',
     machine: '本机的某人', noChange: '除操作本身外没有可显示的内容。',
   },
 )
@@ -49,7 +50,7 @@ export default function Audit() {
   })
   return html`<${Page} title=${t('title')}>
     <${Filters} label=${t('search')} query=${query} of=${[
-      { key: 'who', label: t('who') }, { key: 'action', label: t('action'), options: actions.map((value) => ({ value, text: value })) }, { key: 'target', label: `${t('target')} (${t('targetHelp')})` }, { key: 'app', label: t('app') },
+      { key: 'who', label: t('who') }, { key: 'action', label: t('action'), options: actions.map((value) => ({ value, text: actionWord(value) })) }, { key: 'target', label: `${t('target')} (${t('targetHelp')})` }, { key: 'app', label: t('app') },
       { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
     ]} />
     <${Loaded} of=${newest}>${(/** @type {{rows: Row[], next?: string}} */ data) => {
@@ -60,7 +61,7 @@ export default function Audit() {
         : html`<${Table} label=${t('title')} rows=${rows} id=${(/** @type {Row} */ r) => r.id} gather columns=${[
             { key: 'time', label: t('time'), cell: (/** @type {Row} */ r) => html`<${Time} at=${r.time} exact />` },
             { key: 'who', label: t('who'), cell: (/** @type {Row} */ r) => html`${whoOf(r)} <span class="muted small">${r.kind}</span>`, title: (/** @type {Row} */ r) => r.who },
-            { key: 'action', label: t('action'), cell: (/** @type {Row} */ r) => r.action },
+            { key: 'action', label: t('action'), cell: (/** @type {Row} */ r) => actionWord(r.action), title: (/** @type {Row} */ r) => r.action },
             { key: 'target', label: t('kind'), cell: (/** @type {Row} */ r) => html`<span class="muted">${r.target}</span>` },
             { key: 'name', label: t('target'), cell: (/** @type {Row} */ r) => html`<${Target} row=${r} />`, title: (/** @type {Row} */ r) => r.targetName },
             { key: 'changes', label: t('changes'), cell: (/** @type {Row} */ r) => html`<button type="button" class="link-button" aria-label=${`${changed(r)}: ${t('show')}`} onClick=${() => setShown(r)}>${changed(r)}</button>` },
@@ -69,7 +70,7 @@ export default function Audit() {
           ]} />
           ${next && html`<div class="pager"><button type="button" class="button small" disabled=${busy} onClick=${() => more(next)}>${busy && html`<span class="busy"></span>`}${t('more')}</button></div>`}`
     }}</${Loaded}>
-    ${shown && html`<${Dialog} title=${t('at', { action: shown.action, target: shown.targetName })} wide onClose=${() => setShown(null)}>
+    ${shown && html`<${Dialog} title=${t('at', { action: actionWord(shown.action), target: shown.targetName })} wide onClose=${() => setShown(null)}>
       <p class="muted"><${Time} at=${shown.time} exact /> · ${t('by', { who: whoOf(shown), kind: shown.kind, from: shown.from || '–' })}</p>
       ${shown.before || shown.after ? html`<${Diff} before=${shown.before} after=${shown.after} onlyChanges />` : html`<p>${t('noChange')}</p>`}
     </${Dialog}>`}

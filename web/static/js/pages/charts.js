@@ -8,12 +8,12 @@ import { Failure } from '../pieces/notice.js'
 
 const t = texts(
   {
-    hour: 'Hour', day: 'Day', week: 'Week', range: 'Time range', results: 'Runs of shards that ended', finished: 'Finished', failed: 'Failed', work: 'Work', running: 'Running shards', waiting: 'Waiting shards',
-    launches: 'Launches', launched: 'Launched shards', delay: 'Fire delay', p50: 'Median', p95: '95th percentile',
+    hour: 'Hour', day: 'Day', week: 'Week', range: 'Time range', results: 'Shard runs', finished: 'Finished', failed: 'Failed', work: 'Running and waiting', running: 'Running shards', waiting: 'Waiting shards',
+    launches: 'Launches', launched: 'Launched shards', delay: 'Schedule latency', p50: 'Median', p95: '95th percentile',
   },
   {
-    hour: '一小时', day: '一天', week: '一周', range: '时间范围', results: '已结束的分片运行', finished: '完成', failed: '失败', work: '负载', running: '运行中的分片', waiting: '等待中的分片',
-    launches: '启动', launched: '启动的分片', delay: '触发延迟', p50: '中位数', p95: '95 百分位',
+    hour: '一小时', day: '一天', week: '一周', range: '时间范围', results: '分片运行', finished: '完成', failed: '失败', work: '运行中与等待中', running: '运行中的分片', waiting: '等待中的分片',
+    launches: '启动', launched: '启动的分片', delay: '调度延迟', p50: 'P50', p95: 'P95',
   },
 )
 

@@ -1,6 +1,7 @@
 // What jobs run on: agents, executors, and what is wrong with them.
 import { html, useEffect } from '../lib/html.js'
-import { withQuery } from '../lib/api.js'
+import { agents } from '../lib/agents.js'
+import { get, withQuery } from '../lib/api.js'
 import { memory, moment, number } from '../lib/format.js'
 import { noteOf, startCauseOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
@@ -9,6 +10,7 @@ import { may } from '../lib/session.js'
 import { useTakesImages } from '../lib/takes.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
+import { Agent as Name } from '../pieces/agent.js'
 import { Faulty } from '../pieces/faulty.js'
 import { Empty, Loaded } from '../pieces/notice.js'
 import { Reconcile } from '../pieces/reconcile.js'
@@ -20,16 +22,16 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    title: 'Cluster', agents: 'Agents', agent: 'Agent', host: 'Host', state: 'State', since: 'Since', cpus: 'CPUs', memory: 'Memory', tasks: 'Tasks', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}', none: 'No agents yet', noneHelp: 'An agent is known once it has offered something. With --local there is one from the start; with Mesos, look whether agents are registered with its master and whether the framework may get their resources; with Kubernetes, whether a node is ready.',
-    nothing: 'No agent fits “{search}”', clear: 'Show all agents', filter: 'Filter by host or id', executors: 'Executors', executor: 'Executor', app: 'App', generation: 'Generation', report: 'Last report', note: 'Note', noExecutors: 'No executors now. Each app gets one on an agent when a job of it runs there.',
-    starts: 'Start failures', startsHelp: 'An app that can’t be started on an agent is kept off it for a while. Mend what the cause names; it is tried again by itself.', failures: 'Failures', notBefore: 'Tried again', cause: 'Cause',
-    subscribed: 'Subscribed', not: 'Not subscribed', notHelp: 'Nothing is launched until the cluster’s master lets this framework in. The log of the leader says why it does not.', notHelpPods: 'Nothing is launched until the API server has answered. The log of the leader says why it does not.', master: 'Master', framework: 'Framework', used: 'used of {total}', offers: 'Offers held', unknown: 'not heard of yet', maintenance: 'maintenance from {from} until {until}', everywhere: 'all agents: package not fetched from {host}', some: 'The first {n} of {total}.',
+    title: 'Cluster', agents: 'Agents', agent: 'Agent', host: 'Host', state: 'State', since: 'Since', cpus: 'CPUs', memory: 'Memory', tasks: 'Tasks', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}', none: 'No agents yet', noneHelp: 'An agent is known once it has offered resources. With --local there is one from the start; with Mesos, check whether agents are registered with its master and whether the framework may get their resources; with Kubernetes, whether a node is ready.',
+    nothing: 'No agent matches “{search}”', clear: 'Show all agents', filter: 'Filter by host or id', executors: 'Executors', executor: 'Executor', app: 'App', generation: 'Generation', report: 'Last report', note: 'Note', noExecutors: 'No executors now. Each app gets one on an agent when a job of it runs there.',
+    starts: 'Start failures', startsHelp: 'An app that fails to start on an agent is not placed there for a while. Fix what the reason names; it is retried automatically.', failures: 'Failures', notBefore: 'Next try', cause: 'Reason',
+    subscribed: 'Subscribed', not: 'Not subscribed', notHelp: 'Nothing is launched until the cluster’s master accepts this framework. The leader’s log says why it does not.', notHelpPods: 'Nothing is launched until the API server answers. The leader’s log says why it does not.', master: 'Master', framework: 'Framework', used: 'used of {total}', offers: 'Offers held', unknown: 'not reported yet', maintenance: 'maintenance from {from} until {until}', everywhere: 'all agents: package not fetched from {host}', some: 'The first {n} of {total}.',
   },
   {
-    title: '集群', agents: 'Agent', agent: 'Agent', host: '主机', state: '状态', since: '自', cpus: 'CPU', memory: '内存', tasks: '任务', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}', none: '还没有 Agent', noneHelp: 'Agent 提供资源后才会出现在这里。使用 --local 时一开始就有一个；使用 Mesos 时，请检查 Agent 是否已在 Master 注册，以及本框架是否能获得其资源；使用 Kubernetes 时，请检查是否有就绪的节点。',
-    nothing: '没有符合“{search}”的 Agent', clear: '显示所有 Agent', filter: '按主机或 ID 筛选', executors: '执行器', executor: '执行器', app: '应用', generation: '代次', report: '最近报告', note: '备注', noExecutors: '当前没有执行器。应用的作业在某个 Agent 上运行时，会在那里启动一个。',
+    title: '集群', agents: 'Agent', agent: 'Agent', host: '主机', state: '状态', since: '开始时间', cpus: 'CPU', memory: '内存', tasks: '任务', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}', none: '还没有 Agent', noneHelp: 'Agent 提供资源后才会出现在这里。使用 --local 时一开始就有一个；使用 Mesos 时，请检查 Agent 是否已在 Master 注册，以及本框架是否能获得其资源；使用 Kubernetes 时，请检查是否有就绪的节点。',
+    nothing: '没有符合“{search}”的 Agent', clear: '显示所有 Agent', filter: '按主机或 ID 筛选', executors: '执行器', executor: '执行器', app: '应用', generation: '执行器版本代数', report: '最近报告', note: '备注', noExecutors: '当前没有执行器。应用的作业在某个 Agent 上运行时，会在那里启动一个。',
     starts: '启动失败', startsHelp: '如果应用无法在某个 Agent 上启动，它会暂时避开该 Agent。请按原因修复，系统会自动重试。', failures: '失败次数', notBefore: '下次尝试', cause: '原因',
-    subscribed: '已订阅', not: '未订阅', notHelp: '在 Mesos Master 接受本框架之前，不会启动任何任务。原因见主调度器的日志。', notHelpPods: '在 API 服务器应答之前，不会启动任何任务。原因见主调度器的日志。', master: 'Master', framework: '框架', used: '已用，共 {total}', offers: '持有的 Offer', unknown: '尚无消息', maintenance: '维护时间 {from} 至 {until}', everywhere: '所有 Agent：无法从 {host} 获取程序包', some: '前 {n} 条，共 {total} 条。',
+    subscribed: '已订阅', not: '未订阅', notHelp: '在 Mesos Master 接受本框架之前，不会启动任何任务。原因见主调度器的日志。', notHelpPods: '在 API 服务器应答之前，不会启动任何任务。原因见主调度器的日志。', master: 'Master', framework: '框架', used: '已用，共 {total}', offers: '持有的 Offer', unknown: '尚无消息', maintenance: '维护时间 {from} 至 {until}', everywhere: '所有 Agent：无法从 {host} 获取应用包', some: '前 {n} 条，共 {total} 条。',
   },
 )
 
@@ -39,10 +41,17 @@ const t = texts(
 
 const perPage = 100
 
+/** @param {string} path @param {AbortSignal} signal */
+async function readCluster(path, signal) {
+  const cluster = await get(path, signal)
+  agents.learn(cluster.agents)
+  return cluster
+}
+
 export default function Cluster() {
   const [query, setQuery] = useQuery()
   const page = Math.max(1, Number(query.page) || 1)
-  const cluster = useResource(withQuery('/api/cluster', { search: query.search, page: page > 1 ? page : '', per_page: perPage }), { on: (c) => c.cluster, every: 10_000 })
+  const cluster = useResource(withQuery('/api/cluster', { search: query.search, page: page > 1 ? page : '', per_page: perPage }), { on: (c) => c.cluster, every: 10_000, read: readCluster })
   const pods = useTakesImages()
   useAnchor(cluster.data !== undefined)
   return html`<${Page} title=${t('title')} acts=${may('operator') && html`<${Reconcile} />`}>
@@ -59,7 +68,7 @@ export default function Cluster() {
       </section>
       ${pods === false && html`<section class="stack" id="executors" aria-label=${t('executors')}>
         <h2>${t('executors')}</h2>
-        ${c.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${c.executors} agents=${c.agents} />`}
+        ${c.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${c.executors} />`}
       </section>`}
       ${c.startFailures.length > 0 && html`<section class="stack" id="starts" aria-label=${t('starts')}>
         <div><h2>${t('starts')}</h2><p class="muted">${t('startsHelp')}</p></div>
@@ -95,7 +104,7 @@ function Subscription({ of: c, pods }) {
 
 /** @param {{agents: Agent[]}} props */
 const Agents = ({ agents }) => html`<${Table} label=${t('agents')} rows=${agents} id=${(/** @type {Agent} */ a) => a.id} to=${(/** @type {Agent} */ a) => link.agent(a.id)} columns=${[
-  { key: 'host', label: t('host'), cell: (/** @type {Agent} */ a) => html`<a href=${link.agent(a.id)}>${a.hostname || a.id}</a>`, title: (/** @type {Agent} */ a) => a.hostname },
+  { key: 'host', label: t('host'), cell: (/** @type {Agent} */ a) => html`<${Name} id=${a.id} hostname=${a.hostname} />`, title: (/** @type {Agent} */ a) => a.id },
   { key: 'state', label: t('state'), cell: (/** @type {Agent} */ a) => (a.state ? html`<${State} of=${a.state} />` : html`<span class="muted">${t('unknown')}</span>`) },
   { key: 'since', label: t('since'), cell: (/** @type {Agent} */ a) => html`<${Time} at=${a.since} />` },
   { key: 'cpus', label: t('cpus'), cell: (/** @type {Agent} */ a) => html`<${UseBar} use=${a.cpus} format=${number} label=${t('cpus')} />` },
@@ -114,24 +123,21 @@ export const noteOfAgent = (a) => [noteOf(a), a.maintenance && t('maintenance', 
 
 /**
  * Executors are what starts an app's tasks on an agent.
- * @param {{executors: Executor[], agents: {id: string, hostname: string}[]}} props
+ * @param {{executors: Executor[]}} props
  */
-export function Executors({ executors, agents }) {
-  const hosts = new Map(agents.map((a) => [a.id, a.hostname]))
-  return html`<${Table} label=${t('executors')} rows=${executors} id=${(/** @type {Executor} */ e) => e.id} columns=${[
-    { key: 'app', label: t('app'), cell: (/** @type {Executor} */ e) => html`<a href=${link.app(e.app)}>${e.app}</a>`, title: (/** @type {Executor} */ e) => e.app },
-    { key: 'agent', label: t('agent'), cell: (/** @type {Executor} */ e) => html`<a href=${link.agent(e.agent)}>${hosts.get(e.agent) || e.agent}</a>`, title: (/** @type {Executor} */ e) => e.agent },
-    { key: 'state', label: t('state'), cell: (/** @type {Executor} */ e) => html`<${State} of=${e.state} />` },
-    { key: 'since', label: t('since'), cell: (/** @type {Executor} */ e) => html`<${Time} at=${e.since} />` },
-    { key: 'tasks', label: t('tasks'), num: true, cell: (/** @type {Executor} */ e) => number(e.tasks) },
-    { key: 'cpus', label: t('cpus'), num: true, cell: (/** @type {Executor} */ e) => number(e.cpus) },
-    { key: 'memory', label: t('memory'), num: true, cell: (/** @type {Executor} */ e) => memory(e.memoryMB) },
-    { key: 'report', label: t('report'), cell: (/** @type {Executor} */ e) => html`<${Time} at=${e.lastReport} />` },
-    { key: 'generation', label: t('generation'), num: true, cell: (/** @type {Executor} */ e) => number(e.generation) },
-    { key: 'note', label: t('note'), cell: noteOf },
-    { key: 'id', label: 'ID', cell: (/** @type {Executor} */ e) => html`<span class="mono muted">${e.id}</span>`, title: (/** @type {Executor} */ e) => e.id },
-  ]} />`
-}
+export const Executors = ({ executors }) => html`<${Table} label=${t('executors')} rows=${executors} id=${(/** @type {Executor} */ e) => e.id} columns=${[
+  { key: 'app', label: t('app'), cell: (/** @type {Executor} */ e) => html`<a href=${link.app(e.app)}>${e.app}</a>`, title: (/** @type {Executor} */ e) => e.app },
+  { key: 'agent', label: t('agent'), cell: (/** @type {Executor} */ e) => html`<${Name} id=${e.agent} />`, title: (/** @type {Executor} */ e) => e.agent },
+  { key: 'state', label: t('state'), cell: (/** @type {Executor} */ e) => html`<${State} of=${e.state} />` },
+  { key: 'since', label: t('since'), cell: (/** @type {Executor} */ e) => html`<${Time} at=${e.since} />` },
+  { key: 'tasks', label: t('tasks'), num: true, cell: (/** @type {Executor} */ e) => number(e.tasks) },
+  { key: 'cpus', label: t('cpus'), num: true, cell: (/** @type {Executor} */ e) => number(e.cpus) },
+  { key: 'memory', label: t('memory'), num: true, cell: (/** @type {Executor} */ e) => memory(e.memoryMB) },
+  { key: 'report', label: t('report'), cell: (/** @type {Executor} */ e) => html`<${Time} at=${e.lastReport} />` },
+  { key: 'generation', label: t('generation'), num: true, cell: (/** @type {Executor} */ e) => number(e.generation) },
+  { key: 'note', label: t('note'), cell: noteOf },
+  { key: 'id', label: 'ID', cell: (/** @type {Executor} */ e) => html`<span class="mono muted">${e.id}</span>`, title: (/** @type {Executor} */ e) => e.id },
+]} />`
 
 /**
  * StartFailures are apps that are kept off agents.
@@ -139,7 +145,7 @@ export function Executors({ executors, agents }) {
  */
 export const StartFailures = ({ rows }) => html`<${Table} label=${t('starts')} rows=${rows} id=${(/** @type {any} */ r) => `${r.app} ${r.agent} ${r.host}`} columns=${[
   { key: 'app', label: t('app'), cell: (/** @type {any} */ r) => html`<a href=${link.app(r.app)}>${r.app}</a>`, title: (/** @type {any} */ r) => r.app },
-  { key: 'agent', label: t('agent'), cell: (/** @type {any} */ r) => (r.agent ? html`<a href=${link.agent(r.agent)}>${r.hostname || r.agent}</a>` : t('everywhere', { host: r.host })) },
+  { key: 'agent', label: t('agent'), cell: (/** @type {any} */ r) => (r.agent ? html`<${Name} id=${r.agent} hostname=${r.hostname} />` : t('everywhere', { host: r.host })) },
   { key: 'failures', label: t('failures'), num: true, cell: (/** @type {any} */ r) => number(r.failures) },
   { key: 'notBefore', label: t('notBefore'), cell: (/** @type {any} */ r) => html`<${Time} at=${r.notBefore} />` },
   { key: 'cause', label: t('cause'), cell: startCauseOf },

@@ -7,8 +7,8 @@ import { moment } from '../lib/format.js'
 import { useZone } from '../lib/zone.js'
 
 const t = texts(
-  { title: 'Fires in the next hour', total: '{fires|fire|fires} of {shards|shard|shards}', at: '{time}: {fires|fire|fires}, {shards|shard|shards}', none: 'No cron fires in the next hour.', most: 'at most {n} a minute' },
-  { title: '未来一小时的触发', total: '{fires} 次触发，{shards} 个分片', at: '{time}：{fires} 次触发，{shards} 个分片', none: '未来一小时没有 cron 触发。', most: '每分钟最多 {n} 次' },
+  { title: 'Fires in the next hour', total: '{fires|fire|fires} of {shards|shard|shards}', at: '{time}: {fires|fire|fires}, {shards|shard|shards}', none: 'No cron fires in the next hour.', most: '{total}, at most {n} a minute' },
+  { title: '未来一小时的触发', total: '{fires} 次触发，{shards} 个分片', at: '{time}：{fires} 次触发，{shards} 个分片', none: '未来一小时没有 cron 触发。', most: '{total}，每分钟最多 {n} 次' },
 )
 
 /** Density is a strip of 60 bars. */
@@ -23,6 +23,6 @@ export function Density() {
       <div class="density" role="img" aria-label=${`${t('title')}: ${t('total', { fires: sum(data.fires), shards: sum(data.shards) })}`}>
         ${data.fires.map((/** @type {number} */ n, /** @type {number} */ i) => html`<span key=${i} class=${n ? '' : 'none'} style=${{ height: n ? `${Math.max(4, (100 * n) / most)}%` : '1px' }} title=${t('at', { time: time(i), fires: n, shards: data.shards[i] })}></span>`)}
       </div>
-      <div class="density-scale"><span class="nowrap">${time(0)}</span><span>${t('total', { fires: sum(data.fires), shards: sum(data.shards) })}, ${t('most', { n: number(most) })}</span><span class="nowrap">${time(59)}</span></div>`)}
+      <div class="density-scale"><span class="nowrap">${time(0)}</span><span>${t('most', { total: t('total', { fires: sum(data.fires), shards: sum(data.shards) }), n: number(most) })}</span><span class="nowrap">${time(59)}</span></div>`)}
   </section>`
 }

@@ -1,6 +1,7 @@
 // One execution: what it came of, how it goes or went, shard by shard.
 import { html, useEffect, useMemo, useRef } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
+import { sourceWord } from '../lib/codewords.js'
 import { useNow } from '../lib/clock.js'
 import { duration } from '../lib/format.js'
 import { reasonOf } from '../lib/reasons.js'
@@ -18,17 +19,17 @@ import { toast } from '../pieces/toast.js'
 import { link } from '../routes.js'
 import { executionActs } from './executionacts.js'
 import { Life } from './life.js'
-import { neighbour, sourceWord } from './runs.js'
+import { neighbour } from './runs.js'
 import { Shards } from './shards.js'
 
 const t = texts(
   {
-    jobs: 'Jobs', executions: 'Executions', line: 'Time line', fired: 'Fired', by: 'by {source}', began: 'Began', ended: 'Ended', took: 'Took', runs: 'Running for', waited: 'Waited', waitsFor: 'Waits for', shards: 'Shards', before: 'Previous', after: 'Next', newest: 'This is the job’s newest execution.', oldest: 'No older execution of the job is known.', reason: 'Reason',
-    own: 'Own settings', ownHelp: 'They held for this execution alone.', log: 'Logs', not: 'not yet', package: 'Package', noLine: 'Of it no times are known.', beforeKey: 'The one before (key [)', afterKey: 'The one after (key ])',
+    jobs: 'Jobs', executions: 'Executions', line: 'Time line', fired: 'Fired', by: 'by {source}', began: 'Started', ended: 'Ended', took: 'Duration', runs: 'Running for', waited: 'Waited', waitsFor: 'Waiting for', shards: 'Shards', before: 'Previous', after: 'Next', newest: 'This is the job’s newest execution.', oldest: 'No older execution of the job is known.', reason: 'Reason',
+    own: 'Parameters of this run', ownHelp: 'They applied to this execution only.', log: 'Logs', not: 'not yet', package: 'Package', noLine: 'No times are recorded.', beforeKey: 'Previous execution (key [)', afterKey: 'Next execution (key ])',
   },
   {
-    jobs: '作业', executions: '执行', line: '时间线', fired: '触发', by: '来源：{source}', began: '开始', ended: '结束', took: '耗时', runs: '已运行', waited: '开始前等待', waitsFor: '等待原因', shards: '分片', before: '上一个', after: '下一个', newest: '这是该作业最新的执行。', oldest: '没有更早的执行。', reason: '原因',
-    own: '自定义设置', ownHelp: '仅对此次执行有效。', log: '日志', not: '尚未', package: '应用包', noLine: '没有可显示的时间。', beforeKey: '上一个执行（键 [）', afterKey: '下一个执行（键 ]）',
+    jobs: '作业', executions: '执行记录', line: '时间线', fired: '触发时间', by: '来源：{source}', began: '开始时间', ended: '结束时间', took: '耗时', runs: '已运行', waited: '开始前等待', waitsFor: '等待原因', shards: '分片', before: '上一次', after: '下一次', newest: '这是该作业最近一次执行。', oldest: '没有更早的执行记录。', reason: '原因',
+    own: '本次执行的参数', ownHelp: '仅对这次执行有效。', log: '日志', not: '尚未', package: '应用包', noLine: '没有可显示的时间。', beforeKey: '上一次执行（键 [）', afterKey: '下一次执行（键 ]）',
   },
 )
 

@@ -10,12 +10,12 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    kill: 'Kill', killTitle: 'Kill this execution?', kills: 'This kills {n|running shard|running shards}.', ends: '{n|waiting shard ends|waiting shards end} as KILLED.', how: 'Processes get SIGTERM, and SIGKILL when their grace is over. The job goes on with its next fire.', daemon: 'A daemon places its shards again: to end it, disable or delete the job.', killed: 'Killing: it ends as soon as its processes have.',
-    again: 'Run again', ran: 'An execution with the same settings was made.', show: 'Show it',
+    kill: 'Kill', killTitle: 'Kill this execution?', kills: 'This kills {n|running shard|running shards}.', ends: '{n|waiting shard ends|waiting shards end} as KILLED.', how: 'Processes get SIGTERM, and SIGKILL after the grace period. The job continues with its next fire.', daemon: 'A daemon’s shards are placed again: to end it, disable or delete the job.', killed: 'Killing: it ends when its processes have ended.',
+    again: 'Run again', ran: 'Started again with the same parameters.', show: 'Show it',
   },
   {
-    kill: '终止', killTitle: '终止此执行？', kills: '将终止 {n} 个运行中的分片。', ends: '{n} 个等待中的分片以“已终止”结束。', how: '进程先收到 SIGTERM，宽限期后收到 SIGKILL。作业会在下次触发时继续。', daemon: '常驻作业会重新放置分片：要结束它，请禁用或删除作业。', killed: '正在终止：进程结束后即完成。',
-    again: '再次运行', ran: '已用相同设置产生了一个执行。', show: '查看',
+    kill: '终止', killTitle: '终止这次执行？', kills: '将终止 {n} 个运行中的分片。', ends: '{n} 个等待中的分片以“已终止”结束。', how: '进程先收到 SIGTERM，宽限期后收到 SIGKILL。作业会在下次触发时继续。', daemon: '常驻作业会重新放置分片：要结束它，请禁用或删除作业。', killed: '正在终止：进程结束后即完成。',
+    again: '再次运行', ran: '已用相同参数再执行一次。', show: '查看',
   },
 )
 

@@ -19,11 +19,11 @@ import { SearchBox, StreamSwitch, Switch, wrapLines } from './log.js'
 
 const t = texts(
   {
-    title: 'Output', executions: 'Executions', views: 'View', side: 'Side by side', merged: 'Merged by time', shard: 'Shard {item}', shards: 'Shards', most: 'At most {n} at once: choose which.', wrap: 'Wrap lines', none: 'No output yet', noneHelp: 'There is output once a shard was launched.',
-    noTimes: 'No times in the lines of shard {items}: they stand where they came in.', utc: 'By the time at the begin of each line, taken for UTC where it names no zone.', lines: 'Merged output', waiting: 'Not launched yet', open: 'This output alone', trouble: 'Shard {item}: {why}', end: 'Go to the end', numbers: 'Numbers of shards, such as 3, 17', further: '{n} more: type their numbers.',
+    title: 'Output', executions: 'Executions', views: 'View', side: 'Side by side', merged: 'Merged by time', shard: 'Shard {item}', shards: 'Shards', most: 'At most {n} at once: choose which.', wrap: 'Wrap lines', none: 'No output yet', noneHelp: 'Output appears once a shard was launched.',
+    noTimes: 'No times in the lines of shard {items}: they are shown in the order in which they arrived.', utc: 'Sorted by the time at the beginning of each line, read as UTC where it names no zone.', lines: 'Merged output', waiting: 'Not launched yet', open: 'This output alone', trouble: 'Shard {item}: {why}', end: 'Go to the end', numbers: 'Numbers of shards, such as 3, 17', further: '{n} more: type their numbers.',
   },
   {
-    title: '输出', executions: '执行', views: '视图', side: '并排', merged: '按时间合并', shard: '分片 {item}', shards: '分片', most: '最多同时显示 {n} 个，请选择。', wrap: '自动换行', none: '暂无输出', noneHelp: '分片启动后才有输出。',
+    title: '输出', executions: '执行记录', views: '视图', side: '并排', merged: '按时间合并', shard: '分片 {item}', shards: '分片', most: '最多同时显示 {n} 个，请选择。', wrap: '自动换行', none: '暂无输出', noneHelp: '分片启动后才有输出。',
     noTimes: '分片 {items} 的行没有时间，按到达顺序排列。', utc: '按每行开头的时间排序，未注明时区的视为 UTC。', lines: '合并输出', waiting: '尚未启动', open: '单独查看此输出', trouble: '分片 {item}：{why}', end: '转到末尾', numbers: '分片编号，例如 3, 17', further: '另有 {n} 个：请输入编号。',
   },
 )

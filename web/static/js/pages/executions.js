@@ -5,7 +5,7 @@ import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
 import { Runs } from './runs.js'
 
-const t = texts({ title: 'Executions' }, { title: '执行' })
+const t = texts({ title: 'Executions' }, { title: '执行记录' })
 
 export default function Executions() {
   const [query, setQuery] = useQuery()

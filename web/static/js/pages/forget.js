@@ -8,10 +8,10 @@ import { ActButton } from '../pieces/act.js'
 
 const t = texts(
   {
-    forget: 'It has ended: release the shard', title: 'Has this task ended?', done: 'The shard is released.', sure: 'The agent of this task can’t be reached, so nobody here knows whether its processes still run. Your word that they have ended lets the shard run again at once.', risk: 'If they do run, the shard’s work is done twice at the same time. Look at the machine first, or make sure that it is off.', task: 'Task',
+    forget: 'Confirm that it has ended: release the shard', title: 'Has this task ended?', done: 'The shard is released.', sure: 'The agent of this task can’t be reached, so it is not known whether its processes still run. If you confirm that they have ended, the shard runs again at once.', risk: 'If they still run, the shard’s work is done twice at the same time. Check the machine first, or make sure that it is off.', task: 'Task',
   },
   {
-    forget: '它已结束：释放分片', title: '此任务已结束？', done: '分片已释放。', sure: '无法联系此任务所在的 Agent，因此无人知道其进程是否仍在运行。您确认它们已结束，分片就可以立即重新运行。', risk: '如果它们仍在运行，该分片的工作会同时执行两次。请先检查那台机器，或确保它已关机。', task: '任务',
+    forget: '确认任务已结束，释放分片', title: '此任务已结束？', done: '分片已释放。', sure: '无法联系此任务所在的 Agent，因此不知道其进程是否仍在运行。确认它们已结束后，分片可立即重新运行。', risk: '如果它们仍在运行，该分片的工作会同时执行两次。请先检查那台机器，或确保它已关机。', task: '任务',
   },
 )
 

@@ -16,7 +16,7 @@ import { Runs } from './runs.js'
 
 const t = texts(
   { jobs: 'Jobs', overview: 'Overview', executions: 'Executions', settings: 'Settings', changes: 'Changes', tabs: 'Views of the job', of: 'of app' },
-  { jobs: '作业', overview: '概览', executions: '执行', settings: '配置', changes: '变更', tabs: '作业视图', of: '应用' },
+  { jobs: '作业', overview: '概览', executions: '执行记录', settings: '配置', changes: '变更', tabs: '作业视图', of: '应用' },
 )
 
 const tabs = /** @type {const} */ (['overview', 'executions', 'settings', 'changes'])

@@ -1,6 +1,7 @@
 // Who changed a job, what of it, and when.
 import { html, useState } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
+import { actionWord } from '../lib/codewords.js'
 import { useResource } from '../lib/resource.js'
 import { settingsAfter } from '../lib/settings.js'
 import { texts } from '../lib/texts.js'
@@ -13,12 +14,10 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    none: 'No changes are known', noneHelp: 'Who registers, changes, pauses, disables or triggers it stands here.', older: 'Show older changes', by: 'by {who}', then: 'Settings then', thenTitle: 'Settings after this change', cut: 'A field was too long to be kept whole.', own: 'For this run', registry: 'somebody who edited the registry by hand', machine: 'somebody on the server’s machine',
-    'job.register': 'Registered', 'job.update': 'Settings changed', 'job.disable': 'Disabled', 'job.enable': 'Enabled', 'job.delete': 'Deleted', 'job.shutdown': 'Shut down', 'job.pause': 'Paused', 'job.resume': 'Resumed', 'job.trigger': 'Triggered', 'execution.kill': 'Execution killed', 'task.kill': 'Shard killed', 'task.forget': 'Task said to have ended',
+    none: 'No changes recorded', noneHelp: 'Every registration, change, pause and trigger of the job appears here.', older: 'Show older changes', by: 'by {who}', then: 'Settings at that time', thenTitle: 'Settings after this change', cut: 'A field was too long to be kept whole.', own: 'For this run', registry: 'a manual edit of the registry', machine: 'somebody on the server’s machine',
   },
   {
-    none: '没有变更记录', noneHelp: '注册、修改、暂停、禁用或触发此作业的操作会显示在这里。', older: '显示更早的变更', by: '操作人：{who}', then: '当时的配置', thenTitle: '此次变更后的配置', cut: '有字段过长，未完整保存。', own: '仅此次执行', registry: '直接修改注册中心的人', machine: '服务器本机用户',
-    'job.register': '注册', 'job.update': '修改配置', 'job.disable': '禁用', 'job.enable': '启用', 'job.delete': '删除', 'job.shutdown': '停止', 'job.pause': '暂停', 'job.resume': '恢复', 'job.trigger': '触发', 'execution.kill': '终止执行', 'task.kill': '终止分片', 'task.forget': '确认任务已结束',
+    none: '没有变更记录', noneHelp: '注册、修改、暂停、禁用或触发此作业的操作会显示在这里。', older: '显示更早的变更', by: '操作人：{who}', then: '当时的配置', thenTitle: '此次变更后的配置', cut: '有字段过长，未完整保存。', own: '仅此次执行', registry: '直接修改注册中心', machine: '调度器本机用户',
   },
 )
 
@@ -48,11 +47,6 @@ export function Changes({ job, doc, jobZone }) {
       ${next && html`<div><button type="button" class="button" disabled=${busy} onClick=${() => more(next)}>${busy && html`<span class="busy"></span>`}${t('older')}</button></div>`}`
   }}</${Loaded}>`
 }
-
-const named = ['job.register', 'job.update', 'job.disable', 'job.enable', 'job.delete', 'job.shutdown', 'job.pause', 'job.resume', 'job.trigger', 'execution.kill', 'task.kill', 'task.forget']
-
-/** @param {string} action */
-const actionWord = (action) => (named.includes(action) ? t(/** @type {any} */ (action)) : action)
 
 /** @param {any} r */
 const who = (r) => (r.kind === 'registry' ? t('registry') : r.kind === 'machine' && !r.who ? t('machine') : r.who)

@@ -4,6 +4,7 @@ import { seg, withQuery } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { texts } from '../lib/texts.js'
+import { Agent } from '../pieces/agent.js'
 import { Empty } from '../pieces/notice.js'
 import { State } from '../pieces/state.js'
 import { Table } from '../pieces/table.js'
@@ -11,8 +12,8 @@ import { Time } from '../pieces/time.js'
 import { link } from '../routes.js'
 
 const t = texts(
-  { title: 'Standing execution', none: 'No execution stands', noneHelp: 'A daemon has one as long as it is enabled.', shard: 'Shard', state: 'State', next: 'Next fire', last: 'Last run', took: 'Took', runs: 'Runs', failed: 'Failed', skipped: 'Skipped', agent: 'Agent', log: 'Log', now: 'runs now' },
-  { title: '常驻执行', none: '没有常驻执行', noneHelp: '常驻作业启用时会有一个执行。', shard: '分片', state: '状态', next: '下次触发', last: '最近运行', took: '耗时', runs: '运行次数', failed: '失败', skipped: '跳过', agent: 'Agent', log: '日志', now: '正在运行' },
+  { title: 'Standing execution', none: 'No standing execution', noneHelp: 'A daemon has one while it is enabled.', shard: 'Shard', state: 'State', next: 'Next fire', last: 'Last run', took: 'Duration', runs: 'Runs', failed: 'Failed', skipped: 'Skipped', agent: 'Agent', log: 'Log', now: 'running' },
+  { title: '常驻执行', none: '没有常驻执行', noneHelp: '常驻作业启用后保持一次常驻执行。', shard: '分片', state: '状态', next: '下次触发', last: '最近运行', took: '耗时', runs: '运行次数', failed: '失败', skipped: '跳过', agent: 'Agent', log: '日志', now: '正在运行' },
 )
 
 /** @param {{job: string, explain: any, jobZone: string}} props */
@@ -40,6 +41,6 @@ export const DaemonShards = ({ shards, jobZone }) => html`<${Table} label=${t('t
   { key: 'runs', label: t('runs'), num: true, cell: (/** @type {any} */ s) => number(s.daemon?.runs) },
   { key: 'failed', label: t('failed'), num: true, cell: (/** @type {any} */ s) => number(s.daemon?.failed) },
   { key: 'skipped', label: t('skipped'), num: true, cell: (/** @type {any} */ s) => number(s.daemon?.skipped) },
-  { key: 'agent', label: t('agent'), cell: (/** @type {any} */ s) => (s.agent ? html`<a href=${link.agent(s.agent)}>${s.agent}</a>` : '–'), title: (/** @type {any} */ s) => s.agent },
+  { key: 'agent', label: t('agent'), cell: (/** @type {any} */ s) => html`<${Agent} id=${s.agent} none="–" />`, title: (/** @type {any} */ s) => s.agent },
   { key: 'log', label: t('log'), cell: (/** @type {any} */ s) => (s.taskId ? html`<a href=${link.log(s.taskId)}>${t('log')}</a>` : '–') },
 ]} />`

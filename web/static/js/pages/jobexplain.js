@@ -11,12 +11,12 @@ import { Reason } from './forget.js'
 
 const t = texts(
   {
-    title: 'Now', shards: '{n|shard|shards} ({items})', waits: 'of {execution}, for', runs: 'of {execution}, for', quiet: 'Nothing runs, and nothing waits.', DISABLED: 'It is disabled: no cron and no trigger makes a run.', APP_DISABLED: 'Its app is disabled, and so is it.', PAUSED: 'It is paused: no new runs, and what waits is held.', SHUTTING_DOWN: 'It shuts down: what runs goes on to its end, then it is disabled.', ON_TRIGGER: 'It has no cron: it runs when it is triggered.', NEVER: 'Its cron never fires again.', FAULTY: 'Its document can’t be used: it makes no runs.',
-    dropped: '{n|fire|fires} found it busy and became no run, the last', missed: '{n|stretch|stretches} of time without a leader, in which nobody made its fires, the last', failed: 'Its last run failed', log: 'Logs', of: 'Shards of', since: 'since',
+    title: 'Now', shards: '{n|shard|shards} ({items})', waits: 'of {execution}, for', runs: 'of {execution}, for', quiet: 'Idle: nothing is running or waiting.', DISABLED: 'Disabled: neither its cron nor a trigger starts a run.', APP_DISABLED: 'Disabled together with its app.', PAUSED: 'Paused: no new runs start, and waiting ones are held.', SHUTTING_DOWN: 'Shutting down: running shards finish, then the job is disabled.', ON_TRIGGER: 'No cron: it runs when it is triggered.', NEVER: 'Its cron never fires again.', FAULTY: 'Its document is faulty: no runs start.',
+    dropped: '{n|fire was|fires were} dropped because the job was busy, the last', missed: '{n|period|periods} without a leader, in which the job did not fire, the last', failed: 'Last run failed', log: 'Logs', of: 'Shards of', since: 'since',
   },
   {
-    title: '当前状态', shards: '{n} 个分片（{items}）', waits: '属于 {execution}，已等待', runs: '属于 {execution}，已运行', quiet: '没有运行中或等待中的分片。', DISABLED: '作业已禁用：cron 和手动触发都不会产生执行。', APP_DISABLED: '所属应用已禁用，作业也随之禁用。', PAUSED: '作业已暂停：不产生新的执行，等待中的保持等待。', SHUTTING_DOWN: '作业正在停止：运行中的分片会运行到结束，之后被禁用。', ON_TRIGGER: '没有 cron：仅在手动触发时运行。', NEVER: 'cron 不会再触发。', FAULTY: '配置有误，无法使用，不会产生执行。',
-    dropped: '{n} 次触发因作业繁忙而未执行，最近一次', missed: '{n} 段时间没有主调度器，期间的触发未产生，最近一次', failed: '最近一次执行失败', log: '日志', of: '分片属于', since: '始于',
+    title: '当前状态', shards: '{n} 个分片（{items}）', waits: '属于 {execution}，已等待', runs: '属于 {execution}，已运行', quiet: '空闲：没有运行中或等待中的分片。', DISABLED: '作业已禁用：cron 和手动触发都不会开始执行。', APP_DISABLED: '所属应用已禁用，作业也随之禁用。', PAUSED: '作业已暂停：不开始新的执行，等待中的保持等待。', SHUTTING_DOWN: '作业将在运行完后禁用：运行中的分片运行至结束，不再开始新的执行。', ON_TRIGGER: '没有 cron：仅在手动触发时运行。', NEVER: 'cron 不会再触发。', FAULTY: '配置有误，无法使用，不会执行。',
+    dropped: '{n} 次触发因作业繁忙而未执行，最近一次', missed: '{n} 段时间没有主调度器，期间未触发，最近一次', failed: '最近一次执行失败', log: '日志', of: '分片属于', since: '始于',
   },
 )
 

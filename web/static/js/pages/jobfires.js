@@ -10,8 +10,8 @@ import { serverZone, useZone } from '../lib/zone.js'
 import { Time } from '../pieces/time.js'
 
 const t = texts(
-  { title: 'Next fires', zones: 'Time zone', mine: 'My zone', job: 'The job’s ({zone})', utc: 'UTC', none: 'It has no cron: it runs when it is triggered.', held: 'As long as it is {state}, it makes none of them.', never: 'It never fires again.', disabled: 'disabled', paused: 'paused', shutting: 'shutting down', server: 'the server’s' },
-  { title: '接下来的触发', zones: '时区', mine: '本地时区', job: '作业时区（{zone}）', utc: 'UTC', none: '没有 cron：仅在手动触发时运行。', held: '作业{state}期间，不会产生这些触发。', never: '不会再触发。', disabled: '禁用', paused: '暂停', shutting: '停止', server: '服务器' },
+  { title: 'Next fires', zones: 'Time zone', mine: 'My zone', job: 'The job’s ({zone})', utc: 'UTC', none: 'No cron: it runs when it is triggered.', held: 'While it is {state}, it does not fire.', never: 'It never fires again.', disabled: 'disabled', paused: 'paused', shutting: 'shutting down', server: 'the server’s' },
+  { title: '接下来的触发', zones: '时区', mine: '本地时区', job: '作业时区（{zone}）', utc: 'UTC', none: '没有 cron：仅在手动触发时运行。', held: '作业{state}，期间不会触发。', never: '不会再触发。', disabled: '已禁用', paused: '已暂停', shutting: '将在运行完后禁用', server: '调度器' },
 )
 
 /** @type {Record<string, 'disabled' | 'paused' | 'shutting'>} */

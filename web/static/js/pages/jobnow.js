@@ -19,12 +19,12 @@ import { Daemon } from './jobdaemon.js'
 
 const t = texts(
   {
-    next: 'Next fire', never: 'none', last: 'Last run', notRun: 'has not run yet', success: 'Success rate', counts: '{finished} finished, {failed} failed, {killed} killed', took: 'Duration', p50p95: 'median; 95th percentile {p95}', failure: 'Last failure', noFailure: 'none is known',
-    noHistory: 'needs a history', strip: 'Last {n|execution|executions}', executions: 'Executions', stripNone: 'Its executions will stand here, one column each, one cell a shard.', more: 'How many', chart: 'How long they took', run: 'One execution', p50: 'Median of 20', p95: '95th percentile of 20', failed: 'Did not finish',
+    next: 'Next fire', never: 'none', last: 'Last run', notRun: 'has not run yet', success: 'Success rate', counts: '{finished} finished, {failed} failed, {killed} killed', took: 'Duration', p50p95: 'median; 95th percentile {p95}', failure: 'Last failure', noFailure: 'none known',
+    noHistory: 'needs a history database', strip: 'Last {n|execution|executions}', executions: 'Executions', stripNone: 'Its executions appear here, one column each, one cell per shard.', more: 'How many', chart: 'Duration of executions', run: 'One execution', p50: 'Median of 20', p95: '95th percentile of 20', failed: 'Not finished',
   },
   {
-    next: '下次触发', never: '无', last: '最近一次执行', notRun: '尚未执行', success: '成功率', counts: '{finished} 完成，{failed} 失败，{killed} 终止', took: '耗时', p50p95: '中位数；95 百分位 {p95}', failure: '最近一次失败', noFailure: '未知或没有',
-    noHistory: '需要历史数据库', strip: '最近 {n} 次执行', executions: '执行', stripNone: '执行会显示在这里：每次执行一列，每个分片一格。', more: '数量', chart: '执行耗时', run: '单次执行', p50: '最近 20 次中位数', p95: '最近 20 次 95 百分位', failed: '未完成',
+    next: '下次触发', never: '无', last: '最近一次执行', notRun: '尚未执行', success: '成功率', counts: '{finished} 完成，{failed} 失败，{killed} 终止', took: '耗时', p50p95: 'P50；P95 {p95}', failure: '最近一次失败', noFailure: '未知或没有',
+    noHistory: '需要历史数据库', strip: '最近 {n} 次执行', executions: '执行记录', stripNone: '执行会显示在这里：每次执行一列，每个分片一格。', more: '数量', chart: '执行耗时', run: '单次执行', p50: '最近 20 次 P50', p95: '最近 20 次 P95', failed: '未完成',
   },
 )
 

@@ -7,7 +7,7 @@ import { mayAny } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { Page } from '../frame/page.js'
 import { Selection } from '../pieces/bulk.js'
-import { FirstSteps } from '../pieces/example.js'
+import { FirstSteps } from '../pieces/firststeps.js'
 import { Icon } from '../pieces/icon.js'
 import { ColumnChoice, JobTable, typeWord } from '../pieces/jobtable.js'
 import { Empty, Loaded } from '../pieces/notice.js'
@@ -17,7 +17,7 @@ import { Pager } from '../pieces/table.js'
 const t = texts(
   {
     title: 'Jobs', register: 'Register a job', search: 'Search by name, app or description', app: 'App', allApps: 'All apps', type: 'Type', allTypes: 'All types', all: 'All', states: 'States', lastFailed: 'Last run failed',
-    nothing: 'No job fits', nothingHelp: 'Other words, or fewer filters, may find it.', clear: 'Clear the filters',
+    nothing: 'No matching jobs', nothingHelp: 'Try other words or fewer filters.', clear: 'Clear the filters',
   },
   {
     title: '作业', register: '注册作业', search: '按名称、应用或描述搜索', app: '应用', allApps: '全部应用', type: '类型', allTypes: '全部类型', all: '全部', states: '状态', lastFailed: '上次执行失败',
@@ -64,7 +64,7 @@ export default function Jobs() {
   const states = (state ?? '').split(',').filter(Boolean)
   return html`<${Page} title=${t('title')} main=${register}>
     <${Loaded} of=${jobs}>${(/** @type {import('../pieces/jobtable.js').JobPage} */ data) => {
-      if (!filtered && data.total === 0) return html`<${FirstSteps} />`
+      if (!filtered && data.total === 0) return html`<${FirstSteps} of="jobs" />`
       return html`
         <div class="find">
           <${SearchField} value=${search ?? ''} label=${t('search')} onSearch=${(/** @type {string} */ text) => filter({ search: text })} />

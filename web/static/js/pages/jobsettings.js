@@ -2,25 +2,28 @@
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Copy, Curl } from '../pieces/curl.js'
+import { typeWord } from '../pieces/jobtable.js'
 import { link } from '../routes.js'
 
 const t = texts(
   {
-    json: 'As JSON', curl: 'Registered by', hidden: 'hidden', empty: 'empty', none: 'not set', seconds: '{n} s', yes: 'yes', no: 'no', schedule: 'Schedule', work: 'Work', failure: 'When something fails', rest: 'More', value: '{value}', fromFile: 'from the file {file} on the agent', fromEnv: 'from the variable {name} on the agent', settings: 'Settings',
-    secrets: 'Hidden values stand as ******; put the real ones in their place to register the job elsewhere.',
-    jobName: 'Name', appName: 'App', jobExecutionType: 'Type', cron: 'Cron', timeZone: 'Time zone', misfire: 'Queue fires that find it running (misfire)', shardingTotalCount: 'Shards', shardingItemParameters: 'Parameters of shards', jobParameter: 'Job parameter', cpuCount: 'CPU a shard', memoryMB: 'Memory a shard, MB', jobExecutorServiceHandlerType: 'Kind of work', failover: 'Failover', timeoutSeconds: 'Timeout', maxRetries: 'Retries', retryBackoffSeconds: 'Wait before a retry', killGraceSeconds: 'Time between SIGTERM and SIGKILL', env: 'Variables', props: 'Properties', description: 'Description', jobErrorHandlerType: 'When a run failed',
+    json: 'As JSON', curl: 'Registered by', hidden: 'hidden', empty: 'empty', none: 'not set', seconds: '{n} s', yes: 'yes', no: 'no', what: 'General', schedule: 'Schedule', resources: 'Resources', shards: 'Shards and parameters', failure: 'Failure handling', rest: 'More', value: '{value}', fromFile: 'from the file {file} on the agent', fromEnv: 'from the variable {name} on the agent', settings: 'Settings',
+    secrets: 'Secrets are shown as ******; replace them by the real values to register the job elsewhere.',
+    jobName: 'Name', appName: 'App', jobExecutionType: 'Type', cron: 'Cron', timeZone: 'Time zone', misfire: 'Queue fires that find it running (misfire)', shardingTotalCount: 'Shards', shardingItemParameters: 'Shard parameters', jobParameter: 'Job parameter', cpuCount: 'CPU per shard', memoryMB: 'Memory per shard, MB', jobExecutorServiceHandlerType: 'Shards at once', failover: 'Run lost shards again (failover)', timeoutSeconds: 'Timeout', maxRetries: 'Retries', retryBackoffSeconds: 'Retry delay', killGraceSeconds: 'Kill grace period', env: 'Variables', props: 'Properties', description: 'Description', jobErrorHandlerType: 'Notify',
   },
   {
-    json: 'JSON', curl: '注册命令', hidden: '已隐藏', empty: '空', none: '未设置', seconds: '{n} 秒', yes: '是', no: '否', schedule: '调度', work: '任务', failure: '失败处理', rest: '其他', value: '{value}', fromFile: '来自 Agent 上的文件 {file}', fromEnv: '来自 Agent 上的变量 {name}', settings: '配置',
-    secrets: '隐藏的值显示为 ******；在别处注册作业时请填入真实值。',
-    jobName: '名称', appName: '应用', jobExecutionType: '类型', cron: 'Cron', timeZone: '时区', misfire: '错过任务重执行', shardingTotalCount: '分片总数', shardingItemParameters: '分片参数', jobParameter: '作业参数', cpuCount: '每分片 CPU', memoryMB: '每分片内存（MB）', jobExecutorServiceHandlerType: '执行方式', failover: '失效转移', timeoutSeconds: '超时', maxRetries: '重试次数', retryBackoffSeconds: '重试间隔', killGraceSeconds: 'SIGTERM 到 SIGKILL 的间隔', env: '环境变量', props: '属性', description: '描述', jobErrorHandlerType: '失败处理方式',
+    json: 'JSON', curl: '注册命令', hidden: '已隐藏', empty: '空', none: '未设置', seconds: '{n} 秒', yes: '是', no: '否', what: '基本信息', schedule: '调度', resources: '资源', shards: '分片与参数', failure: '失败处理', rest: '其他', value: '{value}', fromFile: '来自 Agent 上的文件 {file}', fromEnv: '来自 Agent 上的变量 {name}', settings: '配置',
+    secrets: '敏感值显示为 ******；在别处注册作业时请填入真实值。',
+    jobName: '名称', appName: '应用', jobExecutionType: '类型', cron: 'Cron', timeZone: '时区', misfire: '错过任务重执行', shardingTotalCount: '分片总数', shardingItemParameters: '分片参数', jobParameter: '作业参数', cpuCount: '每个分片的 CPU', memoryMB: '每个分片的内存（MB）', jobExecutorServiceHandlerType: '同时运行的分片', failover: '失效转移', timeoutSeconds: '超时', maxRetries: '重试次数', retryBackoffSeconds: '重试间隔', killGraceSeconds: '终止宽限期', env: '环境变量', props: '属性', description: '描述', jobErrorHandlerType: '失败通知',
   },
 )
 
-/** @type {[title: 'schedule' | 'work' | 'failure', fields: string[]][]} */
+/** @type {[title: 'what' | 'schedule' | 'resources' | 'shards' | 'failure', fields: string[]][]} */
 const groups = [
-  ['schedule', ['jobName', 'description', 'appName', 'jobExecutionType', 'cron', 'timeZone', 'misfire']],
-  ['work', ['shardingTotalCount', 'shardingItemParameters', 'jobParameter', 'cpuCount', 'memoryMB', 'jobExecutorServiceHandlerType', 'env']],
+  ['what', ['jobName', 'description', 'appName', 'jobExecutionType']],
+  ['schedule', ['cron', 'timeZone', 'misfire']],
+  ['resources', ['cpuCount', 'memoryMB', 'jobExecutorServiceHandlerType']],
+  ['shards', ['shardingTotalCount', 'shardingItemParameters', 'jobParameter', 'env']],
   ['failure', ['failover', 'timeoutSeconds', 'maxRetries', 'retryBackoffSeconds', 'killGraceSeconds', 'jobErrorHandlerType']],
 ]
 const named = new Set(groups.flatMap(([, fields]) => fields))
@@ -53,6 +56,7 @@ function Value({ field, value }) {
   if (value === undefined || value === null || (seconds.includes(field) && value === 0)) return html`<span class="muted">${t('none')}</span>`
   if (value === '') return html`<span class="muted">${t('empty')}</span>`
   if (field === 'appName') return html`<a href=${link.app(value)}>${value}</a>`
+  if (field === 'jobExecutionType') return typeWord(value)
   if (typeof value === 'boolean') return t(value ? 'yes' : 'no')
   if (seconds.includes(field)) return t('seconds', { n: value })
   if (typeof value !== 'object') return ['cron', 'shardingItemParameters', 'jobParameter'].includes(field) ? html`<${Code} text=${String(value)} />` : String(value)

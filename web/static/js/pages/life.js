@@ -1,19 +1,19 @@
 // All that happened to an execution, as a list.
 import { html, useState } from '../lib/html.js'
+import { sourceWord } from '../lib/codewords.js'
 import { duration, moment } from '../lib/format.js'
 import { messageOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
 import { useZone } from '../lib/zone.js'
 import { State, stateWord } from '../pieces/state.js'
-import { sourceWord } from './runs.js'
 
 const t = texts(
   {
-    title: 'What happened', show: '{n|moment|moments}', time: 'Time', after: 'After', what: 'What', shard: 'Shard', message: 'Message', none: 'Its moments are in the history, which this server does not have.',
-    shards: '{n|shard|shards}', FIRED: 'Fired', WAITED: 'Waited', WAITING: 'Waits', LAUNCHED: 'Launched', REQUEUED: 'To be run again', KILLING: 'Kill wanted', ENDED: 'Ended', STAGING: 'Sent to the agent',
+    title: 'Events', show: '{n|event|events}', time: 'Time', after: 'After', what: 'Event', shard: 'Shard', message: 'Message', none: 'Its events are in the history, which this server does not have.',
+    shards: '{n|shard|shards}', FIRED: 'Fired', WAITED: 'Waited', WAITING: 'Waiting', LAUNCHED: 'Launched', REQUEUED: 'Requeued', KILLING: 'Kill requested', ENDED: 'Ended', STAGING: 'Sent to the agent',
   },
   {
-    title: '经过', show: '{n} 个时刻', time: '时间', after: '间隔', what: '事件', shard: '分片', message: '说明', none: '这些时刻记录在历史数据库中，而此服务器没有配置。',
+    title: '执行过程', show: '{n} 个事件', time: '时间', after: '间隔', what: '事件', shard: '分片', message: '说明', none: '执行过程记录在历史数据库中，而此调度器没有配置。',
     shards: '{n} 个分片', FIRED: '触发', WAITED: '等待', WAITING: '正在等待', LAUNCHED: '已启动', REQUEUED: '将重新运行', KILLING: '请求终止', ENDED: '结束', STAGING: '已发送到 Agent',
   },
 )

@@ -10,12 +10,12 @@ import { turnLanguage } from '../frame/nav.js'
 
 const t = texts(
   {
-    title: 'Log in', user: 'User', password: 'Password', enter: 'Log in', other: '中文', wrong: 'This user and this password do not belong together.', tooMany: 'There were too many logins that failed. Try again in {n} s.', openId: 'Log in with OpenID', or: 'or',
-    noUsers: 'No users yet', noUsersHelp: 'This server can be reached from other machines and has no users, so nobody is let in. Make the first one on the server’s machine, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then log in here.', loggedOut: 'Whoever has forgotten a password: an admin can set another one.', again: 'I have made one',
+    title: 'Log in', user: 'User', password: 'Password', enter: 'Log in', other: '中文', wrong: 'Wrong user or password.', tooMany: 'Too many failed logins. Try again in {n} s.', openId: 'Log in with OpenID', or: 'or',
+    noUsers: 'No users yet', noUsersHelp: 'This server can be reached from other machines and has no users, so no one can log in. Create the first user on the server’s machine, with the --registry, --zk, --zk-namespace or --data-dir of the server; then log in here.', loggedOut: 'Forgot your password? An admin can set a new one.', again: 'I have made one',
   },
   {
     title: '登录', user: '用户名', password: '密码', enter: '登录', other: 'English', wrong: '用户名或密码不正确。', tooMany: '失败的登录次数过多，请在 {n} 秒后重试。', openId: '使用 OpenID 登录', or: '或',
-    noUsers: '还没有用户', noUsersHelp: '此服务器可从其他机器访问，但还没有用户，因此不允许任何人进入。请在服务器所在的机器上创建第一个用户，并使用与服务器相同的 --registry、--zk、--zk-namespace 或 --data-dir，然后在此登录。', loggedOut: '忘记密码时，管理员可以重新设置。', again: '已创建',
+    noUsers: '还没有用户', noUsersHelp: '此调度器可从其他机器访问，但还没有用户，因此不允许任何人进入。请在调度器所在的机器上创建第一个用户，并使用与调度器相同的 --registry、--zk、--zk-namespace 或 --data-dir，然后在此登录。', loggedOut: '忘记密码时，管理员可以重新设置。', again: '已创建',
   },
 )
 

@@ -11,22 +11,22 @@ import { overview, overviewFailure } from '../frame/problems.js'
 import { Charts } from './charts.js'
 import { Density } from './density.js'
 import { ProblemList } from './problemlist.js'
-import { FirstSteps } from '../pieces/example.js'
+import { FirstSteps } from '../pieces/firststeps.js'
 import { Failure } from '../pieces/notice.js'
 import { State } from '../pieces/state.js'
 import { Since } from '../pieces/time.js'
 
 const t = texts(
   {
-    title: 'Overview', jobs: 'Jobs', shards: 'Running shards', executions: '{n|execution|executions} running', waiting: 'Waiting executions', oldest: 'the oldest for {age}', nothingWaits: 'nothing waits',
-    success: 'Success rate, last hour', results: '{finished} finished, {failed} failed', thisTerm: 'since this leader began', launches: 'Launches, last minute', delay: 'Fire delay', delayHelp: 'from the moment of a cron to the launch; median, and 95th percentile {p95}', agents: 'Agents', unreachable: '{n} unreachable', closed: '{n} taking no tasks', documents: 'Documents', documentsOf: 'of {limit}; the largest app has {app} of {appLimit}',
-    use: 'In use', cpus: '{used} of {total} CPUs', memory: '{used} of {total}', leader: 'Leader', term: 'term {term}, for', queue: '{n} in the queue: {kind}', none: 'none', unknown: 'not known',
+    title: 'Overview', jobs: 'Jobs', shards: 'Running shards', executions: '{n|execution|executions} running', waiting: 'Waiting executions', oldest: 'the oldest for {age}', nothingWaits: 'none waiting',
+    success: 'Success rate, last hour', results: '{finished} finished, {failed} failed', thisTerm: 'since this leader’s term began', launches: 'Launches, last minute', delay: 'Schedule latency', delayHelp: 'from the time of a cron to the launch; median, and 95th percentile {p95}', agents: 'Agents', unreachable: '{n} unreachable', closed: '{n} taking no tasks', documents: 'Documents', documentsOf: 'of {limit}; the largest app has {app} of {appLimit}',
+    use: 'In use', cpus: '{used} of {total} CPUs', memory: '{used} of {total}', leader: 'Leader', term: 'term {term}, for', queue: '{n} in the queue: {kind}', none: 'none', unknown: 'unknown',
     READY: 'ready', FAILOVER: 'failover', RETRY: 'retry', DAEMON: 'daemons',
   },
   {
-    title: '概览', jobs: '作业', shards: '运行中的分片', executions: '{n} 个执行运行中', waiting: '等待中的执行', oldest: '最长等待 {age}', nothingWaits: '没有等待',
-    success: '成功率（最近一小时）', results: '{finished} 完成，{failed} 失败', thisTerm: '自当前主调度器上任以来', launches: '最近一分钟启动数', delay: '触发延迟', delayHelp: '从 cron 时刻到启动；中位数，95 百分位 {p95}', agents: 'Agent', unreachable: '{n} 个失联', closed: '{n} 个不接受任务', documents: '文档', documentsOf: '上限 {limit}；最大的应用 {app}，每个应用上限 {appLimit}',
-    use: '资源使用', cpus: '{used} / {total} CPU', memory: '{used} / {total}', leader: '主调度器', term: '任期 {term}，已持续', queue: '队列中 {n} 项：{kind}', none: '无', unknown: '未知',
+    title: '概览', jobs: '作业', shards: '运行中的分片', executions: '{n} 次执行运行中', waiting: '等待中的执行', oldest: '最长等待 {age}', nothingWaits: '没有等待',
+    success: '成功率（最近一小时）', results: '{finished} 完成，{failed} 失败', thisTerm: '自当前主调度器上任以来', launches: '最近一分钟启动数', delay: '调度延迟', delayHelp: '从 cron 时刻到启动；P50，P95 {p95}', agents: 'Agent', unreachable: '{n} 个失联', closed: '{n} 个不接受任务', documents: '文档', documentsOf: '上限 {limit}；最大的应用 {app}，每个应用上限 {appLimit}',
+    use: '资源使用', cpus: '{used} / {total} CPU', memory: '{used} / {total}', leader: '主调度器', term: '任期 {term}，已任职', queue: '队列中 {n} 项：{kind}', none: '无', unknown: '未知',
     READY: '就绪', FAILOVER: '失效转移', RETRY: '重试', DAEMON: '常驻',
   },
 )
@@ -43,12 +43,12 @@ export default function Overview() {
   // Nothing is shown before what stands above it has its height.
   const settled = all && (!nothing || taught)
   return html`<${Page} title=${t('title')}>
-    ${nothing && html`<${FirstSteps} onReady=${() => setTaught(true)} />`}
+    ${nothing && html`<${FirstSteps} of="overview" onReady=${() => setTaught(true)} />`}
     ${!all && failure && html`<${Failure} ...${failure} />`}
     <div class="stack" aria-busy=${!settled && !failure} style=${{ visibility: settled ? 'visible' : 'hidden' }}>
-      <${ProblemList} problems=${all?.problems} total=${all?.problemsTotal} />
-      <div class="cards">${s && html`<${Cards} s=${s} leader=${all?.leader} />`}</div>
-      ${may('viewer') && html`<${Density} /><${Charts} range=${range} onRange=${(/** @type {string} */ r) => setQuery({ range: r === 'hour' ? '' : r })} />`}
+      ${!(nothing && all?.problems.length === 0) && html`<${ProblemList} problems=${all?.problems} total=${all?.problemsTotal} />`}
+      ${!nothing && html`<div class="cards">${s && html`<${Cards} s=${s} leader=${all?.leader} />`}</div>
+      ${may('viewer') && html`<${Density} /><${Charts} range=${range} onRange=${(/** @type {string} */ r) => setQuery({ range: r === 'hour' ? '' : r })} />`}`}
     </div>
   </${Page}>`
 }

@@ -1,6 +1,7 @@
 // A list of executions: of all jobs, or of one.
 import { html, useEffect, useState } from '../lib/html.js'
 import { bodyOf, get, send, withQuery } from '../lib/api.js'
+import { sourceWord } from '../lib/codewords.js'
 import { duration, moment } from '../lib/format.js'
 import { reasonOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
@@ -15,19 +16,14 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    fired: 'Fired', job: 'Job', state: 'State', by: 'By', took: 'Took', shards: 'Shards', reason: 'Reason', label: 'Executions', older: 'Show older executions', states: 'States', since: 'Fired', any: 'at any time', hour: 'in the last hour', day: 'in the last 24 hours', week: 'in the last 7 days',
-    none: 'No executions', noneHelp: 'Each fire and each trigger of a job makes an execution, and it stands here.', noneFound: 'No execution is like that', all: 'Show all', oneJob: 'Job', oneJobHelp: 'Name of a job', clear: 'All jobs', go: 'Show', open: 'Open',
-    NORMAL_TRIGGER: 'cron', TRIGGER: 'trigger', MISFIRE: 'misfire', DAEMON: 'daemon',
+    fired: 'Fired', job: 'Job', state: 'State', by: 'By', took: 'Duration', shards: 'Shards', reason: 'Reason', label: 'Executions', older: 'Show older executions', states: 'States', since: 'Fired', any: 'at any time', hour: 'in the last hour', day: 'in the last 24 hours', week: 'in the last 7 days',
+    none: 'No executions', noneHelp: 'Each fire and each trigger of a job starts an execution, which appears here.', noneFound: 'No matching executions', all: 'Show all', oneJob: 'Job', oneJobHelp: 'Name of a job', clear: 'All jobs', go: 'Show', open: 'Open',
   },
   {
-    fired: '触发时间', job: '作业', state: '状态', by: '来源', took: '耗时', shards: '分片', reason: '原因', label: '执行', older: '显示更早的执行', states: '状态', since: '触发于', any: '任意时间', hour: '最近一小时', day: '最近 24 小时', week: '最近 7 天',
-    none: '还没有执行', noneHelp: '作业的每次触发都会产生一个执行，并显示在这里。', noneFound: '没有符合条件的执行', all: '显示全部', oneJob: '作业', oneJobHelp: '作业名称', clear: '全部作业', go: '显示', open: '打开',
-    NORMAL_TRIGGER: 'cron 触发', TRIGGER: '手动触发', MISFIRE: '错过补执行', DAEMON: '常驻',
+    fired: '触发时间', job: '作业', state: '状态', by: '来源', took: '耗时', shards: '分片', reason: '原因', label: '执行记录', older: '显示更早的执行记录', states: '状态', since: '触发于', any: '任意时间', hour: '最近一小时', day: '最近 24 小时', week: '最近 7 天',
+    none: '还没有执行记录', noneHelp: '作业的每次触发都会产生一条执行记录，并显示在这里。', noneFound: '没有符合条件的执行记录', all: '显示全部', oneJob: '作业', oneJobHelp: '作业名称', clear: '全部作业', go: '显示', open: '打开',
   },
 )
-
-/** sourceWord is what made an execution, in the user's language. */
-export const sourceWord = (/** @type {string} */ source) => (['NORMAL_TRIGGER', 'TRIGGER', 'MISFIRE', 'DAEMON'].includes(source) ? t(/** @type {any} */ (source)) : source)
 
 /** @typedef {{rows: any[], next: string, warning: string}} Part */
 

@@ -1,11 +1,13 @@
 // The shards of an execution, and what each of its tasks came to.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'
 import { duration, percent } from '../lib/format.js'
 import { causeOf, reasonOf } from '../lib/reasons.js'
 import { may } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { ActButton } from '../pieces/act.js'
+import { Agent } from '../pieces/agent.js'
 import { State } from '../pieces/state.js'
 import { Pager } from '../pieces/table.js'
 import { Since, Time } from '../pieces/time.js'
@@ -15,12 +17,12 @@ import { DaemonShards } from './jobdaemon.js'
 
 const t = texts(
   {
-    title: 'Shards', shard: 'Shard', state: 'State', attempt: 'Attempt', agent: 'Agent', progress: 'Progress', began: 'Began', took: 'Took', exit: 'Exit', cause: 'Why', log: 'Log', details: 'Details of shard {item}', kill: 'Kill', killTitle: 'Kill shard {item}?', killText: 'Its task on {agent} gets SIGTERM, and SIGKILL when its grace is over. The shard ends as KILLED, whatever retries and failover say; the other shards go on.', killed: 'Killing shard {item}.',
-    only: 'Only shard {item}', all: 'Show all', states: 'States', attempts: 'Attempts', failover: 'failover', waits: 'Waits for', task: 'Task', none: 'No shard is like that.', runsNow: 'The runs of its shards', acts: 'Acts',
+    title: 'Shards', shard: 'Shard', state: 'State', attempt: 'Attempt', agent: 'Agent', progress: 'Progress', began: 'Started', took: 'Duration', exit: 'Exit', cause: 'Reason', log: 'Log', details: 'Details of shard {item}', kill: 'Kill', killTitle: 'Kill shard {item}?', killText: 'Its task on {agent} gets SIGTERM, and SIGKILL after the grace period. The shard ends as KILLED, without retry or failover; the other shards continue.', killed: 'Killing shard {item}.',
+    only: 'Only shard {item}', all: 'Show all', states: 'States', attempts: 'Attempts', failover: 'failover', waits: 'Waiting for', task: 'Task', none: 'No matching shards.', runsNow: 'Runs of the shards', acts: 'Actions',
   },
   {
-    title: '分片', shard: '分片', state: '状态', attempt: '尝试', agent: 'Agent', progress: '进度', began: '开始', took: '耗时', exit: '退出码', cause: '原因', log: '日志', details: '分片 {item} 的详情', kill: '终止', killTitle: '终止分片 {item}？', killText: '它在 {agent} 上的任务会收到 SIGTERM，宽限期后收到 SIGKILL。无论重试和失效转移如何配置，该分片都以“已终止”结束；其他分片继续。', killed: '正在终止分片 {item}。',
-    only: '仅分片 {item}', all: '显示全部', states: '状态', attempts: '尝试', failover: '失效转移', waits: '等待', task: '任务', none: '没有符合条件的分片。', runsNow: '各分片的运行情况', acts: '操作',
+    title: '分片', shard: '分片', state: '状态', attempt: '尝试', agent: 'Agent', progress: '进度', began: '开始时间', took: '耗时', exit: '退出码', cause: '原因', log: '日志', details: '分片 {item} 的详情', kill: '终止', killTitle: '终止分片 {item}？', killText: '它在 {agent} 上的任务会收到 SIGTERM，宽限期后收到 SIGKILL。无论重试和失效转移如何配置，该分片都以“已终止”结束；其他分片继续。', killed: '正在终止分片 {item}。',
+    only: '仅分片 {item}', all: '显示全部', states: '状态', attempts: '尝试', failover: '失效转移', waits: '等待原因', task: '任务', none: '没有符合条件的分片。', runsNow: '各分片的运行情况', acts: '操作',
   },
 )
 
@@ -83,6 +85,7 @@ const alive = (shard) => shard.taskId && ['RUNNING', 'LAUNCHING'].includes(shard
 
 /** @param {{r: import('../lib/spans.js').ShardSpans, width: number, progress: boolean, acts: boolean, app: string, jobZone: string, why: import('../lib/reasons.js').Answer, open: boolean, toggle: () => void, reload: () => void}} props */
 function Row({ r, width, progress, acts, app, jobZone, why, open, toggle, reload }) {
+  const nameOf = useAgentNames()
   const s = r.shard
   const cause = causeOf(s) || reasonOf(why)
   const wait = r.bars.at(-1)
@@ -93,17 +96,17 @@ function Row({ r, width, progress, acts, app, jobZone, why, open, toggle, reload
       <td><${Time} at=${s.startTime} jobZone=${jobZone} none="" /></td>
       <td class="num">${s.startTime ? (s.completeTime ? duration(new Date(s.completeTime).getTime() - new Date(s.startTime).getTime()) : alive(s) ? html`<${Since} at=${s.startTime} />` : '') : wait?.kind === 'wait' && s.state === 'WAITING' ? html`<span class="muted">${duration(wait.to - wait.from)}</span>` : ''}</td>
       <td class="num">${s.exitStatus ?? ''}</td>
-      <td title=${s.agent}>${s.agent && html`<a class="cut fill narrow" href=${link.agent(s.agent)}>${s.agent}</a>`}</td>
+      <td title=${s.agent}><${Agent} id=${s.agent} class="cut fill narrow" /></td>
       <td>${s.taskId && html`<a href=${link.log(s.taskId)} aria-label=${`${t('log')}: ${t('shard')} ${r.item}`}>${t('log')}</a>`}</td>
       <td title=${cause}>${cause && html`<span class="cut fill wide">${cause}</span>`}</td>
-      ${acts && html`<td class="row-acts">${alive(s) && html`<${ActButton} small danger noCurl label=${t('kill')} requests=${[{ method: 'POST', path: `/api/task/${seg(s.taskId)}/kill` }]} done=${t('killed', { item: r.item })} then=${reload} confirm=${{ title: t('killTitle', { item: r.item }), text: html`<p>${t('killText', { agent: s.agent })}</p>` }} />`}</td>`}
+      ${acts && html`<td class="row-acts">${alive(s) && html`<${ActButton} small danger noCurl label=${t('kill')} requests=${[{ method: 'POST', path: `/api/task/${seg(s.taskId)}/kill` }]} done=${t('killed', { item: r.item })} then=${reload} confirm=${{ title: t('killTitle', { item: r.item }), text: html`<p>${t('killText', { agent: nameOf(s.agent) })}</p>` }} />`}</td>`}
     </tr>
     ${open && html`<tr class="more"><td colspan=${width}><div class="stack tight">
       ${why?.reason && html`<div><h3>${t('waits')}</h3><${Reason} of=${why} app=${app} then=${reload} /></div>`}
       ${s.progress?.message && html`<p>${t('progress')}: ${s.progress.message}</p>`}
       <h3>${t('attempts')}</h3>
       <ol class="attempts">${[...r.attempts].reverse().map((a) => html`<li key=${a.taskId}><div class="row"><b>${a.attempt}</b><${State} of=${a.state} />${a.failover && html`<span>⇄ ${t('failover')}</span>`}<span class="muted"><${Time} at=${a.began ?? a.launched} jobZone=${jobZone} exact /></span>${a.began != null && a.ended != null && html`<span>${duration(a.ended - a.began)}</span>`}
-        ${a.exitStatus != null && html`<span class="muted">${t('exit')} ${a.exitStatus}</span>`}${a.agent && html`<a href=${link.agent(a.agent)}>${a.agent}</a>`}<a href=${link.log(a.taskId)}>${t('log')}</a></div>
+        ${a.exitStatus != null && html`<span class="muted">${t('exit')} ${a.exitStatus}</span>`}<${Agent} id=${a.agent} /><a href=${link.log(a.taskId)}>${t('log')}</a></div>
         <div class="small muted">${t('task')} <code>${a.taskId}</code></div>${a.cause && html`<pre class="cause">${a.cause}</pre>`}</li>`)}</ol>
     </div></td></tr>`}
   </tbody>`

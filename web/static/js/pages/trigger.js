@@ -11,12 +11,12 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    trigger: 'Trigger now', triggered: 'Triggered: an execution was made.', show: 'Show it', own: 'Trigger with own settings', cancel: 'Cancel',
-    ownTitle: 'Trigger {job} with own settings', ownHelp: 'They hold for this one run, its retries and failover included. What is left empty is the job’s own.', parameter: 'Job parameter', items: 'Parameters of shards', itemsHelp: 'Such as 0=a,1=b', env: 'Variables', envHelp: 'One NAME=value a line, beside the job’s own.', envWrong: 'Line {n} has no NAME=value.', same: 'The same with curl', itsOwn: 'the job’s own: {value}', nothing: 'empty',
+    trigger: 'Trigger now', triggered: 'Triggered.', show: 'Show it', own: 'Trigger with parameters', cancel: 'Cancel',
+    ownTitle: 'Trigger {job} with parameters', ownHelp: 'They apply to this run only, with its retries and failover. Empty fields keep the job’s own values.', parameter: 'Job parameter', items: 'Shard parameters', itemsHelp: 'Such as 0=a,1=b', env: 'Variables', envHelp: 'One NAME=value per line, in addition to the job’s own.', envWrong: 'Line {n} has no NAME=value.', same: 'The same with curl', itsOwn: 'the job’s own: {value}', nothing: 'empty',
   },
   {
-    trigger: '立即触发', triggered: '已触发，产生了一个执行。', show: '查看', own: '自定义触发', cancel: '取消',
-    ownTitle: '自定义触发 {job}', ownHelp: '仅对这一次执行有效，包括其重试和失效转移。留空则使用作业自身的设置。', parameter: '作业参数', items: '分片参数', itemsHelp: '例如 0=a,1=b', env: '环境变量', envHelp: '每行一个 NAME=value，附加于作业自身的变量。', envWrong: '第 {n} 行不是 NAME=value。', same: '用 curl 完成同样的操作', itsOwn: '作业自身：{value}', nothing: '空',
+    trigger: '立即触发', triggered: '已触发一次执行。', show: '查看', own: '带参数触发', cancel: '取消',
+    ownTitle: '带参数触发 {job}', ownHelp: '仅对这一次执行有效，包括其重试和失效转移。留空则使用作业自身的设置。', parameter: '作业参数', items: '分片参数', itemsHelp: '例如 0=a,1=b', env: '环境变量', envHelp: '每行一个 NAME=value，附加于作业自身的变量。', envWrong: '第 {n} 行不是 NAME=value。', same: '用 curl 完成同样的操作', itsOwn: '作业自身：{value}', nothing: '空',
   },
 )
 

@@ -11,13 +11,13 @@ import { toast } from './toast.js'
 const t = texts(
   {
     selected: '{n|job|jobs} selected', clear: 'Clear the selection', all: '{act}: {n|job|jobs}', title: '{act} {n|job|jobs}?', cancel: 'Cancel', close: 'Close', progress: '{done} of {all}',
-    done: '{act}: {n|job|jobs} done', some: '{act}: {n|job|jobs} done, {bad} failed. {why}', each: 'One request for each, four at a time.', skipped: '{n|job is|jobs are} left out: it makes no difference to them, or you may not.',
-    remove: 'Their settings are removed for good; their runs stay in the history.', curl: 'The same with curl', and: 'and {n} more', undo: 'It can be undone right after.',
+    done: '{act}: {n|job|jobs} done', some: '{act}: {n|job|jobs} done, {bad} failed. {why}', each: 'One request for each, four at a time.', skipped: '{n|job is|jobs are} left out: it has no effect on them, or your role does not allow it.',
+    remove: 'Their settings are removed permanently; their runs stay in the history.', curl: 'The same with curl', and: 'and {n} more', undo: 'It can be undone right after.',
   },
   {
     selected: '已选择 {n} 个作业', clear: '清除选择', all: '{act}：{n} 个作业', title: '{act} {n} 个作业？', cancel: '取消', close: '关闭', progress: '{done} / {all}',
     done: '{act}：{n} 个作业已完成', some: '{act}：{n} 个作业已完成，{bad} 个失败。{why}', each: '每个作业一个请求，同时最多四个。', skipped: '跳过 {n} 个作业：对其无效，或无权限。',
-    remove: '它们的配置将被永久删除，执行仍保留在历史中。', curl: '用 curl 完成同样的操作', and: '另有 {n} 个', undo: '完成后可以撤销。',
+    remove: '它们的配置将被永久删除，执行记录仍保留在历史中。', curl: '用 curl 完成同样的操作', and: '另有 {n} 个', undo: '完成后可以撤销。',
   },
 )
 

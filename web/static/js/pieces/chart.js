@@ -7,7 +7,7 @@ import { texts } from '../lib/texts.js'
 import { moment } from '../lib/format.js'
 import { useZone } from '../lib/zone.js'
 
-const t = texts({ time: 'Time', none: 'Nothing is known of this time yet.', summary: '{label}: last {last}, highest {most}' }, { time: '时间', none: '此时段还没有数据。', summary: '{label}：最新 {last}，最高 {most}' })
+const t = texts({ time: 'Time', none: 'No data in this period yet.', summary: '{label}: last {last}, highest {most}' }, { time: '时间', none: '此时段还没有数据。', summary: '{label}：最新 {last}，最高 {most}' })
 
 /**
  * @typedef {object} Line

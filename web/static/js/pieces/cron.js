@@ -9,7 +9,7 @@ import { Icon } from './icon.js'
 
 const t = texts(
   { fires: 'Next fires', there: 'In {zone}', mine: 'In my zone ({zone})', none: 'It never fires again.', fromServer: 'the server’s zone' },
-  { fires: '接下来的触发时间', there: '{zone}', mine: '本地时区（{zone}）', none: '不会再触发。', fromServer: '服务器时区' },
+  { fires: '接下来的触发时间', there: '{zone}', mine: '本地时区（{zone}）', none: '不会再触发。', fromServer: '调度器时区' },
 )
 
 /** @typedef {{cron: string, timeZone: string, words: string, nextFires: {time: string, local: string, note: string}[], notes: string[]}} CronView */

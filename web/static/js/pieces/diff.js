@@ -5,7 +5,7 @@ import { texts } from '../lib/texts.js'
 
 const t = texts(
   { label: 'What differs', field: 'Field', before: 'Before', after: 'After', none: 'Nothing differs.', nothing: 'not set', empty: 'empty', hidden: 'a secret, changed' },
-  { label: '差异', field: '字段', before: '之前', after: '之后', none: '没有差异。', nothing: '未设置', empty: '空', hidden: '机密，已修改' },
+  { label: '差异', field: '字段', before: '之前', after: '之后', none: '没有差异。', nothing: '未设置', empty: '空', hidden: '敏感值，已修改' },
 )
 
 /** @param {unknown} value */

@@ -7,12 +7,12 @@ import { Icon } from './icon.js'
 
 const t = texts(
   {
-    name: 'Name', kind: 'Kind', value: 'Value', text: 'text', secret: 'secret text', fromFile: 'file on the agent', fromEnv: 'variable of the agent', add: 'Add', remove: 'Remove {name}', twice: 'This name stands here twice; the last one counts.',
-    file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: 'A value of ****** leaves the stored secret as it is.',
+    name: 'Name', kind: 'Kind', value: 'Value', text: 'text', secret: 'secret text', fromFile: 'file on the agent', fromEnv: 'variable of the agent', add: 'Add', remove: 'Remove {name}', twice: 'This name is used twice; the last one counts.',
+    file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: 'A value of ****** keeps the stored secret.',
   },
   {
-    name: '名称', kind: '类型', value: '值', text: '文本', secret: '机密文本', fromFile: 'Agent 上的文件', fromEnv: 'Agent 的环境变量', add: '添加', remove: '删除 {name}', twice: '名称重复，以最后一个为准。',
-    file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: '值为 ****** 时保留已存储的机密。',
+    name: '名称', kind: '类型', value: '值', text: '文本', secret: '敏感值', fromFile: 'Agent 上的文件', fromEnv: 'Agent 的环境变量', add: '添加', remove: '删除 {name}', twice: '名称重复，以最后一个为准。',
+    file: '/etc/elasticjob/secrets/…', variable: 'NAME', kept: '值为 ****** 时保留已存储的敏感值。',
   },
 )
 

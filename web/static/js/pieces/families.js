@@ -5,11 +5,11 @@ import { Check, Choice, NumberField, Text } from './field.js'
 
 const t = texts(
   {
-    command: 'Command', commandHelp: 'Run instead of the app’s script, in the package’s folder. Arguments are split as a shell splits words.', context: 'Sharding context as the last argument', contextHelp: 'JSON, as ElasticJob-Cloud’s script jobs got it. Off for programs that know nothing of it; it is in their environment in any case.',
+    command: 'Command', commandHelp: 'Run instead of the app’s script, in the package’s folder. Arguments are split as a shell splits words.', context: 'Sharding context as the last argument', contextHelp: 'JSON, as script jobs of ElasticJob-Cloud receive it. Turn it off for programs that do not expect it; it is always in their environment.',
     url: 'Address', urlHelp: 'http or https. The executor sends one request for each shard; 200 to 299 is success.', method: 'Method', data: 'Body', contentType: 'Type of the body', connect: 'Time to connect', read: 'Time between parts of the answer',
-    host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Shown to nobody. ****** leaves it as it is, while server, port and TLS stay the same.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
-    sslHelp: 'From the first byte on; on ports 25 and 587 by STARTTLS. Without it the password goes unencrypted.', trust: 'Hosts whose certificates are not checked', trustHelp: 'Or * for all.',
-    webhook: 'Webhook', webhookHelp: 'What follows the host is shown to nobody.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Shown to nobody. ****** leaves it as it is, while the address stays the same.', ms: 'ms',
+    host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Never shown. ****** keeps it, while server, port and TLS stay the same.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
+    sslHelp: 'From the first byte; on ports 25 and 587 by STARTTLS. Without it the password is sent unencrypted.', trust: 'Hosts whose certificates are not checked', trustHelp: 'Or * for all.',
+    webhook: 'Webhook', webhookHelp: 'What follows the host is never shown.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Never shown. ****** keeps it, while the address stays the same.', ms: 'ms',
   },
   {
     command: '命令', commandHelp: '在应用包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。', context: '分片上下文作为最后一个参数', contextHelp: 'JSON，与 ElasticJob-Cloud 的脚本作业相同。对不认识它的程序请关闭；环境变量中始终有它。',

@@ -3,7 +3,7 @@ import { createContext, html, useContext, useEffect, useId, useRef, useState } f
 import { getField } from '../lib/document.js'
 import { texts } from '../lib/texts.js'
 
-const t = texts({ preset: 'default: {value}', given: 'given: {value}', needed: 'needed' }, { preset: '默认：{value}', given: '填写的是：{value}', needed: '必填' })
+const t = texts({ preset: 'default: {value}', given: 'given: {value}', needed: 'required' }, { preset: '默认：{value}', given: '填写的是：{value}', needed: '必填' })
 
 /**
  * Form is what its fields know of the document that they edit.

@@ -4,26 +4,41 @@ import { moment, momentIn } from '../lib/format.js'
 import { setQuery } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
 import { useZone } from '../lib/zone.js'
+import { Icon } from './icon.js'
 
-const t = texts({ any: 'Any', clear: 'Clear filters', there: 'Times are in {zone}.', mine: 'Times are in your zone.' }, { any: '不限', clear: '清除筛选', there: '时间为 {zone}。', mine: '时间为本地时区。' })
+const t = texts(
+  { any: 'Any', clear: 'Clear filters', more: 'More filters', some: 'More filters ({n} set)', there: 'Times are in {zone}.', mine: 'Times are in your zone.' },
+  { any: '不限', clear: '清除筛选', more: '更多筛选', some: '更多筛选（已设 {n} 项）', there: '时间为 {zone}。', mine: '时间为本地时区。' },
+)
 
-/** @typedef {{key: string, label: string, options?: {value: string, text: string}[], time?: boolean}} Filter */
+/** @typedef {{key: string, label: string, options?: {value: string, text: string}[], time?: boolean, rare?: boolean}} Filter */
 
 /**
- * Filters asks for values and puts them into the address, half a second after the last key.
+ * Filters asks for values and puts them into the address, half a second after the last key. Rare ones are folded away, unless the
+ * address has one of them.
  * @param {{of: Filter[], query: Record<string, string>, label: string}} props
  */
 export function Filters({ of, query, label }) {
   const zone = useZone()
-  const set = of.some((f) => query[f.key])
+  const set = of.filter((f) => query[f.key])
+  const rare = of.filter((f) => f.rare)
+  const rareSet = set.filter((f) => f.rare).length
+  const [open, setOpen] = useState(rareSet > 0)
+  useEffect(() => {
+    if (rareSet > 0) setOpen(true)
+  }, [rareSet > 0])
   const clear = () => setQuery(Object.fromEntries([...of.map((f) => [f.key, '']), ['page', ''], ['after', '']]))
-  return html`<form class="filters" role="search" aria-label=${label} onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
-    ${of.map((f) => html`<div key=${f.key} class=${`filter-of${f.time ? ' time' : ''}`}><label for=${`filter-${f.key}`}>${f.label}</label>${f.options
-      ? html`<select id=${`filter-${f.key}`} class="input" value=${query[f.key] ?? ''} onChange=${(/** @type {any} */ e) => change(f.key, e.target.value)}><option value="">${t('any')}</option>${f.options.map((o) => html`<option key=${o.value} value=${o.value}>${o.text}</option>`)}</select>`
-      : f.time
-        ? html`<input id=${`filter-${f.key}`} class="input" type="datetime-local" step="1" value=${asTyped(query[f.key], zone)} onChange=${(/** @type {any} */ e) => change(f.key, momentIn(e.target.value, zone))} />`
-        : html`<${Typed} id=${`filter-${f.key}`} value=${query[f.key] ?? ''} onChange=${(/** @type {string} */ v) => change(f.key, v)} />`}</div>`)}
-    <div class="row">${of.some((f) => f.time) && html`<span class="small muted">${t(zone ? 'there' : 'mine', { zone })}</span>`}${set && html`<button type="button" class="button small" onClick=${clear}>${t('clear')}</button>`}</div>
+  const hint = of.some((f) => f.time) ? t(zone ? 'there' : 'mine', { zone }) : undefined
+  const asked = (/** @type {Filter} */ f) => html`<div key=${f.key} class=${`filter-of${f.time ? ' time' : ''}`}><label for=${`filter-${f.key}`}>${f.label}</label>${f.options
+    ? html`<select id=${`filter-${f.key}`} class="input" value=${query[f.key] ?? ''} onChange=${(/** @type {any} */ e) => change(f.key, e.target.value)}><option value="">${t('any')}</option>${f.options.map((o) => html`<option key=${o.value} value=${o.value}>${o.text}</option>`)}</select>`
+    : f.time
+      ? html`<input id=${`filter-${f.key}`} class="input" type="datetime-local" step="1" title=${hint} value=${asTyped(query[f.key], zone)} onChange=${(/** @type {any} */ e) => change(f.key, momentIn(e.target.value, zone))} />`
+      : html`<${Typed} id=${`filter-${f.key}`} value=${query[f.key] ?? ''} onChange=${(/** @type {string} */ v) => change(f.key, v)} />`}</div>`
+  return html`<form class="stack tight" role="search" aria-label=${label} onSubmit=${(/** @type {Event} */ e) => e.preventDefault()}>
+    <div class="filters">${of.filter((f) => !f.rare).map(asked)}
+      ${rare.length > 0 && html`<button type="button" class="button" aria-expanded=${open} aria-controls="filters-more" onClick=${() => setOpen(!open)}>${rareSet ? t('some', { n: rareSet }) : t('more')} <${Icon} name="down" size=${12} /></button>`}</div>
+    ${rare.length > 0 && html`<div id="filters-more" class="filters" hidden=${!open}>${rare.map(asked)}</div>`}
+    ${set.length > 0 && html`<div class="row"><button type="button" class="button small" onClick=${clear}>${t('clear')}</button>${set.some((f) => f.time) && html`<span class="small muted">${hint}</span>`}</div>`}
   </form>`
 }
 

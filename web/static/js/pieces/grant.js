@@ -10,7 +10,7 @@ const t = texts(
   },
   {
     role: '角色', apps: '应用', all: '所有应用', appsHelp: '名称或带 * 的模式，用逗号分隔，例如 billing-*。留空表示所有应用和集群；管理员还包括用户和审计。',
-    admin: '管理员', operator: '操作员', viewer: '查看者', metrics: '指标', adminHelp: '发布和删除应用与作业；若针对所有应用，还可管理用户和令牌', operatorHelp: '查看、触发、终止、暂停、禁用', viewerHelp: '只能查看，不能修改', metricsHelp: '只能读取 /metrics',
+    admin: '管理员', operator: '操作员', viewer: '只读', metrics: '监控', adminHelp: '发布和删除应用与作业；若针对所有应用，还可管理用户和令牌', operatorHelp: '查看、触发、终止、暂停、禁用', viewerHelp: '只能查看，不能修改', metricsHelp: '仅可读取 /metrics',
   },
 )
 

@@ -1,11 +1,13 @@
 // The two searches of the history, as the original has them.
 import { html, useState } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
+import { sourceWord } from '../lib/codewords.js'
 import { duration } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { setQuery } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
 import { link } from '../routes.js'
+import { Agent } from './agent.js'
 import { Dialog } from './dialog.js'
 import { Filters } from './filters.js'
 import { Empty, Failure, Loaded } from './notice.js'
@@ -15,13 +17,13 @@ import { Time } from './time.js'
 
 const t = texts(
   {
-    search: 'Search the history', job: 'Job', task: 'Task', ip: 'IP address', result: 'Result', finished: 'Finished', failed: 'Ended otherwise', execution: 'Execution', from: 'From', to: 'Until', state: 'State', item: 'Shard', source: 'Source', host: 'Host', started: 'Started', completed: 'Completed', lasted: 'Took', cause: 'Failure cause', log: 'Output',
-    agent: 'Agent', type: 'Type', time: 'Time', message: 'Message', none: 'Nothing recorded fits', noneHelp: 'Rows may be a moment late. Take away a filter, or choose a wider time.', noHistory: 'There is no history', noHistoryHelp: 'The scheduler records runs in a database: start it with --db and the address of a MySQL or MariaDB. With --local it has one of its own unless that is turned off.', attempt: 'attempt {n}',
-    onward: 'Older rows', first: 'First page', perPage: 'Rows', runs: 'Runs of shards', traces: 'Changes of states', whole: 'Show all of it', needJob: 'Name a job: your role is for some apps only, so a search of the history needs one.',
+    search: 'Search the history', job: 'Job', task: 'Task', ip: 'IP address', result: 'Result', finished: 'Finished', failed: 'Ended otherwise', execution: 'Execution', from: 'From', to: 'Until', state: 'State', item: 'Shard', source: 'Source', host: 'Host', started: 'Started', completed: 'Completed', lasted: 'Duration', cause: 'Failure cause', log: 'Output',
+    agent: 'Agent', agentId: 'Agent ID', type: 'Type', time: 'Time', message: 'Message', none: 'No matching records', noneHelp: 'Records may be a moment late. Remove a filter, or choose a longer time.', noHistory: 'There is no history', noHistoryHelp: 'The scheduler records runs in a database: start it with --db and the address of a MySQL or MariaDB. With --local it has its own unless that is turned off.', attempt: 'attempt {n}',
+    onward: 'Older rows', first: 'First page', perPage: 'Rows', runs: 'Shard runs', traces: 'State changes', whole: 'Show all of it', needJob: 'Enter a job: your role covers some apps only, so a search of the history needs one.',
   },
   {
-    search: '搜索历史', job: '作业', task: '任务', ip: 'IP 地址', result: '结果', finished: '成功', failed: '未成功', execution: '执行', from: '从', to: '至', state: '状态', item: '分片', source: '来源', host: '主机', started: '开始时间', completed: '完成时间', lasted: '耗时', cause: '失败原因', log: '输出',
-    agent: 'Agent', type: '类型', time: '时间', message: '说明', none: '没有符合条件的记录', noneHelp: '记录可能稍有延迟。请减少筛选条件或扩大时间范围。', noHistory: '没有历史记录', noHistoryHelp: '调度器将运行记录写入数据库：请用 --db 指定 MySQL 或 MariaDB 的地址启动。使用 --local 时默认自带数据库。', attempt: '第 {n} 次尝试',
+    search: '搜索历史', job: '作业', task: '任务', ip: 'IP 地址', result: '结果', finished: '成功', failed: '未成功', execution: '执行记录', from: '从', to: '至', state: '状态', item: '分片', source: '来源', host: '主机', started: '开始时间', completed: '完成时间', lasted: '耗时', cause: '失败原因', log: '输出',
+    agent: 'Agent', agentId: 'Agent ID', type: '类型', time: '时间', message: '说明', none: '没有符合条件的记录', noneHelp: '记录可能稍有延迟。请减少筛选条件或扩大时间范围。', noHistory: '没有历史记录', noHistoryHelp: '调度器将运行记录（事件追踪，原 event_trace_rdb_*）写入数据库：请用 --db 指定 MySQL 或 MariaDB 的地址启动。使用 --local 时默认自带数据库。', attempt: '第 {n} 次尝试',
     onward: '更早的记录', first: '第一页', perPage: '行数', runs: '分片运行', traces: '状态变化', whole: '显示全部', needJob: '请指定作业：您的角色仅限部分应用，搜索历史需要作业名。',
   },
 )
@@ -67,8 +69,8 @@ export function Runs({ query }) {
   const keys = ['jobName', 'taskId', 'executionId', 'ip', 'isSuccess', 'startTime', 'endTime']
   const { found, page, sorted } = useSearch('/api/job/events/executions', keys, query)
   return html`<${Filters} label=${t('search')} query=${query} of=${[
-      { key: 'jobName', label: t('job') }, { key: 'executionId', label: t('execution') }, { key: 'taskId', label: t('task') }, { key: 'ip', label: t('ip') },
-      { key: 'isSuccess', label: t('result'), options: [{ value: 'true', text: t('finished') }, { value: 'false', text: t('failed') }] }, { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'jobName', label: t('job') }, { key: 'isSuccess', label: t('result'), options: [{ value: 'true', text: t('finished') }, { value: 'false', text: t('failed') }] }, { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'executionId', label: t('execution'), rare: true }, { key: 'taskId', label: t('task'), rare: true }, { key: 'ip', label: t('ip'), rare: true },
     ]} />
     <${Found} found=${found} page=${page} query=${query}>${(/** @type {any[]} */ rows) => html`<${Table} label=${t('runs')} rows=${rows} id=${(/** @type {any} */ r) => r.id} to=${(/** @type {any} */ r) => link.execution(r.executionId)} sorted=${sorted} onSort=${onSort} gather columns=${[
       { key: 'jobName', label: t('job'), sort: true, cell: (/** @type {any} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {any} */ r) => r.jobName },
@@ -79,7 +81,7 @@ export function Runs({ query }) {
       { key: 'lasted', label: t('lasted'), num: true, cell: (/** @type {any} */ r) => duration(r.durationMillis) },
       { key: 'cause', label: t('cause'), cell: (/** @type {any} */ r) => html`<${Cause} text=${r.failureCause ?? ''} of=${r.jobName} />`, title: (/** @type {any} */ r) => r.failureCause ?? undefined },
       { key: 'log', label: t('log'), cell: (/** @type {any} */ r) => html`<a href=${link.log(r.taskId)}>${t('log')}</a>` },
-      { key: 'source', label: t('source'), cell: (/** @type {any} */ r) => r.source },
+      { key: 'source', label: t('source'), cell: (/** @type {any} */ r) => sourceWord(r.source ?? '') },
       { key: 'execution', label: t('execution'), cell: (/** @type {any} */ r) => r.executionId && html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {any} */ r) => r.executionId },
       { key: 'host', label: t('host'), cell: (/** @type {any} */ r) => r.hostname },
       { key: 'ip', label: t('ip'), sort: true, cell: (/** @type {any} */ r) => r.ip },
@@ -93,11 +95,12 @@ const taskStates = ['TASK_STAGING', 'TASK_STARTING', 'TASK_RUNNING', 'TASK_FINIS
 export function Traces({ query }) {
   const keys = ['jobName', 'taskId', 'executionId', 'slaveId', 'source', 'executionType', 'state', 'startTime', 'endTime']
   const { found, page, sorted } = useSearch('/api/job/events/statusTraces', keys, query)
-  const options = (/** @type {string[]} */ of) => of.map((value) => ({ value, text: value }))
+  const options = (/** @type {string[]} */ of) => of.map((value) => ({ value, text: sourceWord(value) }))
   return html`<${Filters} label=${t('search')} query=${query} of=${[
-      { key: 'jobName', label: t('job') }, { key: 'executionId', label: t('execution') }, { key: 'taskId', label: t('task') }, { key: 'slaveId', label: t('agent') },
-      { key: 'source', label: t('source'), options: options(['CLOUD_SCHEDULER', 'CLOUD_EXECUTOR']) }, { key: 'executionType', label: t('type'), options: options(['READY', 'FAILOVER']) },
-      { key: 'state', label: t('state'), options: taskStates.map((value) => ({ value, text: stateWord(value) === value ? value.replace('TASK_', '') : stateWord(value) })) }, { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'jobName', label: t('job') }, { key: 'state', label: t('state'), options: taskStates.map((value) => ({ value, text: stateWord(value) })) },
+      { key: 'startTime', label: t('from'), time: true }, { key: 'endTime', label: t('to'), time: true },
+      { key: 'executionId', label: t('execution'), rare: true }, { key: 'taskId', label: t('task'), rare: true }, { key: 'slaveId', label: t('agentId'), rare: true },
+      { key: 'source', label: t('source'), options: options(['CLOUD_SCHEDULER', 'CLOUD_EXECUTOR']), rare: true }, { key: 'executionType', label: t('type'), options: options(['READY', 'FAILOVER']), rare: true },
     ]} />
     <${Found} found=${found} page=${page} query=${query}>${(/** @type {any[]} */ rows) => html`<${Table} label=${t('traces')} rows=${rows} id=${(/** @type {any} */ r) => r.id} sorted=${sorted} onSort=${onSort} gather columns=${[
       { key: 'jobName', label: t('job'), sort: true, cell: (/** @type {any} */ r) => html`<a href=${link.job(r.jobName)}>${r.jobName}</a>`, title: (/** @type {any} */ r) => r.jobName },
@@ -106,10 +109,10 @@ export function Traces({ query }) {
       { key: 'creationTime', label: t('time'), sort: true, cell: (/** @type {any} */ r) => html`<${Time} at=${r.creationTime} exact />` },
       { key: 'message', label: t('message'), cell: (/** @type {any} */ r) => html`<${Cause} text=${[r.reason, r.message].filter(Boolean).join(': ')} of=${r.jobName} />`, title: (/** @type {any} */ r) => r.message ?? undefined },
       { key: 'log', label: t('log'), cell: (/** @type {any} */ r) => html`<a href=${link.log(r.taskId)}>${t('log')}</a>` },
-      { key: 'source', label: t('source'), sort: true, cell: (/** @type {any} */ r) => r.source },
-      { key: 'executionType', label: t('type'), sort: true, cell: (/** @type {any} */ r) => r.executionType },
+      { key: 'source', label: t('source'), sort: true, cell: (/** @type {any} */ r) => sourceWord(r.source ?? '') },
+      { key: 'executionType', label: t('type'), sort: true, cell: (/** @type {any} */ r) => sourceWord(r.executionType ?? '') },
       { key: 'execution', label: t('execution'), cell: (/** @type {any} */ r) => r.executionId && html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {any} */ r) => r.executionId },
-      { key: 'slaveId', label: t('agent'), sort: true, cell: (/** @type {any} */ r) => r.slaveId && html`<a href=${link.agent(r.slaveId)}>${r.slaveId}</a>`, title: (/** @type {any} */ r) => r.slaveId },
+      { key: 'slaveId', label: t('agent'), sort: true, cell: (/** @type {any} */ r) => html`<${Agent} id=${r.slaveId} />`, title: (/** @type {any} */ r) => r.slaveId },
       { key: 'taskId', label: t('task'), sort: true, cell: (/** @type {any} */ r) => html`<span class="mono muted">${r.taskId}</span>`, title: (/** @type {any} */ r) => r.taskId },
     ]} />`}</${Found}>`
 }

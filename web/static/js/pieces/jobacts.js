@@ -6,18 +6,18 @@ import { texts } from '../lib/texts.js'
 const t = texts(
   {
     trigger: 'Trigger now', pause: 'Pause', resume: 'Resume', enable: 'Enable', disable: 'Disable', shutdown: 'Shut down', delete: 'Delete',
-    triggered: '{name} was triggered', paused: '{name} is paused', resumed: '{name} goes on', enabled: '{name} is enabled', disabled: '{name} is disabled', shuttingDown: '{name} is shutting down', deleted: '{name} was deleted',
+    triggered: '{name} was triggered', paused: '{name} is paused', resumed: '{name} is resumed', enabled: '{name} is enabled', disabled: '{name} is disabled', shuttingDown: '{name} is shutting down', deleted: '{name} was deleted',
     disableTitle: 'Disable {name}?', shutdownTitle: 'Shut down {name}?', deleteTitle: 'Delete {name}?',
-    disableText: 'It makes no new runs until it is enabled.', shutdownText: 'It makes no new runs; what runs goes on to its end, then the job is disabled until somebody enables it.',
-    deleteText: 'Its settings are removed, its runs stay in the history. It can be brought back right after, unless a value of its settings is secret; the curl line that registers it again is on its page, under settings.',
+    disableText: 'No new runs start until it is enabled.', shutdownText: 'No new runs start; running shards finish, then the job is disabled until it is enabled again.',
+    deleteText: 'Its settings are removed, its runs stay in the history. This can be undone right after, unless its settings have a secret; the curl line that registers it again is on its page, under Settings.',
     kills: 'Kills {n|running shard|running shards}.', drops: '{n|waiting shard ends|waiting shards end} as killed.',
   },
   {
-    trigger: '立即触发', pause: '暂停', resume: '恢复', enable: '启用', disable: '禁用', shutdown: '停止', delete: '删除',
-    triggered: '已触发 {name}', paused: '已暂停 {name}', resumed: '已恢复 {name}', enabled: '已启用 {name}', disabled: '已禁用 {name}', shuttingDown: '正在停止 {name}', deleted: '已删除 {name}',
-    disableTitle: '禁用 {name}？', shutdownTitle: '停止 {name}？', deleteTitle: '删除 {name}？',
-    disableText: '启用之前不再产生新的执行。', shutdownText: '不再产生新的执行；正在运行的将运行至结束，随后作业被禁用，直到有人启用。',
-    deleteText: '作业配置将被删除，其执行仍保留在历史中。若配置中没有保密值，删除后可立即撤销；作业页面的“配置”里有重新注册它的 curl 命令。',
+    trigger: '立即触发', pause: '暂停', resume: '恢复', enable: '启用', disable: '禁用', shutdown: '运行完后禁用', delete: '删除',
+    triggered: '已触发 {name}', paused: '已暂停 {name}', resumed: '已恢复 {name}', enabled: '已启用 {name}', disabled: '已禁用 {name}', shuttingDown: '{name} 将在运行完后禁用', deleted: '已删除 {name}',
+    disableTitle: '禁用 {name}？', shutdownTitle: '{name} 运行完后禁用？', deleteTitle: '删除 {name}？',
+    disableText: '启用之前不再开始新的执行。', shutdownText: '不再开始新的执行；正在运行的将运行至结束，随后作业被禁用，直到再次启用。',
+    deleteText: '作业配置将被删除，执行记录仍保留在历史中。若配置中没有敏感值，删除后可立即撤销；作业页面的“配置”里有重新注册它的 curl 命令。',
     kills: '将终止 {n} 个正在运行的分片。', drops: '{n} 个等待中的分片将以已终止结束。',
   },
 )

@@ -19,7 +19,7 @@ import { Since, Time } from './time.js'
 
 const t = texts(
   {
-    name: 'Job', app: 'App', state: 'State', runs: 'Last runs', cron: 'Cron', nextFire: 'Next fire', lastRun: 'Last run', duration: 'Took', shards: 'Shards', failures: 'Failed in a row', type: 'Type', description: 'Description',
+    name: 'Job', app: 'App', state: 'State', runs: 'Last runs', cron: 'Cron', nextFire: 'Next fire', lastRun: 'Last run', duration: 'Duration', shards: 'Shards', failures: 'Failed in a row', type: 'Type', description: 'Description',
     columns: 'Columns', label: 'Jobs', more: 'More for {name}', edit: 'Edit', copy: 'Copy', waits: 'waits for {what}', runsNow: '{n|shard runs|shards run}', onTrigger: 'on trigger', failuresShort: 'Failures', TRANSIENT: 'Transient', DAEMON: 'Daemon',
   },
   {

@@ -12,9 +12,9 @@ import { Failure } from './notice.js'
 
 const t = texts(
   {
-    line: 'Line {n}', byte: 'Line at byte {n}', more: 'Show {more} more of {all} characters', fresh: '{n|new line|new lines}', toEnd: 'Go to the end', toBegin: 'Go to the beginning', begin: 'Beginning of the output', older: 'Older output comes as you scroll up',
+    line: 'Line {n}', byte: 'Line at byte {n}', more: 'Show {more} more of {all} characters', fresh: '{n|new line|new lines}', toEnd: 'Go to the end', toBegin: 'Go to the beginning', begin: 'Beginning of the output', older: 'Scroll up for older output',
     following: 'Following', paused: 'Follow stopped: you scrolled up', ended: 'The task has ended', lost: 'Connection lost, trying again', partly: 'Not at the end', gone: 'No longer kept',
-    empty: 'No output', emptyYet: 'No output yet', rotated: 'The file began again, as it had grown to its limit. What was before is in {old}.', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
+    empty: 'No output', emptyYet: 'No output yet', rotated: 'The file reached its limit and began again. Earlier output is in {old}.', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
   },
   {
     line: '第 {n} 行', byte: '位于字节 {n} 的行', more: '再显示 {more} 个字符（共 {all} 个）', fresh: '{n} 行新输出', toEnd: '转到末尾', toBegin: '转到开头', begin: '输出开头', older: '向上滚动以加载更早的输出',

@@ -4,8 +4,8 @@ import { texts } from '../lib/texts.js'
 import { Time } from './time.js'
 
 const t = texts(
-  { failed: 'This could not be read', again: 'Try again', stale: 'This is from {ago}: ', loading: 'Loading', notAllowed: 'You can look, but not change this', notAllowedHelp: 'Apps and jobs are published by those who have the role admin for the app. An admin can give it to you.' },
-  { failed: '无法读取', again: '重试', stale: '数据时间 {ago}：', loading: '加载中', notAllowed: '您可以查看，但不能修改', notAllowedHelp: '只有对该应用拥有 admin 角色的人可以发布应用和注册作业。请联系管理员授予此角色。' },
+  { failed: 'This could not be read', again: 'Try again', stale: 'This is from {ago}: ', loading: 'Loading', notAllowed: 'You can view this, but not change it', notAllowedHelp: 'Users with the role admin for the app publish it and register its jobs. An admin can grant the role.' },
+  { failed: '无法读取', again: '重试', stale: '数据时间 {ago}：', loading: '加载中', notAllowed: '您可以查看，但不能修改', notAllowedHelp: '对应用拥有管理员角色的用户可以发布应用、注册作业。请联系管理员授予此角色。' },
 )
 
 /**

@@ -10,11 +10,11 @@ import { Icon } from './icon.js'
 
 const t = texts(
   {
-    title: 'The package', help: 'The server fetches it and looks into it; nothing is published by that.', check: 'Check the package', size: 'Size', sha: 'SHA-256', format: 'Format', script: 'Script', took: 'Fetched in', found: '{path}, executable', foundBy: '{path}, run by {interpreter}', notExecutable: '{path} is not executable', notFound: '{path} is not in it',
+    title: 'The package', help: 'The server fetches and checks it; nothing is published.', check: 'Check the package', size: 'Size', sha: 'SHA-256', format: 'Format', script: 'Script', took: 'Fetched in', found: '{path}, executable', foundBy: '{path}, run by {interpreter}', notExecutable: '{path} is not executable', notFound: '{path} is not in it',
     files: '{n|file|files}', take: 'Pin this package', pinned: 'This is the one that is pinned', name: 'File', bytes: 'Size', executable: 'executable', more: 'and {n} more', good: 'It can be published.', failed: 'It could not be checked: {why}', wrong: '{n|problem|problems}',
   },
   {
-    title: '应用包', help: '由服务器下载并查看，不会因此发布。', check: '检查应用包', size: '大小', sha: 'SHA-256', format: '格式', script: '启动脚本', took: '下载耗时', found: '{path}，可执行', foundBy: '{path}，由 {interpreter} 运行', notExecutable: '{path} 不可执行', notFound: '其中没有 {path}',
+    title: '应用包', help: '由调度器下载并检查，不会因此发布。', check: '检查应用包', size: '大小', sha: 'SHA-256', format: '格式', script: '启动脚本', took: '下载耗时', found: '{path}，可执行', foundBy: '{path}，由 {interpreter} 运行', notExecutable: '{path} 不可执行', notFound: '其中没有 {path}',
     files: '{n} 个文件', take: '固定此应用包', pinned: '已固定为此应用包', name: '文件', bytes: '大小', executable: '可执行', more: '另有 {n} 个', good: '可以发布。', failed: '无法检查：{why}', wrong: '{n} 个问题',
   },
 )

@@ -2,11 +2,11 @@
 import { html } from '../lib/html.js'
 import { reasonOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
-import { link } from '../routes.js'
+import { Agent } from './agent.js'
 
 const t = texts(
-  { title: 'If it ran now', unknown: 'Once the document is right, this says where its shards would go.', fits: 'All shards would start at once.', asked: 'The shards would start as soon as agents offer what they have.', waits: 'They would wait: {reason}', shards: '{n|shard|shards}', agent: 'Agent', items: 'Shards' },
-  { title: '如果现在运行', unknown: '文档正确后，这里显示各分片将位于何处。', fits: '所有分片将立即启动。', asked: 'Agent 提供资源后，分片即可启动。', waits: '将会等待：{reason}', shards: '{n} 个分片', agent: 'Agent', items: '分片' },
+  { title: 'Placement preview', unknown: 'Once the document is valid, this shows where its shards would be placed.', fits: 'All shards would start at once.', asked: 'The shards would start as soon as agents offer their resources.', waits: 'They would wait: {reason}', shards: '{n|shard|shards}', agent: 'Agent', items: 'Shards' },
+  { title: '调度预览', unknown: '校验通过后，显示各分片将调度到哪台机器。', fits: '所有分片将立即启动。', asked: 'Agent 提供资源后，分片即可启动。', waits: '将会等待：{reason}', shards: '{n} 个分片', agent: 'Agent', items: '分片' },
 )
 
 /**
@@ -39,6 +39,6 @@ export function Placement({ checked }) {
   return html`<section class="box placement" aria-live="polite"><h2>${t('title')}</h2>
     ${!placement ? html`<p class="muted">${t('unknown')}</p>` : html`
       <p>${!placement.fits ? html`<span class="warn">${t('waits', { reason: reasonOf(placement) })}</span>` : agents.size ? t('fits') : reasonOf(placement) || t('asked')}</p>
-      ${agents.size > 0 && html`<dl class="facts">${[...agents].map(([agent, { hostname, items }]) => html`<dt><a href=${link.agent(agent)} title=${agent}>${hostname || agent}</a></dt><dd>${t('shards', { n: items.length })}: ${ranges(items.sort((a, b) => a - b))}</dd>`)}</dl>`}`}
+      ${agents.size > 0 && html`<dl class="facts">${[...agents].map(([agent, { hostname, items }]) => html`<dt><${Agent} id=${agent} hostname=${hostname} /></dt><dd>${t('shards', { n: items.length })}: ${ranges(items.sort((a, b) => a - b))}</dd>`)}</dl>`}`}
   </section>`
 }

@@ -9,12 +9,12 @@ import { toast } from './toast.js'
 
 const t = texts(
   {
-    explicit: 'Reconcile', implicit: 'Reconcile implicitly', explicitHelp: 'Asks the cluster about every task that is known here', implicitHelp: 'Asks the cluster for all tasks of this framework that it knows', done: 'Asked. What differs is put right as the answers come.', again: 'Again in {n} s',
+    explicit: 'Reconcile', implicit: 'Reconcile all (implicit)', explicitHelp: 'Asks the cluster about every task that is known here', implicitHelp: 'Asks the cluster for all tasks of this framework that it knows', done: 'Requested. Differences are corrected as the answers arrive.', again: 'Again in {n} s',
     curl: 'Show the curl line', same: 'The same with curl', failed: 'Reconcile: {why}',
   },
   {
-    explicit: '核对任务', implicit: '隐式核对', explicitHelp: '向集群查询此处已知的每个任务', implicitHelp: '向集群查询其已知的本框架的所有任务', done: '已发出查询，收到答复后会修正差异。', again: '{n} 秒后可再次核对',
-    curl: '显示 curl 命令', same: '用 curl 完成同样的操作', failed: '核对：{why}',
+    explicit: '与集群对账', implicit: '与集群对账（全量）', explicitHelp: '向集群查询此处已知的每个任务', implicitHelp: '向集群查询其已知的本框架的所有任务', done: '已发出查询，收到答复后会修正差异。', again: '{n} 秒后可再次对账',
+    curl: '显示 curl 命令', same: '用 curl 完成同样的操作', failed: '对账：{why}',
   },
 )
 

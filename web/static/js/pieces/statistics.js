@@ -8,11 +8,11 @@ import { Empty, Loaded } from './notice.js'
 
 const t = texts(
   {
-    lastMinute: 'Last minute', lastHour: 'Last hour', lastWeek: 'Last week', online: 'All that is stored', finished: 'Finished', failed: 'Failed', nothing: 'Nothing ended', rate: '{share} finished', results: 'Results in 5 minutes, last 24 hours', running: 'Running, last week', jobsRunning: 'Jobs', tasksRunning: 'Tasks', registered: 'Registered jobs, each day', types: 'Jobs by type', transient: 'Transient', daemon: 'Daemon',
-    noHistory: 'There is no history', noHistoryHelp: 'Statistics are counted from what is recorded in a database: start the scheduler with --db.',
+    lastMinute: 'Last minute', lastHour: 'Last hour', lastWeek: 'Last week', online: 'All history', finished: 'Finished', failed: 'Failed', nothing: 'No runs ended', rate: '{share} finished', results: 'Results in 5 minutes, last 24 hours', running: 'Running, last week', jobsRunning: 'Jobs', tasksRunning: 'Tasks', registered: 'Registered jobs, each day', types: 'Jobs by type', transient: 'Transient', daemon: 'Daemon',
+    noHistory: 'There is no history', noHistoryHelp: 'Statistics come from what is recorded in a database: start the scheduler with --db.',
   },
   {
-    lastMinute: '最近一分钟', lastHour: '最近一小时', lastWeek: '最近一周', online: '全部已存储', finished: '成功', failed: '失败', nothing: '没有运行结束', rate: '成功率 {share}', results: '最近 24 小时的运行结果（每 5 分钟）', running: '最近一周的运行情况', jobsRunning: '作业', tasksRunning: '任务', registered: '每日注册作业数', types: '作业类型', transient: '瞬时', daemon: '常驻',
+    lastMinute: '最近一分钟', lastHour: '最近一小时', lastWeek: '最近一周', online: '全部历史', finished: '成功', failed: '失败', nothing: '没有运行结束', rate: '成功率 {share}', results: '最近 24 小时的运行结果（每 5 分钟）', running: '最近一周的运行情况', jobsRunning: '作业', tasksRunning: '任务', registered: '每日注册作业数', types: '作业类型', transient: '瞬时', daemon: '常驻',
     noHistory: '没有历史记录', noHistoryHelp: '统计来自数据库中的记录：请用 --db 启动调度器。',
   },
 )

@@ -10,8 +10,8 @@ import { lookOf, stateWord } from './state.js'
 import { under, useTip } from './tip.js'
 
 const t = texts(
-  { shard: 'Shard {item}', attempt: 'attempt {n}', median: '{ratio} × the median', took: 'took {time}', waited: 'waited {time}', label: 'Executions and their shards, the newest last. Arrow keys move, Enter opens.', shards: 'Shards', state: 'State', duration: 'Took', fired: 'Fired', table: 'The same as a table', quick: 'quicker', slow: 'slower than the median' },
-  { shard: '分片 {item}', attempt: '第 {n} 次尝试', median: '中位数的 {ratio} 倍', took: '耗时 {time}', waited: '等待 {time}', label: '执行及其分片，最新的在最后。方向键移动，Enter 打开。', shards: '分片', state: '状态', duration: '耗时', fired: '触发时间', table: '以表格显示', quick: '更快', slow: '慢于中位数' },
+  { shard: 'Shard {item}', attempt: 'attempt {n}', median: '{ratio} × the median', took: 'took {time}', waited: 'waited {time}', label: 'Executions and their shards, the newest last. Arrow keys move, Enter opens.', shards: 'Shards', state: 'State', duration: 'Duration', fired: 'Fired', table: 'As a table', quick: 'faster', slow: 'slower than the median' },
+  { shard: '分片 {item}', attempt: '第 {n} 次尝试', median: '中位数的 {ratio} 倍', took: '耗时 {time}', waited: '等待 {time}', label: '各次执行及其分片，最新的在最后。方向键移动，Enter 打开。', shards: '分片', state: '状态', duration: '耗时', fired: '触发时间', table: '以表格显示', quick: '更快', slow: '慢于中位数' },
 )
 
 /** @typedef {{item: number, state: string, durationMillis: number | null, attempt: number, taskId: string | null}} Cell */
@@ -120,7 +120,7 @@ export function Strip({ executions: newestOf, median, jobZone }) {
       </div>
     </div>
     ${tip}
-    <div class="row small muted spread"><span class="row">${median != null && !fold && html`<span class="s-finished legend" aria-hidden="true"><i class="shade-1"></i><i class="shade-2"></i><i class="shade-3"></i></span><span>${t('quick')} – ${t('slow')} (${duration(median)})</span>`}</span></div>
+    <div class="row small muted spread"><span class="row">${median != null && !fold && html`<span class="s-finished legend" aria-hidden="true"><i class="shade-1"></i><i class="shade-2"></i><i class="shade-3"></i></span><span>${t('quick')} · ${t('slow')} (${duration(median)})</span>`}</span></div>
     <details class="small"><summary class="muted">${t('table')}</summary><${AsTable} executions=${executions} time=${time} counts=${counts} /></details>`
 }
 

@@ -1,5 +1,6 @@
 // An execution over time: one row a shard, its bars from the fire to the end, attempts behind each other.
 import { html, useMemo, useRef, useState } from '../lib/html.js'
+import { agents, useAgentNames } from '../lib/agents.js'
 import { duration, moment } from '../lib/format.js'
 import { ticks } from '../lib/spans.js'
 import { texts } from '../lib/texts.js'
@@ -34,6 +35,7 @@ export function Timeline({ spans, zoom, onZoom, jobZone, to }) {
   const from = useRef(/** @type {{x: number, left: number, width: number} | null} */ (null))
   const [tip, show, hide] = useTip()
   const zone = useZone(jobZone)
+  useAgentNames()
   const total = spans.to - spans.from
   const [a, b] = zoom ?? [0, total]
   const width = Math.max(b - a, 1)
@@ -119,6 +121,6 @@ function says(bar) {
   const time = duration(bar.to - bar.from)
   if (bar.kind === 'wait') return [bar.reason ? t('waitFor', { time, reason: bar.reason.slice(0, 300) }) : t('wait', { time })]
   const of = bar.attempt
-  if (bar.kind === 'start') return [t('start', { time }), t('on', { agent: of?.agent })]
-  return [`${stateWord(of?.state ?? '')}: ${t('run', { time })}`, [t('attempt', { n: of?.attempt }), of?.failover && t('failover')].filter(Boolean).join(', '), of?.agent ? t('on', { agent: of.agent }) : '', (of?.cause ?? '').slice(0, 300)].filter(Boolean)
+  if (bar.kind === 'start') return [t('start', { time }), t('on', { agent: agents.nameOf(of?.agent ?? '') })]
+  return [`${stateWord(of?.state ?? '')}: ${t('run', { time })}`, [t('attempt', { n: of?.attempt }), of?.failover && t('failover')].filter(Boolean).join(', '), of?.agent ? t('on', { agent: agents.nameOf(of.agent) }) : '', (of?.cause ?? '').slice(0, 300)].filter(Boolean)
 }

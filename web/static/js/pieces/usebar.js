@@ -3,7 +3,7 @@ import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 
 const t = texts(
-  { all: '{used} of {total} used by jobs here, {free} free{others}', others: ', {n} by others or not offered', noOffer: '{used} of {total} used by jobs here; what is free is known while the agent offers it', unknown: '{used} used by jobs here; how much there is, is not known yet' },
+  { all: '{used} of {total} used by jobs here, {free} free{others}', others: ', {n} by others or not offered', noOffer: '{used} of {total} used by jobs here; the free amount is known while the agent offers it', unknown: '{used} used by jobs here; the total is not known yet' },
   { all: '共 {total}，本框架已用 {used}，空闲 {free}{others}', others: '，其他框架或未提供 {n}', noOffer: '共 {total}，本框架已用 {used}；Agent 提供资源时才知道空闲多少', unknown: '本框架已用 {used}；总量尚不清楚' },
 )
 
