@@ -25,7 +25,7 @@ import (
 // of the executor below it, up to an empty line. The commands:
 //
 //	begin [recovery=DURATION]          a new agent and its executor
-//	launch TASK [quits]                a task that waits to be ended, or that ends at once
+//	launch TASK                        a task that waits to be ended
 //	kill TASK, finish TASK             the agent kills it; it ends by itself
 //	agent deaf|hears                   it acknowledges nothing; it does again
 //	agent away|back|refuses 503|400    its connections break; it takes new ones; it answers SUBSCRIBE so
@@ -102,7 +102,7 @@ func (s *scene) taskCommand(w []string) bool {
 	case "begin":
 		s.begin(w[1])
 	case "launch":
-		s.launch(w[1], w[2])
+		s.launch(w[1])
 	case "kill":
 		s.agent.kill(w[1])
 	case "finish":
@@ -145,12 +145,9 @@ func (s *scene) back() {
 }
 
 // launch has a task write its pid, ignore SIGTERM, and wait for the file that finish makes.
-func (s *scene) launch(id, how string) {
+func (s *scene) launch(id string) {
 	body := fmt.Sprintf(`trap '' TERM; echo $$ > %[1]s/%[2]s.pid; while [ ! -e %[1]s/%[2]s ]; do sleep 0.01; done`,
 		s.dir, id)
-	if how == "quits" {
-		body = "exit 0"
-	}
 	task := taskOf(id, script(s.t, body))
 	task.KillGraceMillis = 20
 	s.agent.launch(task)

@@ -206,11 +206,15 @@ func (s *stage) wantStored(term, n int64) {
 
 func (s *stage) wantRows(want int) {
 	s.t.Helper()
-	s.db.mu.Lock()
-	defer s.db.mu.Unlock()
-	if len(s.db.rows) != want {
-		s.t.Errorf("%d rows are stored, want %d", len(s.db.rows), want)
+	if rows := s.rows(); len(rows) != want {
+		s.t.Errorf("%d rows are stored, want %d", len(rows), want)
 	}
+}
+
+// rows is how often each row was written, once the recorder has nothing left to do at this instant.
+func (s *stage) rows() map[string]int {
+	synctest.Wait()
+	return s.db.rows
 }
 
 // logged returns the log once the recorder has nothing left to do at this instant: it writes the log while it works.
@@ -319,8 +323,8 @@ func TestUncertainBatches(t *testing.T) {
 		s.wantStored(4, 1)
 		time.Sleep(2 * askEvery)
 		s.wantRows(3)
-		if s.db.rows["1-2-0"] != 1 || s.db.rows["2-1-0"] != 0 || s.Status().Aside != 0 {
-			t.Errorf("stored are %v, the status is %+v", s.db.rows, s.Status())
+		if rows := s.rows(); rows["1-2-0"] != 1 || rows["2-1-0"] != 0 || s.Status().Aside != 0 {
+			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
 		}
 	})
 }
@@ -343,8 +347,8 @@ func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 		s.happens(steps(2, 2, 1))
 		s.wantStored(2, 2)
 		time.Sleep(2 * askEvery)
-		if s.db.rows["1-1-0"] != 1 || s.Status().Aside != 0 {
-			t.Errorf("stored are %v, the status is %+v", s.db.rows, s.Status())
+		if rows := s.rows(); rows["1-1-0"] != 1 || s.Status().Aside != 0 {
+			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
 		}
 	})
 }
