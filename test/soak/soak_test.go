@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
@@ -34,8 +35,6 @@ type soak struct {
 	until  time.Time
 	did    map[string]int
 	asked  int
-	// finished are the executions that were seen to have finished: the servers forget those that ended long ago.
-	finished map[string]bool
 }
 
 func begin(m *system.Machine) *soak {
@@ -47,7 +46,6 @@ func begin(m *system.Machine) *soak {
 	fmt.Fprintf(os.Stderr, "soak: seed %d, %v on %s\n", *seed, *duration, *kind)
 	return &soak{
 		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{},
-		finished: map[string]bool{},
 		// With failover what is lost with an executor runs again.
 		storm: system.NewStorm(m, system.Doc{"failover": true}),
 	}
@@ -72,12 +70,12 @@ func (s *soak) run(faults []fault) {
 		s.did[f.name]++
 		if time.Since(reported) > time.Minute {
 			reported = time.Now()
-			s.look()
 			fmt.Fprintf(os.Stderr, "soak: %v to go; so far %v\n", time.Until(s.until).Round(time.Second), s.did)
 		}
 	}
 	said := s.storm.Settle(true)
 	starts, ends := s.Ran()
+	asked := map[string]bool{}
 	for part := range starts {
 		if ends[part] == 0 {
 			s.Errorf("promise 1: %+v never ended", part)
@@ -85,25 +83,23 @@ func (s *soak) run(faults []fault) {
 		if ends[part] > 1 {
 			s.Errorf("promise 2: %+v ended %d times", part, ends[part])
 		}
-		if s.finished[part.Execution] {
-			continue
+		if !asked[part.Execution] {
+			asked[part.Execution] = true
+			s.wantFinished(part.Execution)
 		}
-		if e := s.Execution(part.Execution); e.State != "FINISHED" {
-			s.Errorf("%+v: want FINISHED", e)
-		}
-		s.finished[part.Execution] = true
 	}
 	fmt.Fprintf(os.Stderr, "soak: seed %d: %v: %s\n", *seed, s.did, said)
 }
 
-// look notes which executions have finished since it was called last.
-func (s *soak) look() {
+// wantFinished checks that an execution has finished. One that the servers have forgotten has: of each job they keep the
+// last 20 that finished, and the last 100 that failed.
+func (s *soak) wantFinished(id string) {
 	s.Helper()
-	_, ends := s.Ran()
-	for part := range ends {
-		if !s.finished[part.Execution] && s.Execution(part.Execution).State == "FINISHED" {
-			s.finished[part.Execution] = true
-		}
+	if s.Call("GET", "/api/execution/"+id, "").Status == http.StatusNotFound {
+		return
+	}
+	if e := s.Execution(id); e.State != "FINISHED" {
+		s.Errorf("%+v: want FINISHED", e)
 	}
 }
 
