@@ -237,6 +237,21 @@ func TestTaskForTerminatingExecutor(t *testing.T) {
 	}
 }
 
+// TestTaskForEndedExecutor: the master has counted the executor again with the launch, and hears once more that it is
+// gone. It would offer the agent with it for as long as the agent is registered.
+func TestTaskForEndedExecutor(t *testing.T) {
+	t.Parallel()
+	b := startBench(t).ready()
+	b.master.acknowledging(func(mesos.TaskStatus) bool { return false }) // the agent keeps it until they are
+	b.run(b.task("t1", "exit 5", testExecutorInfo("ex1")))
+	b.master.waitEnded(t, "ex1")
+	b.run(b.task("t2", "run", testExecutorInfo("ex1")))
+	if s := b.master.waitState(t, "t2", mesos.TASK_DROPPED); s.GetMessage() != "Executor terminated" {
+		t.Errorf("status is %v", s)
+	}
+	b.master.wait(t, "the end of ex1 again", 2, func(c report) bool { return c.kind == "ended" && c.id == "ex1" })
+}
+
 func TestShutdownFramework(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()

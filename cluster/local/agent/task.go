@@ -166,8 +166,9 @@ func (a *Agent) fail(t *task, why cause) {
 func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	t := &task{framework: f, info: info, id: info.TaskID.Value}
 	f.tasks[t.id] = t
-	if id := info.GetExecutor().GetExecutorID().Value; id != "" && f.executors[id] == nil {
-		// The master has counted one with the launch.
+	id := info.GetExecutor().GetExecutorID().Value
+	if ex := f.executors[id]; id != "" && (ex == nil || ex.state == terminated) {
+		// The master has counted one with the launch, also of an executor whose end it has heard of before.
 		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(),
 			Executor: id}, WaitStatus: unknownStatus}})
 	}
