@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -9,87 +8,39 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// caller is who a request comes from: nobody, on an open route, or one who was let in.
-type caller struct {
-	auth.Principal
-	// from is the client's address.
-	from string
-	// lapsed, if not nil, reports whether what they were let in by has ended since, for answers that last.
-	lapsed func() bool
-}
-
-// letIn reports whether it is known who this is.
-func (c caller) letIn() bool { return c.Kind != "" }
-
-// seesAll reports whether the caller may read what belongs to no app, such as who leads.
-func (c caller) seesAll() bool { return c.Includes(auth.Viewer) && c.Unrestricted() }
-
-// forSome reports whether what the caller may do is for some apps only.
-func (c caller) forSome() bool { return !c.Unrestricted() }
-
-// actor is the caller as the audit names one.
-func (c caller) actor() event.Actor {
-	return event.Actor{Name: c.Name, Kind: string(c.Kind), From: c.from}
-}
-
-// These keys of a request's context hold the caller; whoever a Unix socket's requests come from; that the listener can
-// be reached from other machines; and the client's address as the follower that forwarded a request has proved it.
-type (
-	callerKey       struct{}
-	socketKey       struct{}
-	wideKey         struct{}
-	forwardedForKey struct{}
-)
-
-func callerOf(ctx context.Context) caller {
-	who, _ := ctx.Value(callerKey{}).(caller)
-	return who
-}
-
-// clientAddress is where a request comes from: the other end of the connection, or, of a forwarded one, what the
-// follower has proved.
-func clientAddress(r *http.Request) string {
-	if _, ok := r.Context().Value(socketKey{}).(auth.Principal); ok {
-		return "socket"
-	}
-	if proved, ok := r.Context().Value(forwardedForKey{}).(string); ok {
-		return proved
-	}
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return host
-	}
-	return r.RemoteAddr // of a Unix socket
-}
+// wideKey of a request's context holds whether the listener can be reached from other machines.
+type wideKey struct{}
 
 // admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked
 // for.
 func (s *Server) admit(c *gin.Context) {
 	rule := s.ruleOf(c)
 	who, err := s.identify(c.Request, rule)
-	c.Request = c.Request.WithContext(scheduler.WithActor(context.WithValue(c.Request.Context(), callerKey{}, who),
-		who.actor()))
+	c.Request = c.Request.WithContext(scheduler.WithActor(caller.With(c.Request.Context(), who), who.Actor()))
 	if err == nil {
 		err = rule.check(who.Principal)
 	}
 	if err == nil {
-		err = bound(c.Writer, c.Request, rule)
+		err = request.Bound(c.Writer, c.Request, rule.scope == open)
 	}
 	if err != nil {
 		dropBadCookie(c, err)
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		c.Abort()
 	}
 }
 
 // identify finds out who asks. On an open route whoever can't be identified is nobody.
-func (s *Server) identify(r *http.Request, rule rule) (who caller, err error) {
-	who.from = clientAddress(r)
-	if p, ok := r.Context().Value(socketKey{}).(auth.Principal); ok {
+func (s *Server) identify(r *http.Request, rule rule) (who caller.Caller, err error) {
+	who.From = caller.Address(r)
+	if p, ok := caller.SocketPeer(r.Context()); ok {
 		who.Principal = p
 		return who, nil
 	}
@@ -100,10 +51,10 @@ func (s *Server) identify(r *http.Request, rule rule) (who caller, err error) {
 	}
 	if unguarded {
 		who.Principal = auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}
-		who.lapsed = func() bool { return s.state() == auth.Closed }
+		who.Lapsed = func() bool { return s.state() == auth.Closed }
 		return who, nil
 	}
-	who.Principal, who.lapsed, err = s.authenticate(r, state)
+	who.Principal, who.Lapsed, err = s.authenticate(r, state)
 	if rule.scope == open {
 		err = nil
 	}
@@ -144,17 +95,15 @@ func isProxied(r *http.Request) bool {
 }
 
 var (
-	errNoUsers = failed(http.StatusForbidden, "no_users",
+	errNoUsers = failure.New(http.StatusForbidden, "no_users",
 		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
 			"On its machine, type: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
-	errAccessUnknown = notBegun("access_unknown",
-		"who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
-	errTokenMissing = failed(http.StatusUnauthorized, "token_missing",
+	errTokenMissing = failure.New(http.StatusUnauthorized, "token_missing",
 		"this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
 			"or an API token, as Authorization: Bearer TOKEN")
-	errSeveralTokens = badRequest("several_tokens",
+	errSeveralTokens = failure.BadRequest("several_tokens",
 		"the request brings several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
-	errNoOrigin = failed(http.StatusForbidden, "origin_not_allowed",
+	errNoOrigin = failure.New(http.StatusForbidden, "origin_not_allowed",
 		"a change that is asked for with a session's cookie needs the header Origin, which browsers send; "+
 			"programs send a token as Authorization: Bearer TOKEN")
 )
@@ -168,7 +117,7 @@ func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Pr
 	}
 	token, byCookie, err := givenToken(r)
 	if err != nil && state == auth.Unknown || s.opts.Access == nil {
-		return nobody, nil, errAccessUnknown
+		return nobody, nil, failure.ErrAccessUnknown
 	}
 	if err != nil {
 		return nobody, nil, err
@@ -178,7 +127,7 @@ func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Pr
 		return nobody, nil, err
 	}
 	if byCookie {
-		if !isRead(r.Method) && r.Header.Get("Origin") == "" {
+		if !failure.IsRead(r.Method) && r.Header.Get("Origin") == "" {
 			return nobody, nil, errNoOrigin
 		}
 		r.Header.Del("Cookie")
@@ -237,23 +186,4 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		return "", false, errTokenMissing
 	}
 	return token, byCookie, nil
-}
-
-// refusedAccess is what an error of auth.Access is answered with, or nil for any other error.
-func refusedAccess(err error) *failure {
-	var refused *auth.Refused
-	var many *auth.TooMany
-	switch {
-	case errors.As(err, &refused):
-		return failed(http.StatusUnauthorized, refused.Code, "%s", refused.Why)
-	case errors.As(err, &many):
-		f := failed(http.StatusTooManyRequests, "too_many_logins", "%s", many.Error())
-		f.retryAfter = many.RetryAfter
-		return f
-	case errors.Is(err, auth.ErrUnavailable):
-		return errAccessUnknown
-	case errors.Is(err, auth.ErrFull):
-		return failed(http.StatusConflict, "access_full", "%s", err.Error())
-	}
-	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
@@ -38,16 +39,16 @@ func (s *Server) isAppDisabled(c *gin.Context) (any, error) {
 	return view.Disabled, err
 }
 
-var withItsJobs = flagParameter("jobs", "Deletes the app's jobs, too. Without it an app that has jobs is refused.")
+var withItsJobs = request.Flag("jobs", "Deletes the app's jobs, too. Without it an app that has jobs is refused.")
 
 func (s *Server) deleteApp(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	withJobs := withItsJobs.of(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	withJobs := withItsJobs.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	do := func(ctx context.Context, scope explain.Scope, name string) (views.AppView, error) {
 		return s.opts.Scheduler.DeleteApp(ctx, scope, name, withJobs)
 	}
-	return s.apps.command(pathName("app"), do)(c)
+	return s.apps.command(request.PathName("app"), do)(c)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -55,7 +57,7 @@ func (s *Server) audit(c *gin.Context) (any, error) {
 // jobChanges lists what people have done to a job. Who has a grant for some apps sees what was done while it was of
 // those, and not what it was before it came to them.
 func (s *Server) jobChanges(c *gin.Context) (any, error) {
-	name, err := pathName("job")(c)
+	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +65,11 @@ func (s *Server) jobChanges(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := callerOf(c.Request.Context())
+	who := caller.Of(c.Request.Context())
 	q.Target, q.TargetName, q.May = "job", name, who.Covers
 	rows, err := s.auditRows(c, q)
 	if err == nil && len(rows) == 0 && q.Before.IsZero() { // of a job that was removed there are some
-		_, err = seeOf(c.Request.Context(), s, explain.Reader.Job, name)
+		_, err = caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Job, name)
 	}
 	return auditAnswer(q, rows, err, func(r event.Audit) changeRow {
 		return changeRow{r.ID, r.Time, r.Name, r.Kind, r.Action, beforeFor(who, r.Before), fieldsOrNull(r.After)}
@@ -76,12 +78,12 @@ func (s *Server) jobChanges(c *gin.Context) (any, error) {
 
 // beforeFor are the fields that a job had, for who may see the app that it was of then: by the change it may have come
 // from another.
-func beforeFor(who caller, before string) json.RawMessage {
+func beforeFor(who caller.Caller, before string) json.RawMessage {
 	var was struct {
 		AppName string `json:"appName"`
 	}
 	unreadable := before != "" && json.Unmarshal([]byte(before), &was) != nil
-	if who.forSome() && (unreadable || was.AppName != "" && !who.Covers(was.AppName)) {
+	if who.ForSome() && (unreadable || was.AppName != "" && !who.Covers(was.AppName)) {
 		return nil
 	}
 	return fieldsOrNull(before)
@@ -90,7 +92,7 @@ func beforeFor(who caller, before string) json.RawMessage {
 // auditRows are a page of what the scheduler keeps, and of what is stored.
 func (s *Server) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
 	// The scheduler is asked first: what it forgets meanwhile is stored.
-	rows, err := seeOf(c.Request.Context(), s, explain.Reader.Audits, q)
+	rows, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Audits, q)
 	if err != nil {
 		return nil, err
 	}

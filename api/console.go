@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/gin-gonic/gin"
 )
 
@@ -26,7 +27,7 @@ var notPages = []string{"/api", "/artifacts", "/static", "/metrics", "/healthz",
 
 // opensPage reports whether a browser opens an address of the console: it alone asks for text/html.
 func (s *Server) opensPage(r *http.Request) bool {
-	if s.opts.Console == nil || !isRead(r.Method) || slices.ContainsFunc(notPages, func(p string) bool {
+	if s.opts.Console == nil || !failure.IsRead(r.Method) || slices.ContainsFunc(notPages, func(p string) bool {
 		return r.URL.Path == p || strings.HasPrefix(r.URL.Path, p+"/")
 	}) {
 		return false
@@ -57,8 +58,8 @@ func (s *Server) page(c *gin.Context) {
 func (s *Server) static(c *gin.Context) {
 	c.Header("Content-Security-Policy", filePolicy)
 	if s.opts.Console == nil || !s.opts.Console.Static(c.Writer, c.Request) {
-		fail(c.Writer, c.Request, s.log,
-			notFound("static_not_found",
-				"there is no file %s here: a page of another version of the server may have asked for it; load that page again", quoted(c.Request.URL.Path)))
+		s.answers.Fail(c.Writer, c.Request,
+			failure.NotFound("static_not_found",
+				"there is no file %s here: a page of another version of the server may have asked for it; load that page again", failure.Quoted(c.Request.URL.Path)))
 	}
 }

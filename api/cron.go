@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
@@ -35,22 +36,22 @@ const (
 
 // What is asked of a cron.
 var (
-	theCron = textParameter("cron", "The cron, of six or seven fields.").such("0 0 3 ? * MON-FRI").needed()
-	theZone = textParameter("timeZone",
-		"The time zone that it is in; the server's, if it is left out.").such("Europe/Berlin")
-	fireCount = numberParameter("count", "How many of its next fires are told.", usualFires, 1, mostFires)
-	language  = choiceParameter("language", "The language of words and notes.", "en", "zh")
+	theCron = request.Text("cron", "The cron, of six or seven fields.").WithExample("0 0 3 ? * MON-FRI").Mandatory()
+	theZone = request.Text("timeZone",
+		"The time zone that it is in; the server's, if it is left out.").WithExample("Europe/Berlin")
+	fireCount = request.Number("count", "How many of its next fires are told.", usualFires, 1, mostFires)
+	language  = request.Choice("language", "The language of words and notes.", "en", "zh")
 )
 
 // explainCron answers as one types: nothing of it needs a leader.
 func (s *Server) explainCron(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	count, in := fireCount.of(q), languageOf(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	count, in := fireCount.Of(q), languageOf(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	config := jobs.Default()
-	config.JobExecutionType, config.Cron, config.TimeZone = jobs.Transient, theCron.of(q), theZone.of(q)
+	config.JobExecutionType, config.Cron, config.TimeZone = jobs.Transient, theCron.Of(q), theZone.Of(q)
 	bad, notes := config.CheckTiming(s.jobOptions())
 	if config.Cron == "" {
 		bad = append(bad, document.Violate("cron", "", "is missing; give one such as 0/5 * * * * ?"))
@@ -70,8 +71,8 @@ func zoneName(zone *time.Location) string {
 }
 
 // languageOf is that of words: English, unless Chinese is asked for.
-func languageOf(q *query) cron.Language {
-	if language.of(q) == "zh" {
+func languageOf(q *request.Query) cron.Language {
+	if language.Of(q) == "zh" {
 		return cron.Chinese
 	}
 	return cron.English

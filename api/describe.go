@@ -92,7 +92,7 @@ func (r route) operation() openapi.Operation {
 		o.Parameters = append(o.Parameters, pathParameter(found[1]))
 	}
 	for _, one := range r.takes {
-		o.Parameters = append(o.Parameters, one.described())
+		o.Parameters = append(o.Parameters, one.Described())
 	}
 	o.Parameters = append(o.Parameters, r.does.headers...)
 	return o

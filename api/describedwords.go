@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
@@ -30,7 +31,7 @@ A trailing slash in a path makes no difference, and HEAD works where GET does. B
 A token is needed from the first user on; until then this machine needs none, on a loopback address. Who has a role for some apps gets what is of those.`
 
 func apiInfo(version string) openapi.Info {
-	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: refused{}, Tags: apiTags,
+	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: failure.Response{}, Tags: apiTags,
 		Errors: map[int]string{
 			http.StatusBadRequest:            "The request can't be read, such as bad_query or bad_json.",
 			http.StatusUnauthorized:          "It is not known who asks: log in.",
@@ -137,9 +138,9 @@ func describedTypes() openapi.Types {
 		Names: map[reflect.Type]string{
 			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument",
 			reflect.TypeFor[jobs.Overrides](): "RunSettings",
-			reflect.TypeFor[publishedApp]():   "PublishedApp", reflect.TypeFor[refused](): "Error",
-			reflect.TypeFor[errorBody](): "ErrorFacts",
-			reflect.TypeFor[view.Page](): "JobPage", reflect.TypeFor[view.Row](): "JobRow",
+			reflect.TypeFor[publishedApp]():   "PublishedApp", reflect.TypeFor[failure.Response](): "Error",
+			reflect.TypeFor[failure.Facts](): "ErrorFacts",
+			reflect.TypeFor[view.Page]():     "JobPage", reflect.TypeFor[view.Row](): "JobRow",
 			reflect.TypeFor[view.Run](): "RecentRun", reflect.TypeFor[view.LastRun](): "LastRun",
 			reflect.TypeFor[search.Answer[search.Run]]():   "RunEvents",
 			reflect.TypeFor[search.Answer[search.Trace]](): "TraceEvents",

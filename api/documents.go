@@ -7,6 +7,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -42,7 +45,7 @@ type documents[C secretive[C], V any] struct {
 }
 
 func (d *documents[C, V]) register(c *gin.Context) (any, error) {
-	body, err := readBody(c)
+	body, err := request.Body(c)
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +54,13 @@ func (d *documents[C, V]) register(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	ctx := c.Request.Context()
-	view, err := d.add(ctx, scopeOf(ctx), config)
+	view, err := d.add(ctx, caller.ScopeOf(ctx), config)
 	return d.answer(view, notes), err
 }
 
 // changeBody is the body of a change, and the name of the stored document that it is about.
 func (d *documents[C, V]) changeBody(c *gin.Context) (body []byte, name string, err error) {
-	if body, err = readBody(c); err != nil {
+	if body, err = request.Body(c); err != nil {
 		return nil, "", err
 	}
 	if name, err = d.schema.Name(body); err != nil {
@@ -66,7 +69,7 @@ func (d *documents[C, V]) changeBody(c *gin.Context) (body []byte, name string, 
 	if err := app.CheckName(d.kind+"Name", name, nil).OrNil(); err != nil {
 		return nil, "", err
 	}
-	isAbout(c, d.kind, name)
+	request.SetSubject(c, d.kind, name)
 	return body, name, nil
 }
 
@@ -77,7 +80,7 @@ func (d *documents[C, V]) update(c *gin.Context) (any, error) {
 	}
 	var notes []string
 	ctx := c.Request.Context()
-	view, err := d.change(ctx, scopeOf(ctx), name, func(stored C) (changed C, err error) {
+	view, err := d.change(ctx, caller.ScopeOf(ctx), name, func(stored C) (changed C, err error) {
 		changed, notes, err = d.read(body, stored)
 		return changed, err
 	})
@@ -86,9 +89,9 @@ func (d *documents[C, V]) update(c *gin.Context) (any, error) {
 
 // What lists of documents take. Without any they have all.
 var (
-	listAfter = textParameter("after", "Those whose names come after this one, such as the last one of a page.").such("my_job")
-	listLimit = numberParameter("limit", "How many are listed at most.", mostListed, 1, mostListed)
-	listTakes = []declared{listAfter, listLimit}
+	listAfter = request.Text("after", "Those whose names come after this one, such as the last one of a page.").WithExample("my_job")
+	listLimit = request.Number("limit", "How many are listed at most.", mostListed, 1, mostListed)
+	listTakes = []request.Declared{listAfter, listLimit}
 )
 
 // mostListed is more documents than there can be.
@@ -96,12 +99,12 @@ const mostListed = 1_000_000
 
 // list gives the documents by their names, all or a page of them.
 func (d *documents[C, V]) list(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	after, limit := listAfter.of(q), listLimit.of(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	after, limit := listAfter.Of(q), listLimit.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	views, err := list(c.Request.Context(), d.server, d.all)
+	views, err := caller.List(c.Request.Context(), d.server.opts.Scheduler, d.all)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +117,7 @@ func (d *documents[C, V]) list(c *gin.Context) (any, error) {
 		views = views[:limit]
 		c.Header("Link", nextPage(c.Request.URL, "after", d.name(views[limit-1])))
 	}
-	return each(views, nil, d.config)
+	return answer.Each(views, nil, d.config)
 }
 
 func (d *documents[C, V]) get(c *gin.Context) (any, error) {
@@ -123,23 +126,23 @@ func (d *documents[C, V]) get(c *gin.Context) (any, error) {
 }
 
 func (d *documents[C, V]) find(c *gin.Context) (view V, err error) {
-	name, err := pathName(d.kind)(c)
+	name, err := request.PathName(d.kind)(c)
 	if err != nil {
 		return view, err
 	}
-	return seeOf(c.Request.Context(), d.server, d.one, name)
+	return caller.SeeOf(c.Request.Context(), d.server.opts.Scheduler, d.one, name)
 }
 
 // disable makes the handler that disables or enables.
 func (d *documents[C, V]) disable(disabled bool) handler {
-	return d.command(pathName(d.kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
+	return d.command(request.PathName(d.kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
 		return d.setDisabled(ctx, scope, name, disabled)
 	})
 }
 
 // command is a handler that does something to the app or job that is named.
 func (d *documents[C, V]) command(
-	name naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
+	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
 ) handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := name(c)
@@ -147,7 +150,7 @@ func (d *documents[C, V]) command(
 			return nil, err
 		}
 		ctx := c.Request.Context()
-		view, err := do(ctx, scopeOf(ctx), name)
+		view, err := do(ctx, caller.ScopeOf(ctx), name)
 		return d.answer(view, nil), err
 	}
 }

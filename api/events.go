@@ -8,6 +8,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
@@ -22,23 +25,22 @@ const (
 // events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or
 // whoever asked is no longer let in. Browsers come again by themselves.
 func (s *Server) events(c *gin.Context) {
-	if err := queryOf(c).err(); err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+	if err := request.QueryOf(c).Err(); err != nil {
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Set(unmeasured, true)
-	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), scopeOf(c.Request.Context()))
+	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	defer changes.Close()
 	h := c.Writer.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no") // proxies that hold answers back would hold events back
-	out := &patientWriter{ResponseWriter: c.Writer, line: http.NewResponseController(c.Writer),
-		stall: s.opts.WriteStall}
-	_ = out.line.SetReadDeadline(time.Time{}) // the request was read; the answer lasts
+	out := s.answers.Patient(c.Writer)
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request was read; the answer lasts
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
@@ -50,7 +52,7 @@ func (s *Server) events(c *gin.Context) {
 type eventStream struct {
 	server  *Server
 	c       *gin.Context
-	out     *patientWriter
+	out     *answer.PatientWriter
 	changes *view.Stream
 
 	summary []byte // the last that was sent
@@ -61,7 +63,7 @@ type eventStream struct {
 
 func (e *eventStream) run() {
 	s, ctx := e.server, e.c.Request.Context()
-	who := callerOf(ctx)
+	who := caller.Of(ctx)
 	hello := struct {
 		Term    int64  `json:"term"`
 		Version string `json:"version"`
@@ -69,7 +71,7 @@ func (e *eventStream) run() {
 	}{}
 	if l, ok := s.opts.Scheduler.Leader(); ok {
 		hello.Term = l.Term
-		if who.seesAll() {
+		if who.SeesAll() {
 			hello.Leader, hello.Version = l.Address, s.opts.Version
 		}
 	}
@@ -108,7 +110,7 @@ func (e *eventStream) run() {
 			news = nil
 			pause.Reset(changedEvery)
 		}
-		if who.lapsed != nil && who.lapsed() {
+		if who.Lapsed != nil && who.Lapsed() {
 			return
 		}
 	}
@@ -117,7 +119,7 @@ func (e *eventStream) run() {
 // sendSummary sends the summary if it differs from the last one.
 func (e *eventStream) sendSummary() bool {
 	ctx := e.c.Request.Context()
-	now, err := e.server.opts.Scheduler.Summary(ctx, scopeOf(ctx))
+	now, err := e.server.opts.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
 	if err != nil {
 		e.looks = max(e.looks, 1)
 		return true // as while the registry is silent; the stream's end says when the term has ended

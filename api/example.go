@@ -49,7 +49,7 @@ func packExample() ([]byte, error) {
 func (s *Server) examplePackage(c *gin.Context) {
 	content, err := s.packedExample()
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Header("Content-Type", "application/gzip")

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -29,7 +32,7 @@ type executionAnswer struct {
 func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	h := s.opts.History
 	var waiting []views.WaitingView
-	v, err := see(ctx, s, func(r explain.Reader) (views.ExecutionView, error) {
+	v, err := caller.See(ctx, s.opts.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
 		v, err := r.Execution(id)
 		if err == nil && h != nil && !ended(v.State) {
 			x, _ := r.Explain(v.JobName) // nothing waits of a job that was removed
@@ -37,8 +40,8 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		}
 		return v, err
 	})
-	v.Shards = orEmpty(v.Shards)
-	if h == nil || err != nil && refusal(err).Kind != problem.NotFound {
+	v.Shards = answer.OrEmpty(v.Shards)
+	if h == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
 	within, cancel := context.WithTimeout(ctx, historyPatience)
@@ -48,13 +51,13 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		if failed != nil {
 			return nil, unreadable(failed)
 		}
-		if !found && callerOf(ctx).forSome() { // why there is none would tell of others' jobs
+		if !found && caller.Of(ctx).ForSome() { // why there is none would tell of others' jobs
 			return nil, err
 		}
 		if !found {
 			return nil, whyNone(within, h, id, err)
 		}
-		if unseen := s.maySee(ctx, stored.Job); refusal(unseen).Kind == problem.NotFound {
+		if unseen := caller.MaySee(ctx, s.opts.Scheduler, stored.Job); failure.Refusal(unseen).Kind == problem.NotFound {
 			return nil, explain.Hidden("execution", id)
 		} else if unseen != nil {
 			return nil, unseen
@@ -83,7 +86,7 @@ func whyNone(ctx context.Context, h History, id string, otherwise error) error {
 	if len(life) == 0 {
 		return otherwise
 	}
-	return notFound("execution_not_found", "there is no execution %s: its fire was %s: %s", quoted(id),
+	return failure.NotFound("execution_not_found", "there is no execution %s: its fire was %s: %s", failure.Quoted(id),
 		strings.ToLower(life[0].Kind), life[0].Message)
 }
 

@@ -11,6 +11,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -33,33 +36,33 @@ var executionStates = []string{
 
 // What lists of executions take.
 var (
-	runsOfJob   = textParameter("job", "Those of one job.").such("my_job")
-	runsInState = wordsParameter("state", "Those in one of these states.", executionStates)
-	runsSince   = momentParameter("since", "Those that were fired then or later.")
-	runsBefore  = beforeParameter("before",
+	runsOfJob   = request.Text("job", "Those of one job.").WithExample("my_job")
+	runsInState = request.Words("state", "Those in one of these states.", executionStates)
+	runsSince   = request.Moment("since", "Those that were fired then or later.")
+	runsBefore  = request.Before("before",
 		"Those that were fired before that time; or what the header Link of an answer has there, to read on.")
-	runsLimit = numberParameter("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
+	runsLimit = request.Number("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
 	// executionsTake is of both lists.
-	executionsTake = []declared{runsInState, runsSince, runsBefore, runsLimit}
+	executionsTake = []request.Declared{runsInState, runsSince, runsBefore, runsLimit}
 )
 
 // executions lists runs of all jobs.
 func (s *Server) executions(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	f := views.ExecutionFilter{Job: runsOfJob.of(q)}
-	if q.values.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
-		q.refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
+	q := request.QueryOf(c)
+	f := views.ExecutionFilter{Job: runsOfJob.Of(q)}
+	if q.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
+		q.Refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
 	}
 	return s.listExecutions(c, q, f)
 }
 
 // jobExecutions lists the runs of one job.
 func (s *Server) jobExecutions(c *gin.Context) (any, error) {
-	name, err := pathName("job")(c)
+	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	return s.listExecutions(c, queryOf(c), views.ExecutionFilter{Job: name, Known: true})
+	return s.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, Known: true})
 }
 
 // executionRow is one run in a list.
@@ -70,15 +73,15 @@ type executionRow struct {
 }
 
 // listExecutions reads what both lists take, and gives the list.
-func (s *Server) listExecutions(c *gin.Context, q *query, f views.ExecutionFilter) (any, error) {
-	for _, state := range runsInState.of(q) {
+func (s *Server) listExecutions(c *gin.Context, q *request.Query, f views.ExecutionFilter) (any, error) {
+	for _, state := range runsInState.Of(q) {
 		f.States = append(f.States, executions.State(state))
 	}
-	f.Since = runsSince.of(q).time(s.opts.Now())
-	before := runsBefore.of(q)
-	f.Before, f.BeforeID = before.at, before.id
-	f.Limit = runsLimit.of(q)
-	if err := q.err(); err != nil {
+	f.Since = runsSince.Of(q).Time(s.opts.Now())
+	before := runsBefore.Of(q)
+	f.Before, f.BeforeID = before.At, before.ID
+	f.Limit = runsLimit.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	list, err := s.allExecutions(c, f, nil)
@@ -93,15 +96,15 @@ func (s *Server) listExecutions(c *gin.Context, q *query, f views.ExecutionFilte
 func (s *Server) allExecutions(
 	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
-	forAll := scopeOf(c.Request.Context()).IsAll()
-	remembered, err := see(c.Request.Context(), s, func(r explain.Reader) ([]views.ExecutionSummary, error) {
+	forAll := caller.ScopeOf(c.Request.Context()).IsAll()
+	remembered, err := caller.See(c.Request.Context(), s.opts.Scheduler, func(r explain.Reader) ([]views.ExecutionSummary, error) {
 		found, err := r.Executions(f)
 		if err == nil && also != nil {
 			err = also(r, found)
 		}
 		return found, err
 	})
-	unknown := refusal(err).Kind == problem.NotFound
+	unknown := failure.Refusal(err).Kind == problem.NotFound
 	switch {
 	case unknown && !f.Known:
 		return []executionRow{}, nil

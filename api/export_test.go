@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
@@ -61,7 +62,7 @@ func AnswersByApp() map[string]any {
 
 // Shown is an answer as somebody gets it.
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
-	return s.hidingOthers(context.WithValue(ctx, callerKey{}, caller{Principal: who}))(answer)
+	return caller.Hiding(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
 }
 
 // complete reports whether a rule says for whom it is.
@@ -98,7 +99,7 @@ type Quota struct{ quota }
 
 // EnterAs is enter for a request of that caller.
 func (q *Quota) EnterAs(p auth.Principal) (leave func(), err error) {
-	return q.enter(caller{Principal: p})
+	return q.enter(caller.Caller{Principal: p})
 }
 
 // NewStreams counts streams of events.
@@ -109,5 +110,5 @@ type Streams struct{ streams }
 
 // EnterAs is enter for a stream of that caller.
 func (s *Streams) EnterAs(p auth.Principal, most int) (leave func(), err error) {
-	return s.enter(caller{Principal: p}, most)
+	return s.enter(caller.Caller{Principal: p}, most)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
@@ -79,9 +80,11 @@ func (k *firesCache) get(
 // firesAhead answers when jobs fire within the next hour.
 func (s *Server) firesAhead(c *gin.Context) (any, error) {
 	ctx := c.Request.Context()
-	if err := scopeOf(ctx).RequireAll(); err != nil { // the answer may be one that was counted for somebody else
+	if err := caller.ScopeOf(ctx).RequireAll(); err != nil { // the answer may be one that was counted for somebody else
 		return nil, err
 	}
-	schedules := func() ([]config.ScheduleView, error) { return see(ctx, s, explain.Reader.Schedules) }
+	schedules := func() ([]config.ScheduleView, error) {
+		return caller.See(ctx, s.opts.Scheduler, explain.Reader.Schedules)
+	}
 	return s.fires.get(ctx, s.opts.Now(), schedules)
 }

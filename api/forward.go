@@ -19,7 +19,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -84,7 +87,7 @@ func (s *Server) leaderOnly(r route, work gin.HandlerFunc) gin.HandlerFunc {
 	}
 	return func(c *gin.Context) {
 		// Which jobs are of somebody's apps only the leader knows.
-		if s.opts.Scheduler.Health().Leading || r.local && !callerOf(c.Request.Context()).forSome() {
+		if s.opts.Scheduler.Health().Leading || r.local && !caller.Of(c.Request.Context()).ForSome() {
 			work(c)
 			return
 		}
@@ -105,9 +108,9 @@ var (
 // at most Options.ForwardTimeout, but for the answer of a route that streams, and for one that waits for a package.
 func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
-	body, err := wholeBody(c.Request)
+	body, err := request.WholeBody(c.Request)
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	if streams {
@@ -133,13 +136,13 @@ func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		}
 		p := forwarding{server: s, c: c, address: address, body: body, streams: streams}
 		err = p.send(patience)
-		if err == nil || p.sent.Load() && !isRead(c.Request.Method) || patience.Err() != nil ||
+		if err == nil || p.sent.Load() && !failure.IsRead(c.Request.Method) || patience.Err() != nil ||
 			!s.otherLeads(address) {
 			break
 		}
 	}
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 	}
 }
 
@@ -177,8 +180,8 @@ func (s *Server) nextLeader(ctx context.Context, r *http.Request, before string)
 }
 
 var (
-	errNoNext     error = notBegun("no_leader", "the lead is changing: try again")
-	errServerEnds error = notBegun("leader_unreachable", "this server is ending: ask another one")
+	errNoNext     error = failure.NotBegun("no_leader", "the lead is changing: try again")
+	errServerEnds error = failure.NotBegun("leader_unreachable", "this server is ending: ask another one")
 )
 
 // forwarding is one try to forward a request to one leader.
@@ -217,7 +220,7 @@ func (p *forwarding) send(patience context.Context) error {
 	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)),
 		int64(len(p.body)), nil
 	transport := s.transports.reads
-	if !isRead(request.Method) {
+	if !failure.IsRead(request.Method) {
 		transport = s.transports.writes
 	}
 	proxy := &httputil.ReverseProxy{
@@ -246,8 +249,7 @@ func (p *forwarding) send(patience context.Context) error {
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	proxy.ServeHTTP(&patientWriter{ResponseWriter: p.c.Writer, line: http.NewResponseController(p.c.Writer),
-		stall: s.opts.WriteStall}, request)
+	proxy.ServeHTTP(s.answers.Patient(p.c.Writer), request)
 	return p.failed
 }
 
@@ -266,7 +268,7 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 		case <-tick.C:
 			switch {
 			case grace != nil || !p.server.otherLeads(p.address):
-			case p.sent.Load() && !isRead(p.c.Request.Method):
+			case p.sent.Load() && !failure.IsRead(p.c.Request.Method):
 				grace = time.After(p.server.opts.LastAnswer)
 			default:
 				drop(errOtherLeads)
@@ -278,26 +280,26 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 
 // refusedToken is why the leader refuses a token that this server took, if it does.
 func (p *forwarding) refusedToken(answer *http.Response) error {
-	if answer.StatusCode != http.StatusUnauthorized || callerOf(p.c.Request.Context()).Kind != auth.TokenFile {
+	if answer.StatusCode != http.StatusUnauthorized || caller.Of(p.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
 	}
 	p.server.log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
-	return notBegun("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
+	return failure.NotBegun("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
 }
 
 // whoLeads is the address to forward a request to, or why there is none.
 func (s *Server) whoLeads(r *http.Request) (string, error) {
 	if from := r.Header.Get(forwardedBy); from != "" {
-		return "", notBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again",
-			quoted(from))
+		return "", failure.NotBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again",
+			failure.Quoted(from))
 	}
 	leader, ok := s.opts.Scheduler.Leader()
 	switch {
 	case !ok:
-		return "", notBegun("no_leader", "nobody leads now: try again. The last that this server knows: %s",
+		return "", failure.NotBegun("no_leader", "nobody leads now: try again. The last that this server knows: %s",
 			cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == s.opts.Advertise:
-		return "", notBegun("not_leading",
+		return "", failure.NotBegun("not_leading",
 			"the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", s.opts.Advertise)
 	}
 	return leader.Address, nil
@@ -305,7 +307,7 @@ func (s *Server) whoLeads(r *http.Request) (string, error) {
 
 // failure says what it means that the leader gave no answer. Only a write that may have reached it is in doubt.
 func (p *forwarding) failure(ctx context.Context, err error) error {
-	if known := new(failure); errors.As(err, &known) {
+	if known := new(failure.Failure); errors.As(err, &known) {
 		return err
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -314,43 +316,19 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 	if differs := p.refusedTLS(err); differs != nil && !p.sent.Load() {
 		return differs
 	}
-	read := isRead(p.c.Request.Method)
+	read := failure.IsRead(p.c.Request.Method)
 	switch {
 	case p.sent.Load() && !read:
-		return unavailable("outcome_unknown",
+		return failure.Unavailable("outcome_unknown",
 			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)",
 			p.address, err)
 	case errors.Is(err, errOtherLeads), errors.Is(err, errServerEnds):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
-		return unavailable("timeout",
+		return failure.Unavailable("timeout",
 			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when it has lost the lead", p.address, p.server.opts.ForwardTimeout)
 	}
-	return notBegun("leader_unreachable",
+	return failure.NotBegun("leader_unreachable",
 		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address,
 		err)
 }
-
-// patientWriter gives the client some time for each piece of an answer, however
-// long all of it takes, and however long nothing comes in between.
-type patientWriter struct {
-	http.ResponseWriter
-	line  *http.ResponseController
-	stall time.Duration
-}
-
-func (w *patientWriter) Write(b []byte) (int, error) {
-	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
-	return w.ResponseWriter.Write(b)
-}
-
-// FlushError sends what was written. Then there is no deadline: of a stream over HTTP/2 it would be the end, although
-// nobody waits for a write.
-func (w *patientWriter) FlushError() error {
-	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
-	defer func() { _ = w.line.SetWriteDeadline(time.Time{}) }()
-	return w.line.Flush()
-}
-
-// Unwrap lets http.ResponseController flush what is below.
-func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

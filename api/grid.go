@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
@@ -23,7 +24,7 @@ const (
 	mostCells = 200
 )
 
-var gridLimit = numberParameter("limit", "How many executions are told.", someColumns, 1, mostColumns)
+var gridLimit = request.Number("limit", "How many executions are told.", someColumns, 1, mostColumns)
 
 // grid is what came of a job's last executions, shard by shard.
 type grid struct {
@@ -49,13 +50,13 @@ type gridColumn struct {
 
 // jobGrid gives the newest executions of a job, the oldest of them first, with their shards.
 func (s *Server) jobGrid(c *gin.Context) (any, error) {
-	name, err := pathName("job")(c)
+	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	q := queryOf(c)
-	limit := gridLimit.of(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	limit := gridLimit.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	var cells map[string][]search.Cell

@@ -3,12 +3,14 @@ package api
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/url"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/internal/document"
@@ -51,7 +53,7 @@ const historyPatience = 3 * time.Second
 func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)) handler {
 	return func(c *gin.Context) (any, error) {
 		if s.opts.History == nil {
-			return nil, unavailable("no_history",
+			return nil, failure.Unavailable("no_history",
 				"this server keeps no history: start it with --db and the address of a MySQL or MariaDB database, such as 'user:password@tcp(host:3306)/elasticjob'")
 		}
 		return answer(c, s.opts.History)
@@ -61,10 +63,10 @@ func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)
 // unreadable is the answer where the history could not be read.
 func unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return unavailable("history_unavailable",
+		return failure.Unavailable("history_unavailable",
 			"the history's database did not answer in time: look at it, or ask for less, by startTime and endTime")
 	}
-	return unavailable("history_unavailable",
+	return failure.Unavailable("history_unavailable",
 		"the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
 }
 
@@ -97,24 +99,27 @@ func (s *Server) traceEvents(c *gin.Context, h History) (any, error) {
 // question reads a search, which must be about one job of their apps when it is of somebody whose grant is for some.
 func (s *Server) question(c *gin.Context, of *search.Subject) (search.Question, error) {
 	asked, q, err := parsed(c, of.Parse)
-	who := callerOf(c.Request.Context())
-	if err != nil || !who.forSome() {
+	who := caller.Of(c.Request.Context())
+	if err != nil || !who.ForSome() {
 		return asked, err
 	}
-	job := q.values.Get("jobName")
+	job := q.Get("jobName")
 	if job == "" {
-		return asked, notAllowed(who.Principal, "a grant for all apps, or a job that it is asked about, by jobName")
+		return asked, caller.NotAllowed(who.Principal, "a grant for all apps, or a job that it is asked about, by jobName")
 	}
-	return asked, s.maySee(c.Request.Context(), job)
+	return asked, caller.MaySee(c.Request.Context(), s.opts.Scheduler, job)
 }
 
-// parsed reads a question. Forms of consoles send fields that nobody has filled in, too: they count as not given.
-func parsed[Q any](c *gin.Context, parse func(url.Values) (Q, []search.Violation)) (Q, *query, error) {
-	q := queryOf(c)
-	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
-	asked, bad := parse(q.values)
-	for _, v := range bad {
-		q.bad = append(q.bad, document.Violate(v.Parameter, v.Value, "%s", v.Rule))
-	}
-	return asked, q, q.err()
+// parsed reads a question.
+func parsed[Q any](c *gin.Context, parse func(url.Values) (Q, []search.Violation)) (asked Q, q *request.Query, err error) {
+	q = request.QueryOf(c)
+	q.Parse(func(values url.Values) (bad document.Violations) {
+		var broken []search.Violation
+		asked, broken = parse(values)
+		for _, v := range broken {
+			bad = append(bad, document.Violate(v.Parameter, v.Value, "%s", v.Rule))
+		}
+		return bad
+	})
+	return asked, q, q.Err()
 }

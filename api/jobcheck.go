@@ -3,6 +3,8 @@ package api
 import (
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -17,13 +19,13 @@ type jobCheck struct {
 	Placement   views.PlacementView `json:"placement"`
 }
 
-var checkUpdate = flagParameter("update", "The body has fields that change the stored document, as that of an update.")
+var checkUpdate = request.Flag("update", "The body has fields that change the stored document, as that of an update.")
 
 // checkJob says all that register or, with update, update would say, and changes nothing.
 func (s *Server) checkJob(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	update, in := checkUpdate.of(q), languageOf(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	update, in := checkUpdate.Of(q), languageOf(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	check, notes, err := s.askJobCheck(c, update)
@@ -47,7 +49,7 @@ func (s *Server) askJobCheck(c *gin.Context, update bool) (check views.JobCheck,
 		if err != nil {
 			return check, nil, err
 		}
-		check, err = see(ctx, s, func(r explain.Reader) (views.JobCheck, error) {
+		check, err = caller.See(ctx, s.opts.Scheduler, func(r explain.Reader) (views.JobCheck, error) {
 			return r.CheckJobUpdate(name, func(stored jobs.Config) (changed jobs.Config, err error) {
 				changed, notes, err = s.jobs.read(body, stored)
 				return changed, err
@@ -55,7 +57,7 @@ func (s *Server) askJobCheck(c *gin.Context, update bool) (check views.JobCheck,
 		})
 		return check, notes, err
 	}
-	body, err := readBody(c)
+	body, err := request.Body(c)
 	if err != nil {
 		return check, nil, err
 	}
@@ -63,6 +65,6 @@ func (s *Server) askJobCheck(c *gin.Context, update bool) (check views.JobCheck,
 	if err != nil {
 		return check, nil, err
 	}
-	check, err = seeOf(ctx, s, explain.Reader.CheckJob, config)
+	check, err = caller.SeeOf(ctx, s.opts.Scheduler, explain.Reader.CheckJob, config)
 	return check, notes, err
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -39,11 +42,11 @@ func (s *Server) jobOptions() jobs.CheckOptions {
 
 // isJobDisabled is true, as in the original, if the job or its app is.
 func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
-	name, err := pathName("job")(c)
+	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	return see(c.Request.Context(), s, func(r explain.Reader) (bool, error) {
+	return caller.See(c.Request.Context(), s.opts.Scheduler, func(r explain.Reader) (bool, error) {
 		view, err := r.Job(name)
 		if err != nil || view.Disabled {
 			return view.Disabled, err
@@ -58,14 +61,14 @@ func (s *Server) pauseJob(paused bool) handler {
 	do := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 		return s.opts.Scheduler.SetJobPaused(ctx, scope, name, paused)
 	}
-	return s.jobs.command(pathName("job"), do)
+	return s.jobs.command(request.PathName("job"), do)
 }
 
 func (s *Server) shutDownJob(c *gin.Context) (any, error) {
-	return s.jobs.command(pathName("job"), s.opts.Scheduler.ShutDownJob)(c)
+	return s.jobs.command(request.PathName("job"), s.opts.Scheduler.ShutDownJob)(c)
 }
 
-func (s *Server) deregisterJob(name naming) handler {
+func (s *Server) deregisterJob(name request.Naming) handler {
 	return func(c *gin.Context) (any, error) { return s.jobs.command(name, s.opts.Scheduler.DeregisterJob)(c) }
 }
 
@@ -78,7 +81,7 @@ type triggered struct {
 const maxKey = 200
 
 // trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
-func (s *Server) trigger(name naming, ownSettings bool) handler {
+func (s *Server) trigger(name request.Naming, ownSettings bool) handler {
 	return func(c *gin.Context) (any, error) {
 		key, err := idempotencyKey(c)
 		if err != nil {
@@ -94,12 +97,12 @@ func (s *Server) trigger(name naming, ownSettings bool) handler {
 				return nil, err
 			}
 			// With variables such as LD_PRELOAD or PATH whoever sets them says what is run.
-			if who := callerOf(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
-				return nil, notAllowed(who.Principal, "the role admin, as env says what is run: trigger without it")
+			if who := caller.Of(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
+				return nil, caller.NotAllowed(who.Principal, "the role admin, as env says what is run: trigger without it")
 			}
 		}
 		ctx := c.Request.Context()
-		id, err := s.opts.Scheduler.TriggerWith(ctx, scopeOf(ctx), name, key, own)
+		id, err := s.opts.Scheduler.TriggerWith(ctx, caller.ScopeOf(ctx), name, key, own)
 		return triggered{ExecutionID: id}, err
 	}
 }
@@ -107,7 +110,7 @@ func (s *Server) trigger(name naming, ownSettings bool) handler {
 func idempotencyKey(c *gin.Context) (string, error) {
 	key := c.GetHeader("Idempotency-Key")
 	if len(key) > maxKey {
-		return "", badRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most",
+		return "", failure.BadRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most",
 			len(key), maxKey)
 	}
 	return key, nil
@@ -120,13 +123,13 @@ func (s *Server) triggerAgain(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := pathValue(c, "executionId")
+	id, err := request.PathValue(c, "executionId")
 	if err != nil {
 		return nil, err
 	}
 	ctx := c.Request.Context()
-	made, err := s.opts.Scheduler.TriggerAgain(ctx, scopeOf(ctx), id, key, callerOf(ctx).Includes(auth.Admin))
-	if refusal(err).Code == "execution_not_found" {
+	made, err := s.opts.Scheduler.TriggerAgain(ctx, caller.ScopeOf(ctx), id, key, caller.Of(ctx).Includes(auth.Admin))
+	if failure.Refusal(err).Code == "execution_not_found" {
 		err = s.forgotten(ctx, id, err)
 	}
 	return triggered{ExecutionID: made}, err
@@ -140,11 +143,11 @@ func (s *Server) forgotten(ctx context.Context, id string, otherwise error) erro
 	ctx, cancel := context.WithTimeout(ctx, historyPatience)
 	defer cancel()
 	stored, found, err := s.opts.History.Execution(ctx, id)
-	if err != nil || !found || s.maySee(ctx, stored.Job) != nil {
+	if err != nil || !found || caller.MaySee(ctx, s.opts.Scheduler, stored.Job) != nil {
 		return otherwise
 	}
-	return failed(http.StatusConflict, "execution_forgotten",
-		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", quoted(id), stored.Job)
+	return failure.New(http.StatusConflict, "execution_forgotten",
+		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
 }
 
 // overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.
@@ -152,7 +155,7 @@ func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if c.Request.ContentLength == 0 {
 		return jobs.Overrides{}, nil // no body is of no type either
 	}
-	body, err := readBody(c)
+	body, err := request.Body(c)
 	if err != nil {
 		return jobs.Overrides{}, err
 	}
@@ -161,7 +164,7 @@ func (s *Server) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if !ok {
 		return own, err // nil, or no object at all
 	}
-	view, err := seeOf(c.Request.Context(), s, explain.Reader.Job, job)
+	view, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Job, job)
 	if err != nil {
 		return own, err
 	}

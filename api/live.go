@@ -6,6 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
@@ -21,38 +24,38 @@ const (
 
 // What the page of jobs takes.
 var (
-	pageSearch = textParameter("search",
-		"Words that are all in the name, the app or the description, in any case.").such("nightly billing")
-	pageApp    = textParameter("app", "Jobs of one app.").such("my_app")
-	pageType   = choiceParameter("type", "Jobs of one type.", "", jobs.Transient, jobs.Daemon)
-	pageStates = wordsParameter("state", "Jobs in one of these states.", view.JobStates())
-	pageLast   = wordsParameter("last", "Jobs whose last run ended in one of these states.", view.RunStates())
-	pageSort   = choiceParameter("sort", "What they are sorted by.", string(view.ByName), string(view.ByApp),
+	pageSearch = request.Text("search",
+		"Words that are all in the name, the app or the description, in any case.").WithExample("nightly billing")
+	pageApp    = request.Text("app", "Jobs of one app.").WithExample("my_app")
+	pageType   = request.Choice("type", "Jobs of one type.", "", jobs.Transient, jobs.Daemon)
+	pageStates = request.Words("state", "Jobs in one of these states.", view.JobStates())
+	pageLast   = request.Words("last", "Jobs whose last run ended in one of these states.", view.RunStates())
+	pageSort   = request.Choice("sort", "What they are sorted by.", string(view.ByName), string(view.ByApp),
 		string(view.ByState), string(view.ByNextFire),
 		string(view.ByLastRun), string(view.ByDuration), string(view.ByFailures))
-	pageOrder    = choiceParameter("order", "Up or down. What has nothing to be sorted by comes last.", "ASC", "DESC")
-	pageNumber   = numberParameter("page", "Which page, counted from 1.", 1, 1, 1_000_000)
-	pageRows     = numberParameter("per_page", "How many rows a page has.", somePageRows, 1, mostPageRows)
-	jobPageTakes = []declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder, pageNumber,
+	pageOrder    = request.Choice("order", "Up or down. What has nothing to be sorted by comes last.", "ASC", "DESC")
+	pageNumber   = request.Number("page", "Which page, counted from 1.", 1, 1, 1_000_000)
+	pageRows     = request.Number("per_page", "How many rows a page has.", somePageRows, 1, mostPageRows)
+	jobPageTakes = []request.Declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder, pageNumber,
 		pageRows}
 )
 
 // jobPage lists jobs: those that match, sorted, a page of them.
 func (s *Server) jobPage(c *gin.Context) (any, error) {
-	q := queryOf(c)
+	q := request.QueryOf(c)
 	ask := view.Query{
-		Search: pageSearch.of(q), App: pageApp.of(q), Type: pageType.of(q), States: pageStates.of(q),
-		Last: pageLast.of(q),
-		Sort: view.Sort(pageSort.of(q)), Descending: pageOrder.of(q) == "DESC", Page: pageNumber.of(q),
-		PerPage: pageRows.of(q),
+		Search: pageSearch.Of(q), App: pageApp.Of(q), Type: pageType.Of(q), States: pageStates.Of(q),
+		Last: pageLast.Of(q),
+		Sort: view.Sort(pageSort.Of(q)), Descending: pageOrder.Of(q) == "DESC", Page: pageNumber.Of(q),
+		PerPage: pageRows.Of(q),
 	}
 	if len(ask.Search) > mostSearch {
-		q.refuse("search", "must have at most %d bytes", mostSearch)
+		q.Refuse("search", "must have at most %d bytes", mostSearch)
 	}
-	if err := q.err(); err != nil {
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	return s.opts.Scheduler.JobPage(c.Request.Context(), scopeOf(c.Request.Context()), ask)
+	return s.opts.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), ask)
 }
 
 // overviewAnswer is the cluster at a glance.
@@ -80,7 +83,7 @@ func factsOf(l scheduler.LeaderView) *leaderFacts {
 
 // overview sums up what there is, and says what is wrong, the worst first.
 func (s *Server) overview(c *gin.Context) (any, error) {
-	o, err := s.opts.Scheduler.Overview(c.Request.Context(), scopeOf(c.Request.Context()))
+	o, err := s.opts.Scheduler.Overview(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +91,7 @@ func (s *Server) overview(c *gin.Context) (any, error) {
 		Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: zoneName(cmp.Or(s.opts.Zone, time.UTC)),
 		Summary: o.Summary, Problems: o.Problems,
 	}
-	if callerOf(c.Request.Context()).seesAll() {
+	if caller.Of(c.Request.Context()).SeesAll() {
 		a.Version = s.opts.Version
 		if l, ok := s.opts.Scheduler.Leader(); ok {
 			a.Leader = factsOf(l)
@@ -98,6 +101,6 @@ func (s *Server) overview(c *gin.Context) (any, error) {
 		}
 	}
 	a.ProblemsTotal = len(a.Problems)
-	a.Problems = orEmpty(a.Problems[:min(len(a.Problems), view.ProblemsMost)])
+	a.Problems = answer.OrEmpty(a.Problems[:min(len(a.Problems), view.ProblemsMost)])
 	return a, nil
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -31,7 +34,7 @@ type ways struct {
 // logins says how one can log in, for who is about to: whether there are users, and a provider.
 func (s *Server) logins(*gin.Context) (any, error) {
 	if s.state() == auth.Unknown {
-		return nil, errAccessUnknown
+		return nil, failure.ErrAccessUnknown
 	}
 	return ways{Password: s.opts.Access.State() != auth.Empty, OpenID: s.opts.OpenID != nil}, nil
 }
@@ -42,26 +45,26 @@ func (s *Server) login(c *gin.Context) (any, error) {
 	return loggedIn{AccessToken: token}, err
 }
 
-var errNobodyToLogIn = failed(http.StatusForbidden, "no_users",
+var errNobodyToLogIn = failure.New(http.StatusForbidden, "no_users",
 	"there are no users yet; to make the first, type on the server's machine: "+
 		"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
 func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
-	f, err := readForm[loginBody](c)
+	f, err := request.ReadForm[loginBody](c)
 	if err != nil {
 		return "", p, err
 	}
-	name, password := f.text("username"), f.text("password")
-	if err := f.with(nil); err != nil {
+	name, password := f.Text("username"), f.Text("password")
+	if err := f.With(nil); err != nil {
 		return "", p, err
 	}
 	switch s.state() {
 	case auth.Unknown:
-		return "", p, errAccessUnknown
+		return "", p, failure.ErrAccessUnknown
 	case auth.Empty:
 		return "", p, errNobodyToLogIn
 	}
-	return s.opts.Access.Login(c.Request.Context(), name, password, clientAddress(c.Request))
+	return s.opts.Access.Login(c.Request.Context(), name, password, caller.Address(c.Request))
 }
 
 // whoAmI is what GET /api/session answers.
@@ -73,7 +76,7 @@ type whoAmI struct {
 }
 
 func (s *Server) session(c *gin.Context) (any, error) {
-	return about(callerOf(c.Request.Context()).Principal), nil
+	return about(caller.Of(c.Request.Context()).Principal), nil
 }
 
 func about(p auth.Principal) whoAmI {
@@ -92,9 +95,9 @@ func (s *Server) beginSession(c *gin.Context) (any, error) {
 
 // endSession ends the login that the request was let in by, wherever its token is used.
 func (s *Server) endSession(c *gin.Context) (any, error) {
-	who := callerOf(c.Request.Context()).Principal
+	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
-		return nil, badRequest("no_session", "the request is not of a login, so there is none to end")
+		return nil, failure.BadRequest("no_session", "the request is not of a login, so there is none to end")
 	}
 	setSession(c, "", time.Time{})
 	return true, s.changed(c, s.opts.Access.Logout(c.Request.Context(), who))
@@ -121,9 +124,9 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 
 // dropBadCookie has the browser forget a cookie that is good no more.
 func dropBadCookie(c *gin.Context, err error) {
-	f := asFailure(c.Request, err)
+	f := failure.Of(c.Request, err)
 	_, none := c.Request.Cookie(sessionCookie(c.Request))
-	if none == nil && f != nil && f.status == http.StatusUnauthorized &&
+	if none == nil && f != nil && f.Status == http.StatusUnauthorized &&
 		strings.TrimSpace(c.GetHeader("Authorization")) == "" {
 		setSession(c, "", time.Time{})
 	}

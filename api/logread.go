@@ -11,6 +11,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -22,14 +25,14 @@ var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
 // What reading output takes.
 var (
-	logStream = choiceParameter("stream", "Which file; those with .1 are what was rotated out of the others last.",
+	logStream = request.Choice("stream", "Which file; those with .1 are what was rotated out of the others last.",
 		logStreams...)
-	logFrom = bytesParameter("offset", "How many bytes are skipped.", 0)
-	logTail = bytesParameter("tail",
+	logFrom = request.Bytes("offset", "How many bytes are skipped.", 0)
+	logTail = request.Bytes("tail",
 		"How many bytes before the end it begins, at the begin of a line if one is near. Not beside offset.", -1)
-	logLimit    = bytesParameter("limit", "How many bytes there are at most.", math.MaxInt64)
-	logFollow   = flagParameter("follow", "Goes on with what comes, until the task has ended.")
-	logDownload = flagParameter("download", "Has a browser save it as a file.")
+	logLimit    = request.Bytes("limit", "How many bytes there are at most.", math.MaxInt64)
+	logFollow   = request.Flag("follow", "Goes on with what comes, until the task has ended.")
+	logDownload = request.Flag("download", "Has a browser save it as a file.")
 )
 
 // log is one reading of one stream of a task, page by page.
@@ -56,19 +59,19 @@ type log struct {
 }
 
 func (s *Server) openLog(c *gin.Context) (*log, error) {
-	q := queryOf(c)
-	l := &log{server: s, files: s.opts.Logs, stream: logStream.of(q), follow: logFollow.of(q),
-		download: logDownload.of(q), offset: logFrom.of(q), tail: logTail.of(q), left: logLimit.of(q)}
-	if q.values.Has("tail") && q.values.Has("offset") {
-		q.refuse("tail", "goes with no offset: say one of both")
+	q := request.QueryOf(c)
+	l := &log{server: s, files: s.opts.Logs, stream: logStream.Of(q), follow: logFollow.Of(q),
+		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), left: logLimit.Of(q)}
+	if q.Has("tail") && q.Has("offset") {
+		q.Refuse("tail", "goes with no offset: say one of both")
 	}
 	if l.follow && strings.HasSuffix(l.stream, ".1") {
-		q.refuse("follow", "what was rotated does not grow: follow stdout or stderr")
+		q.Refuse("follow", "what was rotated does not grow: follow stdout or stderr")
 	}
-	if err := q.err(); err != nil {
+	if err := q.Err(); err != nil {
 		return l, err
 	}
-	id, err := pathValue(c, "taskId")
+	id, err := request.PathValue(c, "taskId")
 	l.taskID = id
 	return l, err
 }
@@ -119,8 +122,8 @@ func (l *log) toTail(ctx context.Context) error {
 
 // locate asks where the output is. Of a task that has not begun, and that somebody follows, there is no place yet.
 func (l *log) locate(ctx context.Context) error {
-	place, err := seeOf(ctx, l.server, explain.Reader.LogPlace, l.taskID)
-	if l.follow && refusal(err).Code == "no_output_yet" {
+	place, err := caller.SeeOf(ctx, l.server.opts.Scheduler, explain.Reader.LogPlace, l.taskID)
+	if l.follow && failure.Refusal(err).Code == "no_output_yet" {
 		place, err = views.LogPlace{Live: true}, nil
 	}
 	l.place = place
@@ -170,36 +173,36 @@ func (l *log) problem(ctx context.Context, err error) error {
 	case err == nil, errors.Is(err, cluster.ErrGone) && l.place.Live:
 		return nil
 	case errors.Is(err, cluster.ErrOneStream):
-		return failed(http.StatusNotFound, "one_stream",
+		return failure.New(http.StatusNotFound, "one_stream",
 			"the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout",
-			quoted(l.taskID))
+			failure.Quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
-		return failed(http.StatusGone, "log_gone",
+		return failure.New(http.StatusGone, "log_gone",
 			"there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream,
-			quoted(l.taskID))
+			failure.Quoted(l.taskID))
 	case errors.As(err, &gone):
-		return failed(http.StatusGone, "log_gone", "there is no %s of task %s: %s",
-			l.stream, quoted(l.taskID), gone.Why)
+		return failure.New(http.StatusGone, "log_gone", "there is no %s of task %s: %s",
+			l.stream, failure.Quoted(l.taskID), gone.Why)
 	case errors.Is(err, cluster.ErrGone):
-		return failed(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream,
-			quoted(l.taskID))
+		return failure.New(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream,
+			failure.Quoted(l.taskID))
 	case ctx.Err() != nil:
 		return err
 	case l.refusedFile(err):
-		unreadable := failed(http.StatusConflict, "log_unreadable",
+		unreadable := failure.New(http.StatusConflict, "log_unreadable",
 			"the %s of task %s can't be read: "+
 				"its job has put something else in its place, or keeps others from reading it", l.stream,
-			quoted(l.taskID))
-		unreadable.cause = err
+			failure.Quoted(l.taskID))
+		unreadable.Cause = err
 		return unreadable
 	}
 	keeper := "the cluster"
 	if l.place.AgentURL != "" {
 		keeper = "the agent at " + l.place.AgentURL
 	}
-	silent := unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again",
-		keeper, quoted(l.taskID))
-	silent.cause = err
+	silent := failure.Unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again",
+		keeper, failure.Quoted(l.taskID))
+	silent.Cause = err
 	return silent
 }
 

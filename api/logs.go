@@ -8,6 +8,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
@@ -53,7 +56,7 @@ func (s *Server) logs(c *gin.Context) {
 		return
 	}
 	c.Header("Content-Length", strconv.FormatInt(l.length, 10))
-	s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { s.sendLog(c, w, l) })
+	s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { s.sendLog(c, w, l) })
 }
 
 // sendLog sends pages of output, of which the first was read, until there is no more.
@@ -70,10 +73,10 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	}
 	tick := time.NewTicker(s.opts.FollowEvery)
 	defer tick.Stop()
-	who := callerOf(c.Request.Context())
+	who := caller.Of(c.Request.Context())
 	for failures := 0; ; {
-		if who.lapsed != nil && who.lapsed() {
-			breakOff(out)
+		if who.Lapsed != nil && who.Lapsed() {
+			answer.BreakOff(out)
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(s.opts.WriteStall))
 		if _, err := w.Write(l.page); err != nil || l.left == 0 {
@@ -83,7 +86,7 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 		// until its end is in the page or there is none.
 		if len(l.page) == 0 && failures == 0 && !(l.follow && l.place.Live) {
 			if !l.follow {
-				breakOff(out) // the file has become shorter than it was at the begin
+				answer.BreakOff(out) // the file has become shorter than it was at the begin
 			}
 			return
 		}
@@ -94,9 +97,9 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			select {
 			case <-tick.C:
 			case <-c.Request.Context().Done():
-				breakOff(out)
+				answer.BreakOff(out)
 			case <-s.ending.Done():
-				breakOff(out)
+				answer.BreakOff(out)
 			}
 		}
 		switch err := l.next(c.Request.Context()); {
@@ -106,16 +109,16 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			return
 		case isGone(err):
 			if !l.follow {
-				breakOff(out)
+				answer.BreakOff(out)
 			}
 			return
 		default:
 			// A server that leads no more can't know how the task goes.
-			if failures++; failures < logTries && mayHeal(err) && refusal(err).Code != "not_leading" {
+			if failures++; failures < logTries && mayHeal(err) && failure.Refusal(err).Code != "not_leading" {
 				continue
 			}
 			s.log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
-			breakOff(out)
+			answer.BreakOff(out)
 		}
 	}
 }
@@ -123,34 +126,28 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 // failLog answers where no output can be sent.
 func (s *Server) failLog(c *gin.Context, l *log, err error) {
 	s.warnLog(c, l, err)
-	fail(c.Writer, c.Request, s.log, s.errorWithoutOthers(c.Request.Context(), err))
+	s.answers.Fail(c.Writer, c.Request, caller.HideInError(c.Request.Context(), s.opts.Scheduler, err))
 }
 
 // warnLog logs why an agent could not be read, which is in no answer.
 func (s *Server) warnLog(c *gin.Context, l *log, err error) {
-	if silent := new(failure); errors.As(err, &silent) && silent.cause != nil {
+	if silent := new(failure.Failure); errors.As(err, &silent) && silent.Cause != nil {
 		s.log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL,
-			"error", silent.cause)
+			"error", silent.Cause)
 	}
-}
-
-// breakOff ends an answer so that the client sees that it is not all.
-func breakOff(out *http.ResponseController) {
-	_ = out.Flush() // what there is
-	panic(http.ErrAbortHandler)
 }
 
 // isGone reports errors that say that there is nothing more to come.
 func isGone(err error) bool {
-	var known *failure
-	kind := refusal(err).Kind
-	return errors.As(err, &known) && known.status == http.StatusGone || kind == problem.LogGone ||
+	var known *failure.Failure
+	kind := failure.Refusal(err).Kind
+	return errors.As(err, &known) && known.Status == http.StatusGone || kind == problem.LogGone ||
 		kind == problem.NotFound
 }
 
 // mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text
 // stands, does not change.
 func mayHeal(err error) bool {
-	var known *failure
-	return !errors.As(err, &known) || known.status >= http.StatusInternalServerError
+	var known *failure.Failure
+	return !errors.As(err, &known) || known.Status >= http.StatusInternalServerError
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/gin-gonic/gin"
 )
 
@@ -31,28 +34,28 @@ type found struct {
 
 // What a search in output takes, beside what reading it does.
 var (
-	matchText  = textParameter("q", "What is looked for, in any case: one line, at most 500 bytes.").such("error").needed()
-	matchLimit = numberParameter("limit", "How many lines are found at most.", someMatches, 1, mostMatches)
+	matchText  = request.Text("q", "What is looked for, in any case: one line, at most 500 bytes.").WithExample("error").Mandatory()
+	matchLimit = request.Number("limit", "How many lines are found at most.", someMatches, 1, mostMatches)
 )
 
 // searchLog finds lines in a task's output, as much of it as there is at the begin.
 func (s *Server) searchLog(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	l := &log{server: s, files: s.opts.Logs, stream: logStream.of(q), offset: logFrom.of(q), tail: -1,
+	q := request.QueryOf(c)
+	l := &log{server: s, files: s.opts.Logs, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
 		left: math.MaxInt64}
-	most, wanted := matchLimit.of(q), matchText.of(q)
+	most, wanted := matchLimit.Of(q), matchText.Of(q)
 	if wanted == "" || len(wanted) > mostWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
-		q.refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", mostWanted)
+		q.Refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", mostWanted)
 	}
-	if err := q.err(); err != nil {
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	leave, err := s.searches.enter(callerOf(c.Request.Context()))
+	leave, err := s.searches.enter(caller.Of(c.Request.Context()))
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	if l.taskID, err = pathValue(c, "taskId"); err == nil {
+	if l.taskID, err = request.PathValue(c, "taskId"); err == nil {
 		err = l.begin(c.Request.Context())
 	}
 	f := newFinder(wanted, l.offset-int64(len(l.page)), most)
@@ -68,7 +71,7 @@ func (s *Server) searchLog(c *gin.Context) (any, error) {
 		s.warnLog(c, l, err)
 		return nil, err
 	}
-	answer := found{Matches: orEmpty(f.found), Size: l.size}
+	answer := found{Matches: answer.OrEmpty(f.found), Size: l.size}
 	if next := f.next(); next < l.size && (f.full() || l.left > 0 && len(l.page) > 0) {
 		answer.Next = &next
 	}

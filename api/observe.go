@@ -2,42 +2,40 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/gin-gonic/gin"
 )
 
 // unmeasured marks requests that last as long as their client likes.
 const unmeasured = "unmeasured"
 
-// refusalKey of a request's context holds what it was refused with, as fail has it.
-type refusalKey struct{}
-
 // observe logs and measures every request, by its route's template, and gives every answer its headers.
 func (s *Server) observe(c *gin.Context) {
 	begin := time.Now()
 	guard(c.Writer.Header())
-	var refused *failure
-	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), refusalKey{}, &refused))
+	ctx, refused := answer.WithRefusal(c.Request.Context())
+	c.Request = c.Request.WithContext(ctx)
 	defer func() {
 		took := time.Since(begin)
 		if !c.GetBool(unmeasured) {
 			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c),
 				fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
 		}
-		who, path := callerOf(c.Request.Context()), s.template(c) // strangers' paths are whatever they like
-		if who.letIn() {
-			path = loggedPath(c.Request)
+		who, path := caller.Of(c.Request.Context()), s.template(c) // strangers' paths are whatever they like
+		if who.LetIn() {
+			path = answer.LoggedPath(c.Request)
 		}
-		s.logRefusal(c, who, refused)
+		s.logRefusal(c, who, refused())
 		s.log.DebugContext(c.Request.Context(), "request", "method", methodLabel(c.Request.Method), "path", path,
 			"status", c.Writer.Status(), "bytes", max(0, c.Writer.Size()), "took", took, "who", who.Name, "kind",
-			who.Kind, "from", clientAddress(c.Request))
+			who.Kind, "from", caller.Address(c.Request))
 	}()
 	c.Next()
 }
@@ -54,18 +52,6 @@ func methodLabel(method string) string {
 	}
 	return "other"
 }
-
-// tokens in a path are somebody's mistake; others must not find them in the log.
-var inPath = regexp.MustCompile(`ej[tl]_[^/]*`)
-
-// loggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The
-// query is in no log.
-func loggedPath(r *http.Request) string {
-	path := inPath.ReplaceAllString(r.URL.Path, "******")
-	return path[:min(len(path), maxLoggedPath)]
-}
-
-const maxLoggedPath = 300
 
 // refusals bounds what is logged of requests that were refused: whoever tries passwords must not fill the disk.
 type refusals struct {
@@ -97,9 +83,9 @@ func (r *refusals) take(now time.Time) (log bool, left int) {
 }
 
 // logRefusal notes that somebody was not let in, or may not do what he asked for.
-func (s *Server) logRefusal(c *gin.Context, who caller, f *failure) {
-	if f == nil || f.status != http.StatusUnauthorized && f.status != http.StatusForbidden &&
-		f.status != http.StatusTooManyRequests {
+func (s *Server) logRefusal(c *gin.Context, who caller.Caller, f *failure.Failure) {
+	if f == nil || f.Status != http.StatusUnauthorized && f.Status != http.StatusForbidden &&
+		f.Status != http.StatusTooManyRequests {
 		return
 	}
 	log, left := s.refusals.take(s.opts.Now())
@@ -107,8 +93,8 @@ func (s *Server) logRefusal(c *gin.Context, who caller, f *failure) {
 		s.log.InfoContext(c.Request.Context(), "more requests refused", "count", left)
 	}
 	if log {
-		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.code, "method",
+		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.Code, "method",
 			methodLabel(c.Request.Method), "route", s.template(c),
-			"who", who.Name, "kind", who.Kind, "from", clientAddress(c.Request))
+			"who", who.Name, "kind", who.Kind, "from", caller.Address(c.Request))
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -38,12 +40,12 @@ var openIDStatus = map[string]int{
 func openIDFailure(err error) error {
 	var known interface{ Code() string }
 	if errors.As(err, &known) && openIDStatus[known.Code()] != 0 {
-		return failed(openIDStatus[known.Code()], known.Code(), "%s", err.Error())
+		return failure.New(openIDStatus[known.Code()], known.Code(), "%s", err.Error())
 	}
 	return err
 }
 
-var errNoOpenID = notFound("no_oidc", "this server has no OpenID provider: it is named with --oidc-issuer")
+var errNoOpenID = failure.NotFound("no_oidc", "this server has no OpenID provider: it is named with --oidc-issuer")
 
 // loginWithin is how long a browser keeps the cookie of a login. The login itself may be over sooner.
 const loginWithin = 10 * time.Minute
@@ -51,12 +53,12 @@ const loginWithin = 10 * time.Minute
 // beginOpenID sends a browser to the provider.
 func (s *Server) beginOpenID(c *gin.Context) {
 	if s.opts.OpenID == nil {
-		fail(c.Writer, c.Request, s.log, errNoOpenID)
+		s.answers.Fail(c.Writer, c.Request, errNoOpenID)
 		return
 	}
 	address, cookie, err := s.opts.OpenID.Begin()
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, openIDFailure(err))
+		s.answers.Fail(c.Writer, c.Request, openIDFailure(err))
 		return
 	}
 	setLogin(c, cookie, int(loginWithin.Seconds()))
@@ -67,7 +69,7 @@ func (s *Server) beginOpenID(c *gin.Context) {
 // the query says.
 func (s *Server) endOpenID(c *gin.Context) {
 	if s.opts.OpenID == nil {
-		fail(c.Writer, c.Request, s.log, errNoOpenID)
+		s.answers.Fail(c.Writer, c.Request, errNoOpenID)
 		return
 	}
 	given, _ := c.Request.Cookie(loginCookie(c.Request)) // one of several is tried: what it is was signed
@@ -79,21 +81,21 @@ func (s *Server) endOpenID(c *gin.Context) {
 	defer cancel()
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, badRequest("bad_query", "the query is not encoded right: %v", err))
+		s.answers.Fail(c.Writer, c.Request, failure.BadRequest("bad_query", "the query is not encoded right: %v", err))
 		return
 	}
 	who, err := s.opts.OpenID.Finish(ctx, given.Value, query)
 	if err != nil {
-		s.log.InfoContext(ctx, "login by OpenID refused", "remote", clientAddress(c.Request), "error", err)
-		fail(c.Writer, c.Request, s.log, openIDFailure(err))
+		s.log.InfoContext(ctx, "login by OpenID refused", "remote", caller.Address(c.Request), "error", err)
+		s.answers.Fail(c.Writer, c.Request, openIDFailure(err))
 		return
 	}
 	token, issued, err := s.opts.Issuer.Issue(who, 0)
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	s.log.InfoContext(ctx, "login by OpenID", "name", who.Name, "role", who.Role, "remote", clientAddress(c.Request))
+	s.log.InfoContext(ctx, "login by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
 	setSession(c, token, issued.Expires)
 	c.Redirect(http.StatusSeeOther, "/")
 }

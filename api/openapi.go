@@ -12,7 +12,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -46,19 +48,19 @@ func (s *Server) describe() (*describedAPI, error) {
 
 // openAPI answers with the description, which is made when it is first asked for.
 func (s *Server) openAPI(c *gin.Context) {
-	if err := queryOf(c).err(); err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+	if err := request.QueryOf(c).Err(); err != nil {
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	made, err := s.description()
 	if err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Header("Content-Type", jsonMedia)
 	c.Header("Cache-Control", "no-cache")
 	c.Header("ETag", made.tag)
-	s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
+	s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(made.text))
 	})
 }
@@ -67,8 +69,8 @@ func (s *Server) openAPI(c *gin.Context) {
 // asks for, as its reader.
 func (s *Server) docs(c *gin.Context) {
 	if s.opts.Console == nil {
-		fail(c.Writer, c.Request, s.log,
-			notFound("no_console", "this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
+		s.answers.Fail(c.Writer, c.Request,
+			failure.NotFound("no_console", "this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
 		return
 	}
 	c.Header("Content-Security-Policy", pagePolicy)
@@ -87,7 +89,7 @@ func documentSchemas() (map[string]openapi.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings := changeSchema(ofJob, "", fieldNames(reflect.TypeFor[jobs.Overrides]())...)
+	settings := changeSchema(ofJob, "", request.FieldNames(reflect.TypeFor[jobs.Overrides]())...)
 	return map[string]openapi.Schema{"App": ofApp, "AppChange": changeSchema(ofApp, "appName"), "Job": ofJob,
 		"JobChange":       changeSchema(ofJob, "jobName"),
 		"TriggerSettings": settings}, nil

@@ -5,6 +5,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -12,7 +16,7 @@ import (
 func (s *Server) leader(*gin.Context) (any, error) {
 	l, ok := s.opts.Scheduler.Leader()
 	if !ok {
-		return nil, unavailable("no_leader", "nobody is known to lead: %s",
+		return nil, failure.Unavailable("no_leader", "nobody is known to lead: %s",
 			cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
 	}
 	l.Since = l.Since.UTC()
@@ -23,28 +27,28 @@ func (s *Server) leader(*gin.Context) (any, error) {
 func (s *Server) reconcile(explicit bool) handler {
 	return func(c *gin.Context) (any, error) {
 		ctx := c.Request.Context()
-		return true, s.opts.Scheduler.Reconcile(ctx, scopeOf(ctx), explicit)
+		return true, s.opts.Scheduler.Reconcile(ctx, caller.ScopeOf(ctx), explicit)
 	}
 }
 
-var sandboxApp = textParameter("appName", "The app whose executors it is about.").such("my_app").needed()
+var sandboxApp = request.Text("appName", "The app whose executors it is about.").WithExample("my_app").Mandatory()
 
 // sandbox lists where an app's executors keep their files ([D21]: from what offers
 // and updates reported, no agent is asked).
 func (s *Server) sandbox(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	name := sandboxApp.of(q)
+	name := sandboxApp.Of(q)
 	if name == "" {
-		return nil, badRequest("app_name_missing",
+		return nil, failure.BadRequest("app_name_missing",
 			"Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
 	}
-	name, err := known(c, "app", name)
+	name, err := request.CheckName(c, "app", name)
 	if err != nil {
 		return nil, err
 	}
-	views, err := seeOf(c.Request.Context(), s, explain.Reader.Sandboxes, name)
-	return orEmpty(views), err
+	views, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Sandboxes, name)
+	return answer.OrEmpty(views), err
 }

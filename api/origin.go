@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
 // CheckListen says what is wrong with the form of an address to listen on, "host:port" as for net.Listen.
@@ -43,13 +45,13 @@ func (s *Server) checkOrigin(r *http.Request, rule rule, unguarded bool) error {
 	host := hostOnly(r.Host)
 	if unguarded && !isLoopback(host) &&
 		(s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
-		return failed(http.StatusForbidden, "host_not_allowed",
-			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", quoted(r.Host))
+		return failure.New(http.StatusForbidden, "host_not_allowed",
+			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", failure.Quoted(r.Host))
 	}
-	linked := rule.scope == open && isRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
+	linked := rule.scope == open && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
 	if site := r.Header.Get("Sec-Fetch-Site"); !linked &&
 		(strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
-		return failed(http.StatusForbidden, "origin_not_allowed",
+		return failure.New(http.StatusForbidden, "origin_not_allowed",
 			"this server takes no requests from pages of other sites or ports: "+
 				"the browser says with Sec-Fetch-Site: %s that it comes from one", strings.ToLower(site))
 	}
@@ -57,9 +59,9 @@ func (s *Server) checkOrigin(r *http.Request, rule rule, unguarded bool) error {
 	if len(origins) == 0 || len(origins) == 1 && isOurs(origins[0], r) {
 		return nil
 	}
-	return failed(http.StatusForbidden, "origin_not_allowed",
+	return failure.New(http.StatusForbidden, "origin_not_allowed",
 		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be %s://%s, and is %s",
-		schemeOf(r), r.Host, quoted(strings.Join(origins, ", ")))
+		schemeOf(r), r.Host, failure.Quoted(strings.Join(origins, ", ")))
 }
 
 func schemeOf(r *http.Request) string {

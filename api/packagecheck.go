@@ -9,6 +9,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
@@ -77,11 +80,11 @@ func lastLonger(c *gin.Context) {
 	_ = line.SetWriteDeadline(time.Now().Add(packageTime + 15*time.Second))
 }
 
-var errNoPackages = unavailable("no_package_check", "this server can't fetch packages; publish without check")
+var errNoPackages = failure.Unavailable("no_package_check", "this server can't fetch packages; publish without check")
 
 // factsOf fetches the package of an app that the caller may publish.
 func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
-	if err := scopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
+	if err := caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
 		return facts, err
 	}
 	if config.AppURL == "" {
@@ -91,7 +94,7 @@ func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts,
 	if s.opts.Packages == nil {
 		return facts, errNoPackages
 	}
-	leave, err := s.packageChecks.enter(callerOf(c.Request.Context()))
+	leave, err := s.packageChecks.enter(caller.Of(c.Request.Context()))
 	if err != nil {
 		return facts, err
 	}
@@ -124,9 +127,9 @@ func withoutSecrets(text, url string) string {
 // checkApp says what is in the package of an app that is not published yet, or, with update, of the stored one with
 // the given fields.
 func (s *Server) checkApp(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	update := checkUpdate.of(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	update := checkUpdate.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	config, err := s.appToCheck(c, update)
@@ -138,7 +141,7 @@ func (s *Server) checkApp(c *gin.Context) (any, error) {
 
 func (s *Server) appToCheck(c *gin.Context, update bool) (config app.Config, err error) {
 	if !update {
-		body, err := readBody(c)
+		body, err := request.Body(c)
 		if err == nil {
 			config, _, err = s.apps.read(body, app.Default())
 		}
@@ -148,7 +151,7 @@ func (s *Server) appToCheck(c *gin.Context, update bool) (config app.Config, err
 	if err != nil {
 		return config, err
 	}
-	stored, err := seeOf(c.Request.Context(), s, explain.Reader.App, name)
+	stored, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.App, name)
 	if err == nil {
 		config, _, err = s.apps.read(body, stored.Config)
 	}
@@ -165,7 +168,7 @@ type publishedApp struct {
 // goodPackage is factsOf, where a problem refuses the app; nil for an app that has an image alone.
 func (s *Server) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
 	if config.AppURL == "" {
-		return nil, scopeOf(c.Request.Context()).MayPublish(config.AppName)
+		return nil, caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName)
 	}
 	facts, err := s.factsOf(c, config)
 	if err == nil {
@@ -174,14 +177,14 @@ func (s *Server) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, 
 	return &facts, err
 }
 
-var checkFirst = flagParameter("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
+var checkFirst = request.Flag("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
 
 // publishing reads whether the package is to be checked, and has it done so by work, else does without.
 func publishing(without handler, work handler) handler {
 	return func(c *gin.Context) (any, error) {
-		q := queryOf(c)
-		check := checkFirst.of(q)
-		if err := q.err(); err != nil {
+		q := request.QueryOf(c)
+		check := checkFirst.Of(q)
+		if err := q.Err(); err != nil {
 			return nil, err
 		}
 		if !check {
@@ -192,7 +195,7 @@ func publishing(without handler, work handler) handler {
 }
 
 func (s *Server) registerCheckedApp(c *gin.Context) (any, error) {
-	body, err := readBody(c)
+	body, err := request.Body(c)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +208,7 @@ func (s *Server) registerCheckedApp(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	ctx := c.Request.Context()
-	view, err := s.opts.Scheduler.RegisterApp(ctx, scopeOf(ctx), config)
+	view, err := s.opts.Scheduler.RegisterApp(ctx, caller.ScopeOf(ctx), config)
 	return s.published(view, notes, facts), err
 }
 
@@ -230,7 +233,7 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 		checked = changed
 		return changed, err
 	}
-	view, err := s.opts.Scheduler.UpdateApp(ctx, scopeOf(ctx), name, change)
+	view, err := s.opts.Scheduler.UpdateApp(ctx, caller.ScopeOf(ctx), name, change)
 	return s.published(view, notes, facts), err
 }
 

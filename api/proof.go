@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/gin-gonic/gin"
 )
 
@@ -33,12 +34,12 @@ type Proofs interface {
 // forwardPurpose is what the codes of forwarded requests are made for.
 const forwardPurpose = "forward"
 
-var errNoProof = notBegun("access_unknown",
+var errNoProof = failure.NotBegun("access_unknown",
 	"the key by which followers prove themselves is not known here at present: try again")
 
 // proof is the headers that a request is forwarded with.
 func (s *Server) proof(r *http.Request) (http.Header, error) {
-	by, client := cmp.Or(s.opts.Advertise, "unknown"), clientAddress(r)
+	by, client := cmp.Or(s.opts.Advertise, "unknown"), caller.Address(r)
 	h := http.Header{forwardedBy: {by}}
 	if s.opts.Proofs == nil {
 		return h, nil
@@ -65,15 +66,15 @@ func (s *Server) proven(c *gin.Context) {
 		return
 	}
 	if err := s.checkProof(c.Request, by, client, proof); err != nil {
-		fail(c.Writer, c.Request, s.log, err)
+		s.answers.Fail(c.Writer, c.Request, err)
 		c.Abort()
 		return
 	}
-	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), forwardedForKey{}, client[0]))
+	c.Request = c.Request.WithContext(caller.WithForwardedFor(c.Request.Context(), client[0]))
 }
 
 func (s *Server) checkProof(r *http.Request, by, client, proof []string) error {
-	forged := failed(http.StatusForbidden, "bad_forwarding",
+	forged := failure.New(http.StatusForbidden, "bad_forwarding",
 		"the headers X-Elasticjob-Forwarded-… are for the servers of this cluster alone, and these are not of one: "+
 			"leave them out. If a server of the cluster sent them, it has another registry (--zk, --zk-namespace, --registry) than the leader")
 	if len(by) != 1 || len(client) != 1 || len(proof) != 1 {
@@ -104,7 +105,7 @@ func (p *forwarding) speaksTLS(answer *http.Response) error {
 	}
 	p.server.log.Error("the leader speaks TLS, this server does not: give all servers --tls-cert and --tls-key",
 		"leader", p.address)
-	return notBegun("tls_differs", "the leader at %s speaks TLS, and this server does not: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
+	return failure.NotBegun("tls_differs", "the leader at %s speaks TLS, and this server does not: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
 }
 
 // refusedTLS is what an error of a connection to the leader means for TLS between the two, if anything.
@@ -115,11 +116,11 @@ func (p *forwarding) refusedTLS(err error) error {
 	case errors.As(err, &plain):
 		p.server.log.Error("the leader speaks no TLS, this server does: give all servers --tls-cert and --tls-key",
 			"leader", p.address)
-		return notBegun("tls_differs", "the leader at %s speaks no TLS, and this server does: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
+		return failure.NotBegun("tls_differs", "the leader at %s speaks no TLS, and this server does: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
 	case errors.As(err, &untrusted):
 		p.server.log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", p.address,
 			"error", err)
-		return notBegun("leader_not_trusted", "this server does not trust the certificate of the leader at %s: "+
+		return failure.NotBegun("leader_not_trusted", "this server does not trust the certificate of the leader at %s: "+
 			"give all servers --tls-ca with the certificate of who signed it, and see that it is for the host of the leader's --advertise (%v)", p.address, untrusted.Err)
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -30,7 +32,7 @@ type holder struct {
 }
 
 // enter takes a place for a request of that caller, which leave gives back, or refuses it with 429.
-func (q *quota) enter(who caller) (leave func(), err error) {
+func (q *quota) enter(who caller.Caller) (leave func(), err error) {
 	by := holder{who.Kind, who.Name}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +54,7 @@ func (q *quota) enter(who caller) (leave func(), err error) {
 }
 
 func (q *quota) refuse(why string) error {
-	f := failed(http.StatusTooManyRequests, q.code, "too many %s: %s; try again in a moment", q.what, why)
-	f.retryAfter, f.undone = q.retryAfter, true
+	f := failure.New(http.StatusTooManyRequests, q.code, "too many %s: %s; try again in a moment", q.what, why)
+	f.RetryAfter, f.Undone = q.retryAfter, true
 	return f
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/search"
@@ -27,7 +30,7 @@ type route struct {
 	// answer makes JSON.
 	answer handler
 	// takes are the parameters of its query. Any other is refused, but with anyQuery, which is for probes.
-	takes    []declared
+	takes    []request.Declared
 	anyQuery bool
 	// tag is the group that the API's description has it in, does what that says of it beside its rule and its
 	// parameters.
@@ -67,11 +70,11 @@ func (s *Server) routes() []route {
 		under("Apps", []route{
 			{method: post, path: "/api/app", rule: publishers,
 				answer: publishing(s.apps.register, s.registerCheckedApp),
-				takes:  []declared{checkFirst},
+				takes:  []request.Declared{checkFirst},
 				does: does("Publishes a new app").reads(jsonBody("App",
 					exampleApp)).gives(publishedApp{}).fails(http.StatusTooManyRequests)},
 			{method: put, path: "/api/app", rule: publishers, answer: publishing(s.apps.update, s.updateCheckedApp),
-				takes: []declared{checkFirst},
+				takes: []request.Declared{checkFirst},
 				does: does("Changes the given fields of an app; null sets the default").reads(jsonBody("AppChange",
 					exampleAppChange)).gives(publishedApp{}).fails(http.StatusNotFound, http.StatusTooManyRequests)},
 			{method: get, path: "/api/app/list", rule: readers, answer: s.apps.list,
@@ -79,7 +82,7 @@ func (s *Server) routes() []route {
 			{method: get, path: "/api/app/{appName}", rule: readers, answer: s.apps.get,
 				does: does("Gives one app").gives(app.Config{})},
 			{method: del, path: "/api/app/{appName}", rule: publishers, answer: s.deleteApp,
-				takes: []declared{withItsJobs}, does: does("Deletes an app").gives(views.AppView{})},
+				takes: []request.Declared{withItsJobs}, does: does("Deletes an app").gives(views.AppView{})},
 			{method: get, path: "/api/app/{appName}/disable", rule: readers, answer: s.isAppDisabled,
 				does: does("Says whether an app is disabled").gives(true)},
 			{method: post, path: "/api/app/{appName}/disable", rule: operators, answer: s.apps.disable(true),
@@ -95,10 +98,10 @@ func (s *Server) routes() []route {
 					exampleJob)).gives(views.JobView{}).fails(http.StatusNotFound)},
 			{method: put, path: "/api/job/update", rule: publishers, answer: s.jobs.update,
 				does: does("Changes the given fields of a job, from the next execution on; null sets the default").reads(jsonBody("JobChange", exampleJobChange)).gives(views.JobView{}).fails(http.StatusNotFound)},
-			{method: del, path: "/api/job/deregister", rule: publishers, answer: s.deregisterJob(bodyJobName),
+			{method: del, path: "/api/job/deregister", rule: publishers, answer: s.deregisterJob(request.JobNameInBody),
 				does: does("Removes the job whose name is the body").reads(nameBody...).gives(views.JobView{}).fails(http.StatusNotFound)},
 			{method: del, path: "/api/job/{jobName}/deregister", rule: publishers,
-				answer: s.deregisterJob(pathName("job")),
+				answer: s.deregisterJob(request.PathName("job")),
 				does:   does("Removes a job").gives(views.JobView{})},
 			{method: get, path: "/api/job/{jobName}/disable", rule: readers, answer: s.isJobDisabled,
 				does: does("Says whether a job, or its app, is disabled").gives(true)},
@@ -114,10 +117,10 @@ func (s *Server) routes() []route {
 				does: does("Ends a job's pause").gives(views.JobView{})},
 			{method: post, path: "/api/job/{jobName}/shutdown", rule: operators, answer: s.shutDownJob,
 				does: does("Shuts a job down: no new runs, running ones run to their end, then it is disabled").gives(views.JobView{})},
-			{method: post, path: "/api/job/trigger", rule: operators, answer: s.trigger(bodyJobName, false),
+			{method: post, path: "/api/job/trigger", rule: operators, answer: s.trigger(request.JobNameInBody, false),
 				does: does("Asks for a run of the job whose name is the body").with(idempotencyHeader).reads(nameBody...).gives(triggered{}).fails(http.StatusNotFound)},
 			{method: post, path: "/api/job/{jobName}/trigger", rule: operators,
-				answer: s.trigger(pathName("job"), true),
+				answer: s.trigger(request.PathName("job"), true),
 				does:   does("Asks for a run of a job, which may have settings of its own").with(idempotencyHeader).mayRead(jsonBody("TriggerSettings", exampleTrigger)).gives(triggered{})},
 			{method: get, path: "/api/job/jobs", rule: readers, answer: s.jobs.list,
 				takes: listTakes, does: does("Lists all jobs, by name").gives([]jobs.Config{}, linkHeader)},
@@ -128,13 +131,13 @@ func (s *Server) routes() []route {
 		}),
 		under("Before you register", []route{
 			{method: post, path: "/api/app/check", rule: publishers, answer: s.checkApp,
-				takes: []declared{checkUpdate},
+				takes: []request.Declared{checkUpdate},
 				does:  does("Fetches the package of an app as an executor would, and says what is in it").reads(jsonBody("AppChange", exampleApp)).gives(PackageFacts{}).fails(http.StatusNotFound, http.StatusTooManyRequests)},
 			{method: post, path: "/api/job/check", rule: publishers, answer: s.checkJob,
-				takes: []declared{checkUpdate, language},
+				takes: []request.Declared{checkUpdate, language},
 				does:  does("Says all that registering or updating a job would say, and changes nothing").reads(jsonBody("JobChange", exampleJob)).gives(jobCheck{}).fails(http.StatusNotFound)},
 			{method: get, path: "/api/cron", rule: readers, answer: s.explainCron, local: true,
-				takes: []declared{theCron, theZone, fireCount, language},
+				takes: []request.Declared{theCron, theZone, fireCount, language},
 				does:  does("Puts a cron in words, with its next fires").gives(cronView{}).fails(http.StatusUnprocessableEntity)},
 			{method: get, path: "/api/schema/app", rule: readers, answer: s.schemaOfApp, local: true,
 				does: does("Gives the JSON Schema of an app's document").givesSchema()},
@@ -155,13 +158,13 @@ func (s *Server) routes() []route {
 			{method: get, path: "/api/job/{jobName}/executions", rule: readers, answer: s.jobExecutions,
 				takes: executionsTake, does: does("Lists the runs of a job, the newest fire first").gives([]executionRow{}, linkHeader, warningHeader)},
 			{method: get, path: "/api/job/{jobName}/grid", rule: readers, answer: s.jobGrid,
-				takes: []declared{gridLimit},
+				takes: []request.Declared{gridLimit},
 				does: does("Gives a job's last runs with all their shards, the oldest of them first").gives(grid{},
 					warningHeader)},
 			{method: get, path: "/api/job/statistics/jobs/executionType", rule: readers, answer: s.executionTypes,
 				does: does("Counts the jobs that are registered now by their types").gives(jobCounts{})},
 			{method: get, path: "/api/executions", rule: readers, answer: s.executions,
-				takes: append([]declared{runsOfJob}, executionsTake...),
+				takes: append([]request.Declared{runsOfJob}, executionsTake...),
 				does: does("Lists the runs of all jobs, the newest fire first").gives([]executionRow{}, linkHeader,
 					warningHeader)},
 			{method: get, path: "/api/execution/{executionId}", rule: readers,
@@ -174,10 +177,10 @@ func (s *Server) routes() []route {
 				does: does("Triggers the job of a run with what that run had of its own").with(idempotencyHeader).gives(triggered{}).fails(http.StatusUnprocessableEntity)},
 			{method: get, path: "/api/task/{taskId}/logs", rule: readers, raw: s.logs, lasts: follows,
 				streams: &s.followed,
-				takes:   []declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
+				takes:   []request.Declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
 				does:    does("Gives the output of a task, and with follow what comes of it").streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).fails(http.StatusConflict, http.StatusGone)},
 			{method: get, path: "/api/task/{taskId}/logs/search", rule: readers, answer: s.searchLog,
-				takes: []declared{logStream, matchText, logFrom, matchLimit},
+				takes: []request.Declared{logStream, matchText, logFrom, matchLimit},
 				does: does("Finds lines in the output of a task").gives(found{}).fails(http.StatusConflict,
 					http.StatusGone, http.StatusTooManyRequests)},
 			{method: post, path: "/api/task/{taskId}/kill", rule: operators, answer: withID("taskId", s.killTask),
@@ -196,7 +199,7 @@ func (s *Server) routes() []route {
 		}),
 		under("History", []route{
 			{method: get, path: "/api/job/{jobName}/statistics", rule: readers, answer: s.fromHistory(s.jobStatistics),
-				takes: []declared{statisticsSince}, does: does("Says how a job did").gives(search.JobStatistics{})},
+				takes: []request.Declared{statisticsSince}, does: does("Says how a job did").gives(search.JobStatistics{})},
 			{method: get, path: "/api/job/events/executions", rule: readers, answer: s.fromHistory(s.runEvents),
 				local: stored,
 				takes: searchTakes(search.Runs),
@@ -207,18 +210,18 @@ func (s *Server) routes() []route {
 				does:  does("Searches the recorded changes of tasks' states").gives(search.Answer[search.Trace]{}).fails(http.StatusNotFound)},
 			{method: get, path: "/api/job/statistics/tasks/results", rule: readersOfAll,
 				answer: s.fromHistory(s.taskResults), local: stored,
-				takes: []declared{last24Hours},
+				takes: []request.Declared{last24Hours},
 				does:  does("Gives the results of each minute of the last 24 hours").gives([]search.TaskResults{})},
 			{method: get, path: "/api/job/statistics/tasks/results/{period}", rule: readersOfAll,
 				answer: s.fromHistory(s.taskResultsOf), local: stored,
 				does: does("Gives the results in all of a period: online, lastWeek, lastHour or lastMinute").gives(search.TaskResults{})},
 			{method: get, path: "/api/job/statistics/tasks/running", rule: readersOfAll,
 				answer: s.lastWeek(History.TasksRunning), local: stored,
-				takes: []declared{sinceLastWeek},
+				takes: []request.Declared{sinceLastWeek},
 				does:  does("Says how many tasks ran, each minute of this day and the seven before it").gives([]search.Running{})},
 			{method: get, path: "/api/job/statistics/jobs/running", rule: readersOfAll,
 				answer: s.lastWeek(History.JobsRunning), local: stored,
-				takes: []declared{sinceLastWeek},
+				takes: []request.Declared{sinceLastWeek},
 				does:  does("Says how many jobs had a task that ran, each minute of this day and the seven before it").gives([]search.Running{})},
 			{method: get, path: "/api/job/statistics/jobs/register", rule: readersOfAll,
 				answer: s.fromHistory(jobsRegistered), local: stored,
@@ -235,7 +238,7 @@ func (s *Server) routes() []route {
 		}),
 		under("Cluster", []route{
 			{method: get, path: "/api/cluster", rule: readersOfAll, answer: s.cluster,
-				takes: []declared{ofAgent, agentPage, agentsPerPage},
+				takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
 				does:  does("Shows the cluster as the leader knows it, with one page of its agents").gives(views.ClusterView{})},
 			{method: get, path: "/api/cluster/agents/{agentId}", rule: readersOfAll,
 				answer: withID("agentId", s.agent),
@@ -243,7 +246,7 @@ func (s *Server) routes() []route {
 			{method: get, path: "/api/overview/fires", rule: readersOfAll, answer: s.firesAhead,
 				does: does("Says how many jobs fire in each minute of the next hour").gives(firesAhead{})},
 			{method: get, path: "/api/overview/series", rule: readersOfAll, answer: s.series,
-				takes: []declared{seriesRange},
+				takes: []request.Declared{seriesRange},
 				does:  does("Gives numbers over time: what ended, was launched, ran and waited, and how late fires were").gives(series{}, warningHeader)},
 		}),
 		under("Operation", []route{
@@ -252,7 +255,7 @@ func (s *Server) routes() []route {
 			{method: post, path: "/api/operate/reconcile/implicit", rule: operatorsOfAll, answer: s.reconcile(false),
 				does: does("Asks the cluster for all of the framework's tasks that it knows").gives(true).fails(http.StatusTooManyRequests)},
 			{method: get, path: "/api/operate/sandbox", rule: readersOfAll, answer: s.sandbox,
-				takes: []declared{sandboxApp},
+				takes: []request.Declared{sandboxApp},
 				does:  does("Says where the executors of an app keep their files").gives([]views.SandboxView{}).fails(http.StatusNotFound)},
 			{method: get, path: "/api/operate/faulty", rule: readersOfAll, answer: s.faulty,
 				does: does("Lists the documents in the registry that can't be used").gives([]views.FaultyView{})},
@@ -339,7 +342,7 @@ func (s *Server) register(table []route) {
 		if work == nil {
 			work = s.answering(r)
 		}
-		work = s.leaderOnly(r, readingQuery(r.takes, work))
+		work = s.leaderOnly(r, request.WithQuery(r.takes, work))
 		if r.lasts != nil {
 			work = s.bounding(r.streams, r.lasts, work)
 		}
@@ -358,30 +361,30 @@ func (s *Server) answering(r route) gin.HandlerFunc {
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 		if len(r.takes) == 0 && !r.anyQuery {
-			if err := queryOf(c).err(); err != nil {
-				fail(c.Writer, c.Request, s.log, err)
+			if err := request.QueryOf(c).Err(); err != nil {
+				s.answers.Fail(c.Writer, c.Request, err)
 				return
 			}
 		}
 		value, err := r.answer(c)
 		if err != nil {
-			fail(c.Writer, c.Request, s.log, s.errorWithoutOthers(ctx, s.orFaulty(c, err)))
+			s.answers.Fail(c.Writer, c.Request, caller.HideInError(ctx, s.opts.Scheduler, s.orFaulty(c, err)))
 			return
 		}
-		hide := s.hidingOthers(ctx)
-		list, byRow := value.(rows)
+		hide := caller.Hiding(ctx, s.opts.Scheduler)
+		list, byRow := value.(answer.Rows)
 		if !byRow {
 			if value, err = hide(value); err != nil {
-				fail(c.Writer, c.Request, s.log, err)
+				s.answers.Fail(c.Writer, c.Request, err)
 				return
 			}
 		}
-		s.compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
+		s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
 			if byRow {
-				s.writeRows(w, r, list, hide)
+				s.answers.Rows(w, r, list, hide)
 				return
 			}
-			writeJSON(w, http.StatusOK, value)
+			answer.JSON(w, http.StatusOK, value)
 		})
 	}
 }

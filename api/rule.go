@@ -2,10 +2,10 @@ package api
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -65,14 +65,5 @@ func (r rule) check(p auth.Principal) error {
 		r.scope == byApp && p.Includes(r.needs), r.scope == whole && p.Includes(r.needs) && p.Unrestricted():
 		return nil
 	}
-	return notAllowed(p, "the role "+r.String())
-}
-
-// notAllowed is the answer to one who was let in, and may not do this.
-func notAllowed(p auth.Principal, needs string) error {
-	has := p.Role.String()
-	if !p.Unrestricted() {
-		has += " for the apps " + strings.Join(p.Apps, ", ")
-	}
-	return failed(http.StatusForbidden, "not_allowed", "this needs %s; %s has %s", needs, quoted(p.Name), has)
+	return caller.NotAllowed(p, "the role "+r.String())
 }

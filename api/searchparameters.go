@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/api/openapi"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
@@ -14,7 +15,7 @@ import (
 // plainParameter is one that package search reads.
 type plainParameter openapi.Parameter
 
-func (p plainParameter) described() openapi.Parameter { return openapi.Parameter(p) }
+func (p plainParameter) Described() openapi.Parameter { return openapi.Parameter(p) }
 
 func searchText(name, about string) plainParameter {
 	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "string"}}
@@ -31,8 +32,8 @@ func searchChoice(name, about string, words []string) plainParameter {
 }
 
 // searchTakes are the parameters of a search of the history.
-func searchTakes(of *search.Subject) []declared {
-	var all []declared
+func searchTakes(of *search.Subject) []request.Declared {
+	var all []request.Declared
 	for _, name := range of.Parameters() {
 		all = append(all, searchParameter(of, name))
 	}
@@ -74,8 +75,8 @@ func timeBound(name, of string) plainParameter {
 }
 
 // auditTakes are those of what is given of a search of the audit.
-func auditTakes(names ...string) []declared {
-	var all []declared
+func auditTakes(names ...string) []request.Declared {
+	var all []request.Declared
 	for _, name := range names {
 		p := searchText(name, "Rows that have exactly this "+name+".")
 		switch name {

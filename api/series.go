@@ -8,6 +8,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
@@ -104,14 +106,14 @@ func unlessNone(n int64, value float64) *float64 {
 
 func mean(n int64, sum float64) *float64 { return unlessNone(n, sum/float64(max(n, 1))) }
 
-var seriesRange = choiceParameter("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
+var seriesRange = request.Choice("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
 // series answers from the history; without one, or while it can't be read, from what this leader remembers of its own
 // term.
 func (s *Server) series(c *gin.Context) (any, error) {
-	q := queryOf(c)
-	name := seriesRange.of(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	name := seriesRange.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	ctx, out := c.Request.Context(), newSeries(name, s.opts.Now())
@@ -126,7 +128,7 @@ func (s *Server) series(c *gin.Context) (any, error) {
 		}
 	}
 	if s.opts.History == nil || err != nil {
-		if known, err = seeOf(ctx, s, explain.Reader.Activity, out.From); err != nil {
+		if known, err = caller.SeeOf(ctx, s.opts.Scheduler, explain.Reader.Activity, out.From); err != nil {
 			return nil, err
 		}
 	}

@@ -19,8 +19,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
@@ -117,7 +121,7 @@ type Server struct {
 	jobs   documents[jobs.Config, views.JobView]
 
 	transports leaderTransports
-	compress   func(http.Handler) http.HandlerFunc
+	answers    *answer.Writer
 
 	packedExample func() ([]byte, error)
 	description   func() (*describedAPI, error)
@@ -161,7 +165,7 @@ func New(opts Options) *Server {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
-		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), compress: newCompressor(),
+		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
 		streams: streams{what: "events"}, followed: streams{what: "output"},
 		packageChecks: quota{code: "check_running", what: "checks of packages", retryAfter: 5 * time.Second},
 		searches:      quota{code: "search_running", what: "searches in output", retryAfter: time.Second}}
@@ -207,7 +211,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// In a copy: of the request that net/http holds, it decides by the body's type what to do with what was not
 		// read.
 		r = r.WithContext(r.Context())
-		r.Body = boundBody(w, r)
+		r.Body = request.BoundBody(w, r)
 	}
 	s.engine.ServeHTTP(w, r)
 }
@@ -288,9 +292,9 @@ func (s *Server) recover(c *gin.Context) {
 		if fault != http.ErrAbortHandler {
 			id := uuid.NewString()
 			s.log.ErrorContext(c.Request.Context(), "request panicked", "id", id, "method", c.Request.Method,
-				"path", loggedPath(c.Request), "panic", fault, "stack", string(debug.Stack()))
+				"path", answer.LoggedPath(c.Request), "panic", fault, "stack", string(debug.Stack()))
 			if !c.Writer.Written() {
-				writeJSON(c.Writer, http.StatusInternalServerError, internal(id).body())
+				answer.JSON(c.Writer, http.StatusInternalServerError, failure.Internal(id).Body())
 				return
 			}
 		}
@@ -308,13 +312,13 @@ func (s *Server) noRoute(c *gin.Context) {
 	if near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path); near != nil {
 		hint = fmt.Sprintf("did you mean %s %s?", near.method, near.path)
 	}
-	fail(c.Writer, c.Request, s.log, notFound("no_route", "there is no route %s %s; %s", c.Request.Method,
-		quoted(c.Request.URL.Path), hint))
+	s.answers.Fail(c.Writer, c.Request, failure.NotFound("no_route", "there is no route %s %s; %s", c.Request.Method,
+		failure.Quoted(c.Request.URL.Path), hint))
 }
 
 func (s *Server) noMethod(c *gin.Context) {
-	fail(c.Writer, c.Request, s.log, failed(http.StatusMethodNotAllowed, "method_not_allowed",
-		"%s is not a method of %s; allowed are %s", c.Request.Method, quoted(c.Request.URL.Path),
+	s.answers.Fail(c.Writer, c.Request, failure.New(http.StatusMethodNotAllowed, "method_not_allowed",
+		"%s is not a method of %s; allowed are %s", c.Request.Method, failure.Quoted(c.Request.URL.Path),
 		c.Writer.Header().Get("Allow")))
 }
 
@@ -331,8 +335,8 @@ func (s *Server) artifact(c *gin.Context) {
 	case c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading:
 		s.forward(c, s.artifact, true)
 	default:
-		fail(c.Writer, c.Request, s.log, notFound("artifact_not_found",
-			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", quoted(c.Param("name"))))
+		s.answers.Fail(c.Writer, c.Request, failure.NotFound("artifact_not_found",
+			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", failure.Quoted(c.Param("name"))))
 	}
 }
 
@@ -357,7 +361,7 @@ func (s *Server) health(status string) health {
 // may read all. While nobody can be let in, as the registry does not answer, this machine sees why on a loopback
 // address.
 func (s *Server) shownTo(c *gin.Context, h health) health {
-	if callerOf(c.Request.Context()).seesAll() || s.state() == auth.Unknown && isOfThisMachine(c.Request) {
+	if caller.Of(c.Request.Context()).SeesAll() || s.state() == auth.Unknown && isOfThisMachine(c.Request) {
 		return h
 	}
 	return health{Status: h.Status, Leading: h.Leading, Subscribed: h.Subscribed}
@@ -372,7 +376,7 @@ func (s *Server) readyz(c *gin.Context) (any, error) {
 	h := s.health("ready")
 	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
 	if !follows && !(h.Leading && h.Subscribed) {
-		return nil, unavailable("not_ready", "%s",
+		return nil, failure.Unavailable("not_ready", "%s",
 			cmp.Or(s.shownTo(c, h).Detail, "the scheduler cannot do its work yet"))
 	}
 	return s.shownTo(c, h), nil
@@ -385,9 +389,9 @@ func (s *Server) front(c *gin.Context) {
 		return
 	}
 	c.Header("Content-Type", "text/plain; charset=utf-8")
-	who := callerOf(c.Request.Context())
+	who := caller.Of(c.Request.Context())
 	name, hint, at := "ElasticJob", "", schemeOf(c.Request)+"://"+c.Request.Host
-	if who.seesAll() {
+	if who.SeesAll() {
 		name += " " + s.opts.Version
 	}
 	if who.Kind != auth.Machine { // who is nobody, or has a token
@@ -396,7 +400,7 @@ func (s *Server) front(c *gin.Context) {
 	switch {
 	case s.state() == auth.Empty && who.Kind == auth.Machine:
 		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
-	case s.state() == auth.Empty && !who.letIn():
+	case s.state() == auth.Empty && !who.LetIn():
 		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	}
 	console := ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -18,6 +19,6 @@ func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
 		if peer, ok := conn.(Peer); ok {
 			p.Name = peer.PeerName()
 		}
-		return context.WithValue(ctx, socketKey{}, p)
+		return caller.WithSocketPeer(ctx, p)
 	})
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -15,16 +18,16 @@ const day = 24 * time.Hour
 
 // What statistics take; the first two have one value, which the original's clients send.
 var (
-	last24Hours     = choiceParameter("since", "May be left out.", "last24hours")
-	sinceLastWeek   = choiceParameter("since", "May be left out.", "lastWeek")
-	statisticsSince = momentParameter("since", "Leaves out what was before.")
+	last24Hours     = request.Choice("since", "May be left out.", "last24hours")
+	sinceLastWeek   = request.Choice("since", "May be left out.", "lastWeek")
+	statisticsSince = request.Moment("since", "Leaves out what was before.")
 )
 
 // taskResults are the results of each minute of the last 24 hours.
 func (s *Server) taskResults(c *gin.Context, h History) (any, error) {
-	q := queryOf(c)
-	last24Hours.of(q)
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	last24Hours.Of(q)
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	return orUnreadable(h.TaskResults(c.Request.Context(), search.Minute, s.opts.Now().Add(-day), time.Time{}))
@@ -45,8 +48,8 @@ func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
 		interval, until = search.Minute, now.Truncate(time.Minute)
 		from = until.Add(-time.Minute)
 	default:
-		return nil, notFound("period_not_found",
-			"there is no period %s; there are online, lastWeek, lastHour and lastMinute", quoted(period))
+		return nil, failure.NotFound("period_not_found",
+			"there is no period %s; there are online, lastWeek, lastHour and lastMinute", failure.Quoted(period))
 	}
 	list, err := h.TaskResults(c.Request.Context(), interval, from, until)
 	if err != nil {
@@ -71,9 +74,9 @@ func (s *Server) weekAgo() time.Time { return s.opts.Now().UTC().Truncate(day).A
 func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running,
 	error)) handler {
 	return s.fromHistory(func(c *gin.Context, h History) (any, error) {
-		q := queryOf(c)
-		sinceLastWeek.of(q)
-		if err := q.err(); err != nil {
+		q := request.QueryOf(c)
+		sinceLastWeek.Of(q)
+		if err := q.Err(); err != nil {
 			return nil, err
 		}
 		return orUnreadable(read(h, c.Request.Context(), s.weekAgo()))
@@ -92,7 +95,7 @@ type jobCounts struct {
 
 // executionTypes counts the jobs that are registered now by their types.
 func (s *Server) executionTypes(c *gin.Context) (any, error) {
-	all, err := list(c.Request.Context(), s, explain.Reader.Jobs)
+	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.Jobs)
 	var n jobCounts
 	for _, j := range all {
 		switch j.JobExecutionType {
@@ -107,16 +110,16 @@ func (s *Server) executionTypes(c *gin.Context) (any, error) {
 
 // jobStatistics says how a job did.
 func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
-	name, err := pathName("job")(c)
+	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	q := queryOf(c)
-	since := statisticsSince.of(q).time(s.opts.Now())
-	if err := q.err(); err != nil {
+	q := request.QueryOf(c)
+	since := statisticsSince.Of(q).Time(s.opts.Now())
+	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.maySee(c.Request.Context(), name); err != nil {
+	if err := caller.MaySee(c.Request.Context(), s.opts.Scheduler, name); err != nil {
 		return nil, err
 	}
 	statistics, err := h.JobStatistics(c.Request.Context(), name, since)
@@ -124,7 +127,7 @@ func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
 		return nil, unreadable(err)
 	}
 	if statistics.Since.IsZero() { // a job that has not run, or none
-		if _, err := seeOf(c.Request.Context(), s, explain.Reader.Job, name); err != nil {
+		if _, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Job, name); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -25,7 +27,7 @@ type streams struct {
 
 // enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a
 // quarter of them at most; on a machine that is its only user, all.
-func (n *streams) enter(who caller, most int) (leave func(), err error) {
+func (n *streams) enter(who caller.Caller, most int) (leave func(), err error) {
 	by, share := holder{who.Kind, who.Name}, most
 	if who.Kind != auth.Machine {
 		share = min(most, max(most/4, leastStreams))
@@ -55,8 +57,8 @@ func (n *streams) enter(who caller, most int) (leave func(), err error) {
 }
 
 func (n *streams) refuse(why string, args ...any) error {
-	f := unavailable("too_many_streams", why+": close some, or ask for what you need without following", args...)
-	f.retryAfter = aliveEvery
+	f := failure.Unavailable("too_many_streams", why+": close some, or ask for what you need without following", args...)
+	f.RetryAfter = aliveEvery
 	return f
 }
 
@@ -85,16 +87,16 @@ func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.Ha
 			return
 		}
 		if s.opts.Descriptors != nil && s.opts.Descriptors.Out() {
-			out := unavailable("out_of_descriptors",
+			out := failure.Unavailable("out_of_descriptors",
 				"this server has no file descriptors left, and so lets nobody follow %s: "+
 					"ask without following, or try again later; its log has the limit", n.what)
-			out.retryAfter = aliveEvery
-			fail(c.Writer, c.Request, s.log, out)
+			out.RetryAfter = aliveEvery
+			s.answers.Fail(c.Writer, c.Request, out)
 			return
 		}
-		leave, err := n.enter(callerOf(c.Request.Context()), s.opts.MaxStreams)
+		leave, err := n.enter(caller.Of(c.Request.Context()), s.opts.MaxStreams)
 		if err != nil {
-			fail(c.Writer, c.Request, s.log, err)
+			s.answers.Fail(c.Writer, c.Request, err)
 			return
 		}
 		defer leave()

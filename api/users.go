@@ -8,6 +8,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -44,38 +48,38 @@ func (s *Server) changed(c *gin.Context, err error) error {
 	var refused *auth.Refused
 	var violations document.Violations
 	switch {
-	case err == nil, refusedAccess(err) != nil, errors.As(err, &refused), errors.As(err, &violations),
+	case err == nil, failure.OfAccess(err) != nil, errors.As(err, &refused), errors.As(err, &violations),
 		errors.Is(err, auth.ErrNotFound), errors.Is(err, auth.ErrExists):
 		return err
 	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, context.Canceled):
-		return unavailable("outcome_unknown",
+		return failure.Unavailable("outcome_unknown",
 			"the registry did not answer, and the change may have been done: look before you send it again")
 	}
 	s.log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
-	return notBegun("registry_silent", "users and tokens could not be changed: try again; if that lasts, the server's log says why")
+	return failure.NotBegun("registry_silent", "users and tokens could not be changed: try again; if that lasts, the server's log says why")
 }
 
 // ofPeople is changed, with the code that is told for a user or token that is not there, or is there already.
 func (s *Server) ofPeople(c *gin.Context, what string, err error) error {
 	switch {
 	case errors.Is(err, auth.ErrNotFound):
-		return notFound(what+"_not_found", "%s", err.Error())
+		return failure.NotFound(what+"_not_found", "%s", err.Error())
 	case errors.Is(err, auth.ErrLastAdmin):
-		return failed(http.StatusConflict, "last_admin", "%s", err.Error())
+		return failure.New(http.StatusConflict, "last_admin", "%s", err.Error())
 	case errors.Is(err, auth.ErrExists):
-		return failed(http.StatusConflict, what+"_exists", "%s", err.Error())
+		return failure.New(http.StatusConflict, what+"_exists", "%s", err.Error())
 	}
 	return s.changed(c, err)
 }
 
 func (s *Server) users(*gin.Context) (any, error) {
 	list, err := s.opts.Access.Users()
-	return orEmpty(list), err
+	return answer.OrEmpty(list), err
 }
 
 func (s *Server) user(c *gin.Context) (any, error) {
-	name, err := pathValue(c, "userName")
+	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
@@ -86,70 +90,70 @@ func (s *Server) user(c *gin.Context) (any, error) {
 		}
 	}
 	if err == nil {
-		err = notFound("user_not_found", "there is no user %s; GET /api/users lists all", quoted(name))
+		err = failure.NotFound("user_not_found", "there is no user %s; GET /api/users lists all", failure.Quoted(name))
 	}
 	return nil, err
 }
 
 func (s *Server) addUser(c *gin.Context) (any, error) {
-	f, err := readForm[userBody](c)
+	f, err := request.ReadForm[userBody](c)
 	if err != nil {
 		return nil, err
 	}
-	name, password, grant := f.text("name"), f.text("password"), f.grant()
-	if err := f.with(auth.CheckNewUser(name, password).OrNil()); err != nil {
+	name, password, grant := f.Text("name"), f.Text("password"), f.Grant()
+	if err := f.With(auth.CheckNewUser(name, password).OrNil()); err != nil {
 		return nil, err
 	}
-	u, err := s.opts.Access.AddUser(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, password, grant)
+	u, err := s.opts.Access.AddUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, password, grant)
 	return u, s.ofPeople(c, "user", err)
 }
 
 func (s *Server) changeUser(c *gin.Context) (any, error) {
-	name, err := pathValue(c, "userName")
+	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
-	f, err := readForm[grantBody](c)
+	f, err := request.ReadForm[grantBody](c)
 	if err != nil {
 		return nil, err
 	}
-	grant := f.grant()
-	if err := f.with(nil); err != nil {
+	grant := f.Grant()
+	if err := f.With(nil); err != nil {
 		return nil, err
 	}
-	u, err := s.opts.Access.ChangeUser(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, grant)
+	u, err := s.opts.Access.ChangeUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant)
 	return u, s.ofPeople(c, "user", err)
 }
 
 // setPassword gives a user another password: his own, which takes the one that he has, so that a browser left alone is
 // not enough; anybody's by an admin.
 func (s *Server) setPassword(c *gin.Context) (any, error) {
-	name, err := pathValue(c, "userName")
+	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
-	who := callerOf(c.Request.Context())
+	who := caller.Of(c.Request.Context())
 	own := who.Kind == auth.User && who.Name == name
 	if err := adminsOfAll.check(who.Principal); !own && err != nil {
 		return nil, err
 	}
-	f, err := readForm[passwordBody](c)
+	f, err := request.ReadForm[passwordBody](c)
 	if err != nil {
 		return nil, err
 	}
-	password, current := f.text("password"), f.text("current")
-	if own && !f.has("current") {
-		f.refuse("current", "is missing: to change your own password, send the one that you have")
+	password, current := f.Text("password"), f.Text("current")
+	if own && !f.Has("current") {
+		f.Refuse("current", "is missing: to change your own password, send the one that you have")
 	}
-	if err := f.with(auth.CheckNewPassword(password).OrNil()); err != nil {
+	if err := f.With(auth.CheckNewPassword(password).OrNil()); err != nil {
 		return nil, err
 	}
 	if own {
-		if err := s.opts.Access.CheckPassword(c.Request.Context(), name, current, who.from); err != nil {
+		if err := s.opts.Access.CheckPassword(c.Request.Context(), name, current, who.From); err != nil {
 			return nil, s.notCurrent(c, err)
 		}
 	}
-	return true, s.ofPeople(c, "user", s.opts.Access.SetPassword(c.Request.Context(), who.actor(), name, password))
+	return true, s.ofPeople(c, "user", s.opts.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
 }
 
 // notCurrent is the answer to a wrong current password. It is no 401: who asks is known, and stays logged in.
@@ -161,32 +165,32 @@ func (s *Server) notCurrent(c *gin.Context, err error) error {
 }
 
 func (s *Server) removeUser(c *gin.Context) (any, error) {
-	name, err := pathValue(c, "userName")
+	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
 	return true, s.ofPeople(c, "user", s.opts.Access.RemoveUser(c.Request.Context(),
-		callerOf(c.Request.Context()).actor(), name))
+		caller.Of(c.Request.Context()).Actor(), name))
 }
 
 // endLogins ends all logins of a name, which need not be a user's: an OpenID provider may call somebody so.
 func (s *Server) endLogins(c *gin.Context) (any, error) {
-	name, err := pathValue(c, "userName")
+	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
-	return true, s.changed(c, s.opts.Access.EndLogins(c.Request.Context(), callerOf(c.Request.Context()).actor(),
+	return true, s.changed(c, s.opts.Access.EndLogins(c.Request.Context(), caller.Of(c.Request.Context()).Actor(),
 		name))
 }
 
 // replaceKeys ends all logins of everybody.
 func (s *Server) replaceKeys(c *gin.Context) (any, error) {
-	return true, s.changed(c, s.opts.Access.ReplaceKeys(c.Request.Context(), callerOf(c.Request.Context()).actor()))
+	return true, s.changed(c, s.opts.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
 }
 
 func (s *Server) tokens(*gin.Context) (any, error) {
 	list, err := s.opts.Access.Tokens()
-	return orEmpty(list), err
+	return answer.OrEmpty(list), err
 }
 
 // madeToken is the only answer that has an API token.
@@ -196,24 +200,24 @@ type madeToken struct {
 }
 
 func (s *Server) addToken(c *gin.Context) (any, error) {
-	f, err := readForm[tokenBody](c)
+	f, err := request.ReadForm[tokenBody](c)
 	if err != nil {
 		return nil, err
 	}
-	name, grant, expires := f.text("name"), f.grant(), f.moment("expires")
-	if err := f.with(auth.CheckNewToken(name).OrNil()); err != nil {
+	name, grant, expires := f.Text("name"), f.Grant(), f.Moment("expires")
+	if err := f.With(auth.CheckNewToken(name).OrNil()); err != nil {
 		return nil, err
 	}
-	token, made, err := s.opts.Access.AddToken(c.Request.Context(), callerOf(c.Request.Context()).actor(), name, grant,
+	token, made, err := s.opts.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,
 		expires)
 	return madeToken{made, token}, s.ofPeople(c, "token", err)
 }
 
 func (s *Server) removeToken(c *gin.Context) (any, error) {
-	name, err := pathValue(c, "tokenName")
+	name, err := request.PathValue(c, "tokenName")
 	if err != nil {
 		return nil, err
 	}
 	return true, s.ofPeople(c, "token", s.opts.Access.RemoveToken(c.Request.Context(),
-		callerOf(c.Request.Context()).actor(), name))
+		caller.Of(c.Request.Context()).Actor(), name))
 }

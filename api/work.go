@@ -6,6 +6,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -30,8 +33,8 @@ type taskContext struct {
 }
 
 func (s *Server) runningTasks(c *gin.Context) (any, error) {
-	all, err := list(c.Request.Context(), s, explain.Reader.RunningTasks)
-	return each(all, err, func(v views.TaskView) taskContext {
+	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.RunningTasks)
+	return answer.Each(all, err, func(v views.TaskView) taskContext {
 		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State, Progress: v.Progress}
 	})
@@ -44,8 +47,8 @@ type readyJob struct {
 }
 
 func (s *Server) readyJobs(c *gin.Context) (any, error) {
-	all, err := list(c.Request.Context(), s, explain.Reader.ReadyJobs)
-	return each(all, err, func(v views.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
+	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.ReadyJobs)
+	return answer.Each(all, err, func(v views.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
 type failoverShard struct {
@@ -54,26 +57,26 @@ type failoverShard struct {
 }
 
 func (s *Server) failoverShards(c *gin.Context) (any, error) {
-	all, err := list(c.Request.Context(), s, explain.Reader.FailoverShards)
-	return each(all, err, func(v views.FailoverView) failoverShard {
+	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.FailoverShards)
+	return answer.Each(all, err, func(v views.FailoverView) failoverShard {
 		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
 	})
 }
 
 func (s *Server) explain(c *gin.Context) (any, error) {
-	name, err := pathName("job")(c)
+	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	e, err := seeOf(c.Request.Context(), s, explain.Reader.Explain, name)
-	e.NextFires, e.Waiting, e.Running = orEmpty(e.NextFires), orEmpty(e.Waiting), orEmpty(e.Running)
+	e, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Explain, name)
+	e.NextFires, e.Waiting, e.Running = answer.OrEmpty(e.NextFires), answer.OrEmpty(e.Waiting), answer.OrEmpty(e.Running)
 	return e, err
 }
 
 // withID makes a handler of what has an id in the path.
 func withID(variable string, do func(ctx context.Context, id string) (any, error)) handler {
 	return func(c *gin.Context) (any, error) {
-		id, err := pathValue(c, variable)
+		id, err := request.PathValue(c, variable)
 		if err != nil {
 			return nil, err
 		}
@@ -90,13 +93,13 @@ type wish struct {
 }
 
 func (s *Server) forgetTask(ctx context.Context, id string) (any, error) {
-	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, scopeOf(ctx), id)
+	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, caller.ScopeOf(ctx), id)
 }
 
 func (s *Server) killTask(ctx context.Context, id string) (any, error) {
-	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, scopeOf(ctx), id)
+	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, caller.ScopeOf(ctx), id)
 }
 
 func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
-	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, scopeOf(ctx), id)
+	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, caller.ScopeOf(ctx), id)
 }

@@ -1,4 +1,4 @@
-package api
+package answer
 
 import (
 	"bytes"
@@ -9,29 +9,29 @@ import (
 
 // rows is an answer that is a list, which is written row by row: a list of all documents may be hundreds of megabytes,
 // and many may read it at once.
-type rows struct {
+type Rows struct {
 	n int
 	// at makes a row.
 	at func(i int) any
 }
 
 // each is the list of the answers for some views.
-func each[V, A any](views []V, err error, answer func(V) A) (any, error) {
-	return rows{len(views), func(i int) any { return answer(views[i]) }}, err
+func Each[V, A any](views []V, err error, answer func(V) A) (any, error) {
+	return Rows{len(views), func(i int) any { return answer(views[i]) }}, err
 }
 
 // rowsPiece is how many bytes of rows are written at once, and a row more.
 const rowsPiece = 64 << 10
 
 // writeRows sends a list, each row as shown makes it, as writeJSON does, "[]" when it is empty. It gives the client
-// WriteStall for each piece.
-func (s *Server) writeRows(w http.ResponseWriter, r *http.Request, list rows, shown func(any) (any, error)) {
+// the stall for each piece.
+func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown func(any) (any, error)) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return
 	}
-	out := &patientWriter{ResponseWriter: w, line: http.NewResponseController(w), stall: s.opts.WriteStall}
+	out := a.Patient(w)
 	var piece bytes.Buffer
 	enc := json.NewEncoder(&piece)
 	enc.SetEscapeHTML(false)
@@ -42,8 +42,8 @@ func (s *Server) writeRows(w http.ResponseWriter, r *http.Request, list rows, sh
 		}
 		row, err := shown(list.at(i))
 		if err != nil {
-			s.log.WarnContext(r.Context(), "list cut off", "error", err)
-			breakOff(out.line)
+			a.log.WarnContext(r.Context(), "list cut off", "error", err)
+			BreakOff(out.line)
 			return
 		}
 		if err := enc.Encode(row); err != nil {

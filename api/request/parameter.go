@@ -1,4 +1,4 @@
-package api
+package request
 
 import (
 	"errors"
@@ -11,51 +11,51 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// parameter is one of a query. What reads it and what the API's description says of it are made of the same, so that
+// Parameter is one of a query. What reads it and what the API's description says of it are made of the same, so that
 // neither is without the other.
-type parameter[T any] struct {
+type Parameter[T any] struct {
 	openapi.Parameter
 	// of reads it. What can't be read is among what the query's err says.
-	of func(*query) T
+	Of func(*Query) T
 }
 
-func (p parameter[T]) described() openapi.Parameter { return p.Parameter }
+func (p Parameter[T]) Described() openapi.Parameter { return p.Parameter }
 
 // declared is a parameter as a route's row has it.
-type declared interface{ described() openapi.Parameter }
+type Declared interface{ Described() openapi.Parameter }
 
-func namesOf(all []declared) []string {
+func namesOf(all []Declared) []string {
 	names := make([]string, len(all))
 	for i, one := range all {
-		names[i] = one.described().Name
+		names[i] = one.Described().Name
 	}
 	return names
 }
 
-func declare[T any](name, about string, schema openapi.Schema, of func(*query) T) parameter[T] {
-	return parameter[T]{openapi.Parameter{Name: name, In: "query", About: about, Schema: schema}, of}
+func declare[T any](name, about string, schema openapi.Schema, of func(*Query) T) Parameter[T] {
+	return Parameter[T]{openapi.Parameter{Name: name, In: "query", About: about, Schema: schema}, of}
 }
 
 // such gives a parameter an example.
-func (p parameter[T]) such(example any) parameter[T] {
+func (p Parameter[T]) WithExample(example any) Parameter[T] {
 	p.Example = example
 	return p
 }
 
 // needed is a parameter that the route is not answered without.
-func (p parameter[T]) needed() parameter[T] {
+func (p Parameter[T]) Mandatory() Parameter[T] {
 	p.Required = true
 	return p
 }
 
 // read is a parameter's value; what is absent is otherwise, what can't be read breaks the rule.
-func read[T any](q *query, name string, otherwise T, parse func(text string) (T, error), rule string, args ...any) T {
+func read[T any](q *Query, name string, otherwise T, parse func(text string) (T, error), rule string, args ...any) T {
 	if !q.values.Has(name) {
 		return otherwise
 	}
 	value, err := parse(q.values.Get(name))
 	if err != nil {
-		q.refuse(name, rule, args...)
+		q.Refuse(name, rule, args...)
 	}
 	return value
 }
@@ -64,19 +64,19 @@ func read[T any](q *query, name string, otherwise T, parse func(text string) (T,
 var errNoValue = errors.New("no value of the parameter")
 
 // textParameter is any text, empty when absent.
-func textParameter(name, about string) parameter[string] {
-	return declare(name, about, openapi.Schema{"type": "string"}, func(q *query) string { return q.values.Get(name) })
+func Text(name, about string) Parameter[string] {
+	return declare(name, about, openapi.Schema{"type": "string"}, func(q *Query) string { return q.values.Get(name) })
 }
 
 // flagParameter is a boolean that is false when absent.
-func flagParameter(name, about string) parameter[bool] {
-	return declare(name, about, openapi.Schema{"type": "boolean", "default": false}, func(q *query) bool {
+func Flag(name, about string) Parameter[bool] {
+	return declare(name, about, openapi.Schema{"type": "boolean", "default": false}, func(q *Query) bool {
 		return read(q, name, false, strconv.ParseBool, "must be true or false")
 	})
 }
 
 // numberParameter is a whole number from least to most; otherwise when absent.
-func numberParameter(name, about string, otherwise, least, most int) parameter[int] {
+func Number(name, about string, otherwise, least, most int) Parameter[int] {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
 		if n < least || n > most {
@@ -85,26 +85,26 @@ func numberParameter(name, about string, otherwise, least, most int) parameter[i
 		return n, err
 	}
 	return declare(name, about, openapi.Schema{"type": "integer", "default": otherwise, "minimum": least,
-		"maximum": most}, func(q *query) int {
+		"maximum": most}, func(q *Query) int {
 		return read(q, name, otherwise, parse, "must be a whole number from %d to %d", least, most)
 	})
 }
 
 // bytesParameter is a number of bytes; otherwise when absent, which is not told where it is none.
-func bytesParameter(name, about string, otherwise int64) parameter[int64] {
+func Bytes(name, about string, otherwise int64) Parameter[int64] {
 	parse := func(text string) (int64, error) {
 		n, err := strconv.ParseUint(text, 10, 63)
 		return int64(n), err
 	}
 	return declare(name, about, openapi.Schema{"type": "integer", "format": "int64", "minimum": 0},
-		func(q *query) int64 {
+		func(q *Query) int64 {
 			return read(q, name, otherwise, parse, "must be a number of bytes, 0 or more")
 		})
 }
 
 // choiceParameter is one of several words, the first when absent. An empty first one is said by leaving the parameter
 // out.
-func choiceParameter(name, about string, words ...string) parameter[string] {
+func Choice(name, about string, words ...string) Parameter[string] {
 	schema := openapi.Schema{"type": "string", "enum": words, "default": words[0]}
 	if words[0] == "" {
 		schema = openapi.Schema{"type": "string", "enum": words[1:]}
@@ -115,13 +115,13 @@ func choiceParameter(name, about string, words ...string) parameter[string] {
 		}
 		return text, nil
 	}
-	return declare(name, about, schema, func(q *query) string {
+	return declare(name, about, schema, func(q *Query) string {
 		return read(q, name, words[0], parse, "must be one of %s", strings.Join(words, ", "))
 	})
 }
 
 // wordsParameter are one or more of some words in capitals, separated by commas; none when absent or empty.
-func wordsParameter(name, about string, words []string) parameter[[]string] {
+func Words(name, about string, words []string) Parameter[[]string] {
 	parse := func(text string) (list []string, err error) {
 		if text == "" {
 			return nil, nil
@@ -137,19 +137,19 @@ func wordsParameter(name, about string, words []string) parameter[[]string] {
 	}
 	one := openapi.Schema{"type": "string",
 		"description": "One or more of " + strings.Join(words, ", ") + ", separated by commas."}
-	return declare(name, about, one, func(q *query) []string {
+	return declare(name, about, one, func(q *Query) []string {
 		return read(q, name, nil, parse, "must be one or more of %s, separated by commas", strings.Join(words, ", "))
-	}).such(words[0])
+	}).WithExample(words[0])
 }
 
-// when is a time that may have been given as how long ago it was.
-type when struct {
+// When is a time that may have been given as how long ago it was.
+type When struct {
 	at  time.Time
 	ago *time.Duration
 }
 
 // time is zero when it was not given.
-func (w when) time(now time.Time) time.Time {
+func (w When) Time(now time.Time) time.Time {
 	if w.ago != nil {
 		return now.Add(-*w.ago)
 	}
@@ -157,39 +157,39 @@ func (w when) time(now time.Time) time.Time {
 }
 
 // momentParameter is a time, or how long before now it was.
-func momentParameter(name, about string) parameter[when] {
-	parse := func(text string) (when, error) {
+func Moment(name, about string) Parameter[When] {
+	parse := func(text string) (When, error) {
 		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
-			return when{ago: &ago}, nil
+			return When{ago: &ago}, nil
 		}
 		at, err := time.Parse(time.RFC3339, text)
-		return when{at: at}, err
+		return When{at: at}, err
 	}
 	schema := openapi.Schema{"type": "string",
 		"description": "A time such as 2026-05-01T12:00:00Z, or how long ago, such as 30m or 24h."}
-	return declare(name, about, schema, func(q *query) when {
-		return read(q, name, when{}, parse,
+	return declare(name, about, schema, func(q *Query) When {
+		return read(q, name, When{}, parse,
 			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or how long ago, such as 30m or 24h")
-	}).such("24h")
+	}).WithExample("24h")
 }
 
 // place is where in a list a page ends: a moment, and of its rows the one with an id; zero is none.
-type place struct {
-	at time.Time
-	id string
+type Position struct {
+	At time.Time
+	ID string
 }
 
 // beforeParameter is a moment, and after a comma the id of an execution of that moment.
-func beforeParameter(name, about string) parameter[place] {
-	parse := func(text string) (p place, err error) {
-		text, p.id, _ = strings.Cut(text, ",")
-		if p.at, err = time.Parse(time.RFC3339, text); err == nil && (p.at.Year() < 1970 || !utf8.ValidString(p.id)) {
+func Before(name, about string) Parameter[Position] {
+	parse := func(text string) (p Position, err error) {
+		text, p.ID, _ = strings.Cut(text, ",")
+		if p.At, err = time.Parse(time.RFC3339, text); err == nil && (p.At.Year() < 1970 || !utf8.ValidString(p.ID)) {
 			err = errNoValue
 		}
 		return p, err
 	}
-	return declare(name, about, openapi.Schema{"type": "string"}, func(q *query) place {
-		return read(q, name, place{}, parse,
+	return declare(name, about, openapi.Schema{"type": "string"}, func(q *Query) Position {
+		return read(q, name, Position{}, parse,
 			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there")
-	}).such("2026-05-01T12:00:00Z")
+	}).WithExample("2026-05-01T12:00:00Z")
 }

@@ -1,4 +1,4 @@
-package api
+package caller
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -24,12 +25,12 @@ const ofAnotherApp = "of another app"
 // thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
 // written, and are sent back. The error is that of a look at whether a job may be seen: without it the answer would
 // hide what the caller may read.
-func (s *Server) hidingOthers(ctx context.Context) func(any) (any, error) {
-	who := callerOf(ctx)
-	if !who.letIn() || who.Unrestricted() {
+func Hiding(ctx context.Context, s Scheduler) func(any) (any, error) {
+	who := Of(ctx)
+	if !who.LetIn() || who.Unrestricted() {
 		return func(answer any) (any, error) { return answer, nil }
 	}
-	h := hiding{server: s, ctx: ctx, who: who, jobs: map[string]bool{}}
+	h := hiding{scheduler: s, ctx: ctx, who: who, jobs: map[string]bool{}}
 	return func(answer any) (any, error) {
 		if answer == nil {
 			return nil, nil
@@ -40,9 +41,9 @@ func (s *Server) hidingOthers(ctx context.Context) func(any) (any, error) {
 }
 
 // errorWithoutOthers is what the scheduler refuses a request with, as the caller may read it.
-func (s *Server) errorWithoutOthers(ctx context.Context, err error) error {
+func HideInError(ctx context.Context, s Scheduler, err error) error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
-		answer, failure := s.hidingOthers(ctx)(*refused)
+		answer, failure := Hiding(ctx, s)(*refused)
 		if failure != nil {
 			return fmt.Errorf("look at who may read why this was refused: %w", failure)
 		}
@@ -54,11 +55,11 @@ func (s *Server) errorWithoutOthers(ctx context.Context, err error) error {
 
 // hiding hides what the caller of one request may not see.
 type hiding struct {
-	server *Server
-	ctx    context.Context
-	who    caller
-	jobs   map[string]bool // whether they may be seen, of those that were asked about
-	err    error           // of the first of them that could not be looked at
+	scheduler Scheduler
+	ctx       context.Context
+	who       Caller
+	jobs      map[string]bool // whether they may be seen, of those that were asked about
+	err       error           // of the first of them that could not be looked at
 }
 
 // shown reports whether the caller may see an app or a job. What can't be found out is not shown,
@@ -69,8 +70,8 @@ func (h *hiding) shown(name string, isApp bool) bool {
 	}
 	shown, known := h.jobs[name]
 	if !known {
-		_, err := seeOf(h.ctx, h.server, explain.Reader.Job, name)
-		if err != nil && refusal(err).Kind != problem.NotFound {
+		_, err := SeeOf(h.ctx, h.scheduler, explain.Reader.Job, name)
+		if err != nil && failure.Refusal(err).Kind != problem.NotFound {
 			h.err = cmp.Or(h.err, err) // the first
 		}
 		shown = err == nil

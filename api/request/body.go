@@ -1,11 +1,12 @@
-package api
+package request
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
 // maxBody is the most that a request's body may hold, in bytes; openBody is that of a route that everybody may use,
@@ -21,16 +22,6 @@ const (
 	discardTime = 10 * time.Second
 )
 
-// tooLarge is the answer to a body of more than so many bytes.
-func tooLarge(most int64) *failure {
-	size := "1 MiB"
-	if most < maxBody {
-		size = fmt.Sprintf("%d KiB", most>>10)
-	}
-	return &failure{status: http.StatusRequestEntityTooLarge, code: "body_too_large",
-		message: fmt.Sprintf("the body is larger than %s, the most that is read here", size), undone: true}
-}
-
 // boundedBody gives the first bytes of a body, at most maxBody, and then an error.
 type boundedBody struct {
 	io.ReadCloser
@@ -38,19 +29,19 @@ type boundedBody struct {
 	begun bool
 }
 
-func boundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+func BoundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return &boundedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), whole: r.Body}
 }
 
 // bound bounds what is read of a request's body by its route, and refuses one that is said to be larger.
-func bound(w http.ResponseWriter, r *http.Request, of rule) error {
+func Bound(w http.ResponseWriter, r *http.Request, open bool) error {
 	most := int64(maxBody)
-	if b, ok := r.Body.(*boundedBody); ok && of.scope == open {
+	if b, ok := r.Body.(*boundedBody); ok && open {
 		most = openBody
 		b.ReadCloser = http.MaxBytesReader(w, b.whole, most)
 	}
 	if r.ContentLength > most {
-		return tooLarge(most)
+		return failure.TooLarge(most)
 	}
 	return nil
 }
@@ -63,7 +54,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // discardBody takes what a client is still sending. Most clients read the answer only when they have sent all; were
 // the connection closed before, they would find it reset and never see the answer. One that waits for 100 Continue has
 // not sent anything.
-func discardBody(w http.ResponseWriter, r *http.Request) {
+func DiscardBody(w http.ResponseWriter, r *http.Request) {
 	b, ok := r.Body.(*boundedBody)
 	if !ok || r.ContentLength > discardMost || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return

@@ -1,4 +1,4 @@
-package api
+package request
 
 import (
 	"bytes"
@@ -12,31 +12,32 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// form reads a small object that is a body, and collects what is wrong with it. It may hold passwords: no violation
+// Form reads a small object that is a body, and collects what is wrong with it. It may hold passwords: no violation
 // shows a value.
-type form struct {
+type Form struct {
 	given map[string]json.RawMessage
 	bad   document.Violations
 }
 
 // readForm reads a body with the fields of B. It refuses one that is no object; other fields are violations.
-func readForm[B any](c *gin.Context) (*form, error) {
-	names := fieldNames(reflect.TypeFor[B]())
-	body, err := readBody(c)
+func ReadForm[B any](c *gin.Context) (*Form, error) {
+	names := FieldNames(reflect.TypeFor[B]())
+	body, err := Body(c)
 	if err != nil {
 		return nil, err
 	}
-	f := &form{}
+	f := &Form{}
 	if twice := namedTwice(body); twice != "" {
-		return nil, badRequest("bad_json", "the body has the field %s twice", quoted(twice))
+		return nil, failure.BadRequest("bad_json", "the body has the field %s twice", failure.Quoted(twice))
 	}
 	if !utf8.Valid(body) || json.Unmarshal(body, &f.given) != nil || f.given == nil {
-		return nil, badRequest("bad_json", "the body must be a JSON object in UTF-8 with %s",
+		return nil, failure.BadRequest("bad_json", "the body must be a JSON object in UTF-8 with %s",
 			strings.Join(names, ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.given)) {
@@ -44,22 +45,12 @@ func readForm[B any](c *gin.Context) (*form, error) {
 			continue
 		}
 		if near := spelling.Nearest(name, names); near != "" {
-			f.refuse(name, "unknown field; did you mean %s?", near)
+			f.Refuse(name, "unknown field; did you mean %s?", near)
 		} else {
-			f.refuse(name, "unknown field; there are %s", strings.Join(names, ", "))
+			f.Refuse(name, "unknown field; there are %s", strings.Join(names, ", "))
 		}
 	}
 	return f, nil
-}
-
-// fieldNames are the names in JSON of a struct's fields, those that are embedded included.
-func fieldNames(t reflect.Type) (names []string) {
-	for _, field := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // namedTwice is a field that an object has more than once: who looked at the body before us may have taken the other
@@ -87,54 +78,54 @@ func namedTwice(body []byte) string {
 	return ""
 }
 
-func (f *form) refuse(name, format string, args ...any) {
+func (f *Form) Refuse(name, format string, args ...any) {
 	f.bad = append(f.bad, document.Violate(name, "", format, args...))
 }
 
-func (f *form) has(name string) bool {
+func (f *Form) Has(name string) bool {
 	raw, ok := f.given[name]
 	return ok && string(raw) != "null"
 }
 
 // read takes a field, which is left as it is when absent or null.
-func (f *form) read(name string, into any, rule string) {
-	if f.has(name) && json.Unmarshal(f.given[name], into) != nil {
-		f.refuse(name, "%s", rule)
+func (f *Form) read(name string, into any, rule string) {
+	if f.Has(name) && json.Unmarshal(f.given[name], into) != nil {
+		f.Refuse(name, "%s", rule)
 	}
 }
 
 // text is a text, "" when absent.
-func (f *form) text(name string) (text string) {
+func (f *Form) Text(name string) (text string) {
 	f.read(name, &text, "must be a text")
 	return text
 }
 
 // moment is a time, zero when absent.
-func (f *form) moment(name string) (at time.Time) {
+func (f *Form) Moment(name string) (at time.Time) {
 	f.read(name, &at, "must be a time such as 2026-05-01T12:00:00Z")
 	return at
 }
 
 // grant is a role with its apps. No pattern is none: that a grant is for all apps is said by leaving them out.
-func (f *form) grant() (g auth.Grant) {
+func (f *Form) Grant() (g auth.Grant) {
 	switch {
-	case !f.has("role"):
-		f.refuse("role", "is missing: it must be one of admin, operator, viewer, metrics")
+	case !f.Has("role"):
+		f.Refuse("role", "is missing: it must be one of admin, operator, viewer, metrics")
 	default:
 		f.read("role", &g.Role, "must be one of admin, operator, viewer, metrics")
 	}
 	f.read("apps", &g.Apps, "must be a list of patterns of app names, such as [\"billing-*\"]")
-	if f.has("apps") && g.Apps != nil && len(g.Apps) == 0 {
-		f.refuse("apps", "is empty: name apps, or leave it out for all apps")
+	if f.Has("apps") && g.Apps != nil && len(g.Apps) == 0 {
+		f.Refuse("apps", "is empty: name apps, or leave it out for all apps")
 	}
 	if why := auth.CheckApps(g.Apps); why != "" {
-		f.refuse("apps", "%s", why)
+		f.Refuse("apps", "%s", why)
 	}
 	return g
 }
 
 // with joins what could not be read with the rules that the rest breaks, which err has if it is of that kind.
-func (f *form) with(err error) error {
+func (f *Form) With(err error) error {
 	rules, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return err

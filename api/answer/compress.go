@@ -1,9 +1,10 @@
-package api
+package answer
 
 import (
 	"fmt"
 	"net/http"
 
+	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
 )
@@ -25,9 +26,9 @@ func newCompressor() func(http.Handler) http.HandlerFunc {
 }
 
 // compressed has write answer a request with what is compressed, if the client takes that and the request only reads.
-func (s *Server) compressed(w http.ResponseWriter, r *http.Request, write http.HandlerFunc) {
-	if isRead(r.Method) {
-		write = s.compress(write)
+func (a *Writer) Compressed(w http.ResponseWriter, r *http.Request, write http.HandlerFunc) {
+	if failure.IsRead(r.Method) {
+		write = a.compress(write)
 	}
 	write(w, r)
 }

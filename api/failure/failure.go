@@ -1,0 +1,206 @@
+// Package failure has the errors that the API answers with: each has a status, a code for programs and a sentence for
+// people. Of turns any error of the scheduler, of documents and of access into one.
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+)
+
+// Failure is an error that says how it is answered.
+type Failure struct {
+	Status  int
+	Code    string
+	Message string
+	Fields  document.Violations
+	// RetryAfter, if not 0, is sent in the header of that name.
+	RetryAfter time.Duration
+	// Undone is set when a change that the request may ask for was certainly not begun, which the answer then says.
+	Undone bool
+	// Cause, if not nil, is for the log alone.
+	Cause error
+}
+
+// Error is the message with the cause, for the log.
+func (f *Failure) Error() string {
+	if f.Cause != nil {
+		return f.Message + ": " + f.Cause.Error()
+	}
+	return f.Message
+}
+
+// New makes a failure with a message as fmt.Sprintf makes it.
+func New(status int, code, format string, args ...any) *Failure {
+	return &Failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// BadRequest says that a request cannot be read (400).
+func BadRequest(code, format string, args ...any) error {
+	return New(http.StatusBadRequest, code, format, args...)
+}
+
+// NotFound says that what a request names does not exist (404).
+func NotFound(code, format string, args ...any) error {
+	return New(http.StatusNotFound, code, format, args...)
+}
+
+// Unavailable says that a request cannot be answered now (503).
+func Unavailable(code, format string, args ...any) *Failure {
+	return New(http.StatusServiceUnavailable, code, format, args...)
+}
+
+// NotBegun is Unavailable where a change that the request may ask for was certainly not begun.
+func NotBegun(code, format string, args ...any) *Failure {
+	f := Unavailable(code, format, args...)
+	f.Undone = true
+	return f
+}
+
+// Refusal is what the scheduler refused a request with, zero for any other error.
+func Refusal(err error) problem.Error {
+	if refused := new(problem.Error); errors.As(err, &refused) {
+		return *refused
+	}
+	return problem.Error{}
+}
+
+// kinds gives each kind of the scheduler's errors its status and, for an error
+// without one, its code.
+var kinds = map[problem.Kind]struct {
+	status int
+	code   string
+}{
+	problem.NotFound:       {http.StatusNotFound, "not_found"},
+	problem.Conflict:       {http.StatusConflict, "conflict"},
+	problem.Invalid:        {http.StatusUnprocessableEntity, "invalid"},
+	problem.Unavailable:    {http.StatusServiceUnavailable, "unavailable"},
+	problem.OutcomeUnknown: {http.StatusServiceUnavailable, "outcome_unknown"},
+	problem.LogGone:        {http.StatusGone, "log_gone"},
+	problem.Forbidden:      {http.StatusForbidden, "not_allowed"},
+	problem.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
+}
+
+// Of says what an error of a request is answered with. It is nil for an unexpected one, which is a fault of this server.
+func Of(r *http.Request, err error) *Failure {
+	var (
+		known      *Failure
+		syntax     *document.SyntaxError
+		violations document.Violations
+		beyond     *http.MaxBytesError
+		refused    *problem.Error
+	)
+	if f := OfAccess(err); f != nil {
+		err = f
+	}
+	switch {
+	case errors.As(err, &known):
+		if known.Undone && !IsRead(r.Method) {
+			unchanged := *known
+			unchanged.Message = "this request changed nothing: " + known.Message
+			return &unchanged
+		}
+		return known
+	case errors.As(err, &beyond):
+		return Of(r, TooLarge(beyond.Limit))
+	case errors.As(err, &syntax):
+		return New(http.StatusBadRequest, "bad_json", "%s", syntax)
+	case errors.As(err, &violations):
+		return Of(r, &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid",
+			Message: violations.Error(), Fields: violations, Undone: true})
+	case errors.As(err, &refused):
+		kind, ok := kinds[refused.Kind]
+		if !ok {
+			return nil
+		}
+		f := &Failure{Status: kind.status, Code: kind.code, Message: refused.Message, Fields: refused.Violations,
+			RetryAfter: refused.RetryAfter}
+		if refused.Code != "" && refused.Kind != problem.OutcomeUnknown {
+			f.Code = refused.Code
+		}
+		return f
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		if IsRead(r.Method) {
+			return Unavailable("timeout", "the scheduler did not answer in time: try again")
+		}
+		return Unavailable("outcome_unknown",
+			"the scheduler did not answer in time, and the change may have been done: look before you send it again")
+	}
+	return nil
+}
+
+// IsRead reports whether a method changes nothing.
+func IsRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// Internal is the answer to a fault of this server, whose log has the error under the id.
+func Internal(id string) *Failure {
+	return New(http.StatusInternalServerError, "internal",
+		"a fault of this server; its log tells more under the id %s", id)
+}
+
+// Facts are what the JSON of a failure says.
+type Facts struct {
+	Code    string              `json:"code"`
+	Message string              `json:"message"`
+	Fields  document.Violations `json:"fields"`
+}
+
+// Response is the form of all errors.
+type Response struct {
+	Error Facts `json:"error"`
+}
+
+// Body is the failure as it is sent.
+func (f *Failure) Body() Response {
+	return Response{Facts{f.Code, f.Message, append(document.Violations{}, f.Fields...)}}
+}
+
+// Quoted is a client's text as a message may show it: in quotes, and at most 100 bytes of it.
+func Quoted(text string) string {
+	const most = 100
+	if len(text) > most {
+		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // without half a character at its end
+	}
+	return strconv.Quote(text)
+}
+
+// OfAccess is what an error of auth.Access is answered with, or nil for any other error.
+func OfAccess(err error) *Failure {
+	var refused *auth.Refused
+	var many *auth.TooMany
+	switch {
+	case errors.As(err, &refused):
+		return New(http.StatusUnauthorized, refused.Code, "%s", refused.Why)
+	case errors.As(err, &many):
+		f := New(http.StatusTooManyRequests, "too_many_logins", "%s", many.Error())
+		f.RetryAfter = many.RetryAfter
+		return f
+	case errors.Is(err, auth.ErrUnavailable):
+		return ErrAccessUnknown
+	case errors.Is(err, auth.ErrFull):
+		return New(http.StatusConflict, "access_full", "%s", err.Error())
+	}
+	return nil
+}
+
+// TooLarge is the answer to a body of more than so many bytes.
+func TooLarge(most int64) *Failure {
+	size := "1 MiB"
+	if most < 1<<20 {
+		size = fmt.Sprintf("%d KiB", most>>10)
+	}
+	return &Failure{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large",
+		Message: fmt.Sprintf("the body is larger than %s, the most that is read here", size), Undone: true}
+}
+
+// ErrAccessUnknown is the answer while the registry does not say who may do what.
+var ErrAccessUnknown = NotBegun("access_unknown",
+	"who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
