@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -25,10 +26,10 @@ func (s *Server) admit(c *gin.Context) {
 	who, err := s.identify(c.Request, rule)
 	c.Request = c.Request.WithContext(scheduler.WithActor(caller.With(c.Request.Context(), who), who.Actor()))
 	if err == nil {
-		err = rule.check(who.Principal)
+		err = rule.Check(who.Principal)
 	}
 	if err == nil {
-		err = request.Bound(c.Writer, c.Request, rule.scope == open)
+		err = request.Bound(c.Writer, c.Request, rule.Scope == route.Open)
 	}
 	if err != nil {
 		dropBadCookie(c, err)
@@ -38,7 +39,7 @@ func (s *Server) admit(c *gin.Context) {
 }
 
 // identify finds out who asks. On an open route whoever can't be identified is nobody.
-func (s *Server) identify(r *http.Request, rule rule) (who caller.Caller, err error) {
+func (s *Server) identify(r *http.Request, rule route.Rule) (who caller.Caller, err error) {
 	who.From = caller.Address(r)
 	if p, ok := caller.SocketPeer(r.Context()); ok {
 		who.Principal = p
@@ -55,7 +56,7 @@ func (s *Server) identify(r *http.Request, rule rule) (who caller.Caller, err er
 		return who, nil
 	}
 	who.Principal, who.Lapsed, err = s.authenticate(r, state)
-	if rule.scope == open {
+	if rule.Scope == route.Open {
 		err = nil
 	}
 	return who, err
@@ -186,4 +187,17 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		return "", false, errTokenMissing
 	}
 	return token, byCookie, nil
+}
+
+// ruleOf is the rule of a request's route. Only those who are let in are told that there is no such route.
+func (s *Server) ruleOf(c *gin.Context) route.Rule {
+	path := s.routePath(c)
+	if path == "" {
+		return route.Rule{Scope: route.Oneself}
+	}
+	method := c.Request.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return s.rules[method+" "+path]
 }

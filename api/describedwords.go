@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -66,33 +67,8 @@ var apiTags = []openapi.Tag{
 	{Name: "Who may connect", About: "Logins, users, API tokens."},
 }
 
-// pathVariables are those of all routes.
-var pathVariables = map[string]struct{ about, example string }{
-	"appName":     {"The app's name.", "my_app"},
-	"jobName":     {"The job's name.", "my_job"},
-	"executionId": {"The execution's id.", exampleExecution},
-	"taskId":      {"The task's id.", exampleTask},
-	"agentId":     {"The agent's id.", exampleAgent},
-	"period":      {"One of online, lastWeek, lastHour, lastMinute.", "lastWeek"},
-	"userName":    {"The user's name.", "alice"},
-	"tokenName":   {"The API token's name.", "ci"},
-	"name":        {"The file's name.", "executor-linux-amd64-0f8e"},
-	"hash":        {"The hash of all files.", "0123456789abcdef"},
-	"file":        {"The file's path.", "js/main.js"},
-}
-
-// Headers of requests and answers.
+// logHeaders are those of answers with output.
 var (
-	textSchema        = openapi.Schema{"type": "string"}
-	idempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header",
-		Schema:  openapi.Schema{"type": "string", "maxLength": maxKey},
-		About:   "With one the request may be sent again: it gives the first one's execution.",
-		Example: "2026-05-01-billing"}
-	cookieHeader = openapi.Header{Name: "Set-Cookie", About: "The browser's session.", Schema: textSchema}
-	linkHeader   = openapi.Header{Name: "Link",
-		About: `Where the rows behind these are: </api/…>; rel="next". Not there at the end.`, Schema: textSchema}
-	warningHeader = openapi.Header{Name: "Warning", About: "What is missing of the answer, and why.",
-		Schema: textSchema}
 	logHeaders = []openapi.Header{
 		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
 		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
@@ -100,16 +76,8 @@ var (
 			Name: logLive, About: "Whether the task may write more.", Always: true,
 			Schema: openapi.Schema{"type": "boolean"},
 		},
-		{Name: "Content-Disposition", About: "The name of the file, with download.", Schema: textSchema},
+		{Name: "Content-Disposition", About: "The name of the file, with download.", Schema: route.TextSchema},
 	}
-)
-
-const (
-	exampleExecution = "my_job@20260501T120000Z"
-	exampleTask      = "my_job@-@0@-@READY@-@S0@-@0f8e"
-	exampleAgent     = "S0"
-	exampleEvents    = "event: hello\ndata: {\"term\":3,\"version\":\"1.0.0\",\"leader\":\"10.0.0.5:8899\"}\n\n" +
-		"event: changed\ndata: {\"jobs\":[\"my_job\"],\"executions\":[],\"apps\":[],\"cluster\":false,\"all\":false}\n\n"
 )
 
 // fields is an example of a body that has some fields alone.
@@ -132,8 +100,8 @@ func describedTypes() openapi.Types {
 	text := openapi.Schema{"description": "A text, or an object that hides it or says where it is.", "anyOf": []any{
 		openapi.Schema{"type": "string"},
 		openapi.Schema{"type": "object",
-			"properties": fields{"value": textSchema, "secret": openapi.Schema{"type": "boolean"},
-				"fromFile": textSchema, "fromEnv": textSchema}}}}
+			"properties": fields{"value": route.TextSchema, "secret": openapi.Schema{"type": "boolean"},
+				"fromFile": route.TextSchema, "fromEnv": route.TextSchema}}}}
 	return openapi.Types{
 		Names: map[reflect.Type]string{
 			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument",
@@ -177,7 +145,7 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[search.Time]():     {"type": []any{"string", "null"}, "format": "date-time"},
 			reflect.TypeFor[document.Text]():   text,
 			reflect.TypeFor[document.Object](): {"type": "object"},
-			reflect.TypeFor[document.List]():   {"type": "array", "items": textSchema},
+			reflect.TypeFor[document.List]():   {"type": "array", "items": route.TextSchema},
 		},
 		About: func(of reflect.Type, field string) string {
 			switch of {
@@ -220,12 +188,12 @@ const (
 )
 
 // exampleWait is what a job waits for.
-var exampleWait = reason.OneAtATime(exampleExecution, "running")
+var exampleWait = reason.OneAtATime(route.ExampleExecution, "running")
 
 // exampleWords are what examples have in fields of these names.
 var exampleWords = map[string]any{
-	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": exampleExecution,
-	"taskId": exampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": exampleAgent, "slaveId": exampleAgent,
+	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": route.ExampleExecution,
+	"taskId": route.ExampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": route.ExampleAgent, "slaveId": route.ExampleAgent,
 	"hostname": "node1", "ip": "10.0.0.7",
 	"appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "appSHA256": "",
 	"image": "", "imagePullPolicy": "", "imagePullSecrets": document.List(""), "podTemplate": document.Object(""),

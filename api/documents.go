@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -134,7 +135,7 @@ func (d *documents[C, V]) find(c *gin.Context) (view V, err error) {
 }
 
 // disable makes the handler that disables or enables.
-func (d *documents[C, V]) disable(disabled bool) handler {
+func (d *documents[C, V]) disable(disabled bool) route.Handler {
 	return d.command(request.PathName(d.kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
 		return d.setDisabled(ctx, scope, name, disabled)
 	})
@@ -143,7 +144,7 @@ func (d *documents[C, V]) disable(disabled bool) handler {
 // command is a handler that does something to the app or job that is named.
 func (d *documents[C, V]) command(
 	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
-) handler {
+) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := name(c)
 		if err != nil {

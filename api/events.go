@@ -146,3 +146,7 @@ func (e *eventStream) write(text []byte) bool {
 	_, err := e.out.Write(text)
 	return err == nil && e.out.FlushError() == nil
 }
+
+// exampleEvents are some of a stream.
+const exampleEvents = "event: hello\ndata: {\"term\":3,\"version\":\"1.0.0\",\"leader\":\"10.0.0.5:8899\"}\n\n" +
+	"event: changed\ndata: {\"jobs\":[\"my_job\"],\"executions\":[],\"apps\":[],\"cluster\":false,\"all\":false}\n\n"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
@@ -14,17 +15,17 @@ import (
 func RouteNames() []string {
 	var names []string
 	for _, r := range (&Server{}).routes() {
-		names = append(names, r.method+" "+r.path)
+		names = append(names, r.Method+" "+r.Path)
 	}
 	return names
 }
 
 // ReservedAppNames are the names that no app may have: routes of the API have
 // them in the place of an app's name [D05].
-func ReservedAppNames() []string { return reservedNames((&Server{}).routes(), "appName") }
+func ReservedAppNames() []string { return route.ReservedNames((&Server{}).routes(), "appName") }
 
 // ReservedJobNames are the names that no job may have, for the same reason [D05].
-func ReservedJobNames() []string { return reservedNames((&Server{}).routes(), "jobName") }
+func ReservedJobNames() []string { return route.ReservedNames((&Server{}).routes(), "jobName") }
 
 // RouteRule is a route of the router, with its rule.
 type RouteRule struct {
@@ -41,20 +42,20 @@ func (s *Server) Routes() (list []RouteRule) {
 			method = http.MethodGet
 		}
 		rule := s.rules[method+" "+r.Path]
-		list = append(list, RouteRule{r.Method, s.byPath[r.Path].path, rule.String(), rule.needs, rule.complete()})
+		list = append(list, RouteRule{r.Method, s.byPath[r.Path].Path, rule.String(), rule.Needs, complete(rule)})
 	}
 	return list
 }
 
 // EmptyRuleLetsIn asks the rule of a route that has none.
-func EmptyRuleLetsIn(p auth.Principal) bool { return rule{}.check(p) == nil }
+func EmptyRuleLetsIn(p auth.Principal) bool { return route.Rule{}.Check(p) == nil }
 
 // AnswersByApp has a value of the type that each route answers with that is for who sees some apps, but for raw ones.
 func AnswersByApp() map[string]any {
 	all := map[string]any{}
 	for _, r := range (&Server{}).routes() {
-		if r.scope == byApp && r.raw == nil && r.does.answer.Content[0].Type != nil {
-			all[r.method+" "+r.path] = r.does.answer.Content[0].Type
+		if r.Scope == route.ByApp && r.Raw == nil && r.Does.Answer().Content[0].Type != nil {
+			all[r.Method+" "+r.Path] = r.Does.Answer().Content[0].Type
 		}
 	}
 	return all
@@ -63,14 +64,6 @@ func AnswersByApp() map[string]any {
 // Shown is an answer as somebody gets it.
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
 	return caller.Hiding(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
-}
-
-// complete reports whether a rule says for whom it is.
-func (r rule) complete() bool {
-	if r.scope == byApp || r.scope == whole {
-		return r.needs != auth.NoRole
-	}
-	return (r.scope == open || r.scope == oneself) && r.needs == auth.NoRole
 }
 
 // Match is what a search finds.
@@ -91,24 +84,10 @@ func Find(text, wanted string, most, size int) (found []Match, next int64) {
 // CountFires is what GET /api/overview/fires costs, once in some seconds.
 func CountFires(schedules []config.ScheduleView, now time.Time) { countFires(schedules, now) }
 
-// NewQuota makes one as those of searches and of checks of packages are.
-func NewQuota() *Quota { return &Quota{quota{code: "running", what: "requests of a kind"}} }
-
-// Quota is what bounds costly requests.
-type Quota struct{ quota }
-
-// EnterAs is enter for a request of that caller.
-func (q *Quota) EnterAs(p auth.Principal) (leave func(), err error) {
-	return q.enter(caller.Caller{Principal: p})
-}
-
-// NewStreams counts streams of events.
-func NewStreams() *Streams { return &Streams{streams{what: "events"}} }
-
-// Streams are what bounds answers that last.
-type Streams struct{ streams }
-
-// EnterAs is enter for a stream of that caller.
-func (s *Streams) EnterAs(p auth.Principal, most int) (leave func(), err error) {
-	return s.enter(caller.Caller{Principal: p}, most)
+// complete reports whether a rule says for whom it is.
+func complete(r route.Rule) bool {
+	if r.Scope == route.ByApp || r.Scope == route.Whole {
+		return r.Needs != auth.NoRole
+	}
+	return (r.Scope == route.Open || r.Scope == route.Oneself) && r.Needs == auth.NoRole
 }

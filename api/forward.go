@@ -23,6 +23,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -81,17 +82,17 @@ func (m leaderTransports) close() {
 }
 
 // leaderOnly wraps the work of a route that only the leader does: a follower forwards the request to it.
-func (s *Server) leaderOnly(r route, work gin.HandlerFunc) gin.HandlerFunc {
-	if r.local && r.scope != byApp {
+func (s *Server) leaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerFunc {
+	if r.Local && r.Scope != route.ByApp {
 		return work
 	}
 	return func(c *gin.Context) {
 		// Which jobs are of somebody's apps only the leader knows.
-		if s.opts.Scheduler.Health().Leading || r.local && !caller.Of(c.Request.Context()).ForSome() {
+		if s.opts.Scheduler.Health().Leading || r.Local && !caller.Of(c.Request.Context()).ForSome() {
 			work(c)
 			return
 		}
-		s.forward(c, work, r.raw != nil)
+		s.forward(c, work, r.Raw != nil)
 	}
 }
 

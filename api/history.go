@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/internal/document"
@@ -50,7 +51,7 @@ type History interface {
 const historyPatience = 3 * time.Second
 
 // fromHistory makes a handler of what only the history can answer.
-func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)) handler {
+func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		if s.opts.History == nil {
 			return nil, failure.Unavailable("no_history",

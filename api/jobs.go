@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
@@ -57,7 +58,7 @@ func (s *Server) isJobDisabled(c *gin.Context) (any, error) {
 }
 
 // pauseJob makes the handler that pauses a job or ends its pause.
-func (s *Server) pauseJob(paused bool) handler {
+func (s *Server) pauseJob(paused bool) route.Handler {
 	do := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 		return s.opts.Scheduler.SetJobPaused(ctx, scope, name, paused)
 	}
@@ -68,7 +69,7 @@ func (s *Server) shutDownJob(c *gin.Context) (any, error) {
 	return s.jobs.command(request.PathName("job"), s.opts.Scheduler.ShutDownJob)(c)
 }
 
-func (s *Server) deregisterJob(name request.Naming) handler {
+func (s *Server) deregisterJob(name request.Naming) route.Handler {
 	return func(c *gin.Context) (any, error) { return s.jobs.command(name, s.opts.Scheduler.DeregisterJob)(c) }
 }
 
@@ -77,13 +78,10 @@ type triggered struct {
 	ExecutionID string `json:"executionId"`
 }
 
-// maxKey bounds the Idempotency-Key header, which is stored.
-const maxKey = 200
-
 // trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
-func (s *Server) trigger(name request.Naming, ownSettings bool) handler {
+func (s *Server) trigger(name request.Naming, ownSettings bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
-		key, err := idempotencyKey(c)
+		key, err := request.IdempotencyKey(c)
 		if err != nil {
 			return nil, err
 		}
@@ -107,19 +105,10 @@ func (s *Server) trigger(name request.Naming, ownSettings bool) handler {
 	}
 }
 
-func idempotencyKey(c *gin.Context) (string, error) {
-	key := c.GetHeader("Idempotency-Key")
-	if len(key) > maxKey {
-		return "", failure.BadRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most",
-			len(key), maxKey)
-	}
-	return key, nil
-}
-
 // triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a
 // trigger.
 func (s *Server) triggerAgain(c *gin.Context) (any, error) {
-	key, err := idempotencyKey(c)
+	key, err := request.IdempotencyKey(c)
 	if err != nil {
 		return nil, err
 	}

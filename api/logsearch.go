@@ -50,7 +50,7 @@ func (s *Server) searchLog(c *gin.Context) (any, error) {
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	leave, err := s.searches.enter(caller.Of(c.Request.Context()))
+	leave, err := s.searches.Enter(caller.Of(c.Request.Context()))
 	if err != nil {
 		return nil, err
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
 // newMetrics makes the handler of /metrics and the histogram of our own
 // requests, in a registry of their own.
-func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.HistogramVec) {
+func newMetrics(opts Options, open *limit.Streams) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "elasticjob_http_request_duration_seconds",
@@ -31,7 +32,7 @@ func newMetrics(opts Options, open *streams) (http.Handler, *prometheus.Histogra
 		collector[stats.Stats]{opts.Scheduler.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
-		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.count()) }))
+		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.Count()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}

@@ -41,7 +41,7 @@ func (s *Server) observe(c *gin.Context) {
 }
 
 func (s *Server) template(c *gin.Context) string {
-	return cmp.Or(s.byPath[s.routePath(c)].path, "none")
+	return cmp.Or(s.byPath[s.routePath(c)].Path, "none")
 }
 
 // methodLabel keeps what clients invent out of the metrics.

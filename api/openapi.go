@@ -15,12 +15,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
-
-const jsonMedia = "application/json"
 
 // describedAPI is the description of the API as it is sent.
 type describedAPI struct {
@@ -37,7 +36,7 @@ func (s *Server) describe() (*describedAPI, error) {
 	}
 	var operations []openapi.Operation
 	for _, r := range s.table {
-		operations = append(operations, r.operation())
+		operations = append(operations, r.Operation())
 	}
 	text, err := openapi.New(apiInfo(s.opts.Version), describedTypes(), more, operations)
 	if err != nil {
@@ -57,7 +56,7 @@ func (s *Server) openAPI(c *gin.Context) {
 		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	c.Header("Content-Type", jsonMedia)
+	c.Header("Content-Type", route.JSON)
 	c.Header("Cache-Control", "no-cache")
 	c.Header("ETag", made.tag)
 	s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
@@ -122,18 +121,4 @@ func changeSchema(whole openapi.Schema, named string, names ...string) openapi.S
 		changed["required"] = []string{named}
 	}
 	return changed
-}
-
-// jsonBody is a body whose schema is among documentSchemas.
-func jsonBody(schema string, example any) openapi.Content {
-	return openapi.Content{Media: jsonMedia, Schema: openapi.Ref(schema), Example: example}
-}
-
-// bodyOf is a body of a value's type.
-func bodyOf(value any) openapi.Content { return openapi.Content{Media: jsonMedia, Type: value} }
-
-// nameBody is a name that is a body of its own.
-var nameBody = []openapi.Content{
-	{Media: "text/plain", Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
-	{Media: jsonMedia, Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -24,7 +25,7 @@ func (s *Server) leader(*gin.Context) (any, error) {
 }
 
 // reconcile asks the cluster about our tasks now ([D20]: too soon is 429).
-func (s *Server) reconcile(explicit bool) handler {
+func (s *Server) reconcile(explicit bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		ctx := c.Request.Context()
 		return true, s.opts.Scheduler.Reconcile(ctx, caller.ScopeOf(ctx), explicit)

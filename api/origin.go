@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/route"
 )
 
 // CheckListen says what is wrong with the form of an address to listen on, "host:port" as for net.Listen.
@@ -41,14 +42,14 @@ func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostna
 // Sec-Fetch-Site. A page of another port of this host is of the same site, gets our cookies sent, and is as foreign.
 // Where everybody on this machine is let in (unguarded), the Host must be this machine, or what it advertises; else
 // any will do, since a page has no token. An open page may be linked to from anywhere.
-func (s *Server) checkOrigin(r *http.Request, rule rule, unguarded bool) error {
+func (s *Server) checkOrigin(r *http.Request, rule route.Rule, unguarded bool) error {
 	host := hostOnly(r.Host)
 	if unguarded && !isLoopback(host) &&
 		(s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
 		return failure.New(http.StatusForbidden, "host_not_allowed",
 			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", failure.Quoted(r.Host))
 	}
-	linked := rule.scope == open && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
+	linked := rule.Scope == route.Open && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
 	if site := r.Header.Get("Sec-Fetch-Site"); !linked &&
 		(strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
 		return failure.New(http.StatusForbidden, "origin_not_allowed",

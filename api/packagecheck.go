@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
@@ -94,7 +95,7 @@ func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts,
 	if s.opts.Packages == nil {
 		return facts, errNoPackages
 	}
-	leave, err := s.packageChecks.enter(caller.Of(c.Request.Context()))
+	leave, err := s.packageChecks.Enter(caller.Of(c.Request.Context()))
 	if err != nil {
 		return facts, err
 	}
@@ -180,7 +181,7 @@ func (s *Server) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, 
 var checkFirst = request.Flag("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
 
 // publishing reads whether the package is to be checked, and has it done so by work, else does without.
-func publishing(without handler, work handler) handler {
+func publishing(without route.Handler, work route.Handler) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		q := request.QueryOf(c)
 		check := checkFirst.Of(q)

@@ -24,7 +24,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
@@ -113,9 +115,9 @@ type Server struct {
 	opts   Options
 	log    *slog.Logger
 	engine *gin.Engine
-	table  []route
-	byPath map[string]route // one of the routes of each of the router's paths
-	rules  map[string]rule  // by method and the router's path
+	table  []route.Route
+	byPath map[string]route.Route // one of the routes of each of the router's paths
+	rules  map[string]route.Rule  // by method and the router's path
 	names  map[string][]string
 	apps   documents[app.Config, views.AppView]
 	jobs   documents[jobs.Config, views.JobView]
@@ -126,14 +128,14 @@ type Server struct {
 	packedExample func() ([]byte, error)
 	description   func() (*describedAPI, error)
 
-	packageChecks, searches quota
+	packageChecks, searches *limit.Quota
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
 	refusals  refusals
 	fires     firesCache
-	streams   streams // of events
-	followed  streams // of output
+	streams   *limit.Streams // of events
+	followed  *limit.Streams // of output
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -164,19 +166,19 @@ func New(opts Options) *Server {
 	if opts.Artifact == nil {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
-	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route{}, rules: map[string]rule{},
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{}, rules: map[string]route.Rule{},
 		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
-		streams: streams{what: "events"}, followed: streams{what: "output"},
-		packageChecks: quota{code: "check_running", what: "checks of packages", retryAfter: 5 * time.Second},
-		searches:      quota{code: "search_running", what: "searches in output", retryAfter: time.Second}}
+		streams: limit.NewStreams("events"), followed: limit.NewStreams("output"),
+		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second),
+		searches:      limit.NewQuota("search_running", "searches in output", time.Second)}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
 	s.description = sync.OnceValues(s.describe)
-	s.metrics, s.durations = newMetrics(opts, &s.streams)
+	s.metrics, s.durations = newMetrics(opts, s.streams)
 	s.apps, s.jobs = s.newApps(), s.newJobs()
 	s.table = s.routes()
-	s.names = map[string][]string{"appName": reservedNames(s.table, "appName"),
-		"jobName": reservedNames(s.table, "jobName")}
+	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
+		"jobName": route.ReservedNames(s.table, "jobName")}
 
 	s.engine.RedirectTrailingSlash, s.engine.RedirectFixedPath = false, false
 	s.engine.HandleMethodNotAllowed = true
@@ -309,8 +311,8 @@ func (s *Server) noRoute(c *gin.Context) {
 		return
 	}
 	hint := "GET / says what there is, docs/api.md has all routes"
-	if near := nearestRoute(s.table, c.Request.Method, c.Request.URL.Path); near != nil {
-		hint = fmt.Sprintf("did you mean %s %s?", near.method, near.path)
+	if near := route.Nearest(s.table, c.Request.Method, c.Request.URL.Path); near != nil {
+		hint = fmt.Sprintf("did you mean %s %s?", near.Method, near.Path)
 	}
 	s.answers.Fail(c.Writer, c.Request, failure.NotFound("no_route", "there is no route %s %s; %s", c.Request.Method,
 		failure.Quoted(c.Request.URL.Path), hint))

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -72,7 +73,7 @@ func (s *Server) weekAgo() time.Time { return s.opts.Now().UTC().Truncate(day).A
 
 // lastWeek makes a handler of samples of the last week.
 func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running,
-	error)) handler {
+	error)) route.Handler {
 	return s.fromHistory(func(c *gin.Context, h History) (any, error) {
 		q := request.QueryOf(c)
 		sinceLastWeek.Of(q)

@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -134,7 +135,7 @@ func (s *Server) setPassword(c *gin.Context) (any, error) {
 	}
 	who := caller.Of(c.Request.Context())
 	own := who.Kind == auth.User && who.Name == name
-	if err := adminsOfAll.check(who.Principal); !own && err != nil {
+	if err := route.AdminsOfAll.Check(who.Principal); !own && err != nil {
 		return nil, err
 	}
 	f, err := request.ReadForm[passwordBody](c)

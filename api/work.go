@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -74,7 +75,7 @@ func (s *Server) explain(c *gin.Context) (any, error) {
 }
 
 // withID makes a handler of what has an id in the path.
-func withID(variable string, do func(ctx context.Context, id string) (any, error)) handler {
+func withID(variable string, do func(ctx context.Context, id string) (any, error)) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		id, err := request.PathValue(c, variable)
 		if err != nil {

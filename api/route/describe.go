@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"cmp"
@@ -19,64 +19,64 @@ type description struct {
 	errors []int
 }
 
-func does(summary string) description { return description{summary: summary} }
+func Does(summary string) description { return description{summary: summary} }
 
 // with is a header of requests.
-func (d description) with(header openapi.Parameter) description {
+func (d description) With(header openapi.Parameter) description {
 	d.headers = append(d.headers, header)
 	return d
 }
 
 // reads is the body that it needs, mayRead one that may be left out.
-func (d description) reads(content ...openapi.Content) description {
+func (d description) Reads(content ...openapi.Content) description {
 	d.body = &openapi.Body{Content: content}
 	return d
 }
 
-func (d description) mayRead(content ...openapi.Content) description {
+func (d description) MayRead(content ...openapi.Content) description {
 	d.body = &openapi.Body{Content: content, Optional: true}
 	return d
 }
 
 // gives is a value of the type that it answers with as JSON.
-func (d description) gives(value any, headers ...openapi.Header) description {
+func (d description) Gives(value any, headers ...openapi.Header) description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "Success.", Headers: headers,
-		Content: []openapi.Content{{Media: jsonMedia, Type: value}}}
+		Content: []openapi.Content{{Media: JSON, Type: value}}}
 	return d
 }
 
 // givesSchema is for answers that are schemas themselves.
-func (d description) givesSchema() description {
+func (d description) GivesSchema() description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "The schema.",
-		Content: []openapi.Content{{Media: jsonMedia,
+		Content: []openapi.Content{{Media: JSON,
 			Schema: openapi.Schema{"type": "object", "description": "A JSON Schema (2020-12)."}}}}
 	return d
 }
 
 // streams is for answers that are no JSON.
-func (d description) streams(media, about string, example any, headers ...openapi.Header) description {
+func (d description) Streams(media, about string, example any, headers ...openapi.Header) description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: about, Headers: headers,
 		Content: []openapi.Content{{Media: media, Schema: openapi.Schema{"type": "string"}, Example: example}}}
 	return d
 }
 
 // orGives is another media type of the same answer.
-func (d description) orGives(media string) description {
+func (d description) OrGives(media string) description {
 	d.answer.Content = append(d.answer.Content,
 		openapi.Content{Media: media, Schema: openapi.Schema{"type": "string"}})
 	return d
 }
 
 // redirects is for answers that send a browser elsewhere.
-func (d description) redirects(status int) description {
+func (d description) Redirects(status int) description {
 	d.answer = openapi.Answer{Status: status, About: "Go there.",
 		Headers: []openapi.Header{{Name: "Location", About: "Where to go.", Always: true,
-			Schema: openapi.Schema{"type": "string"}}, cookieHeader}}
+			Schema: openapi.Schema{"type": "string"}}, CookieHeader}}
 	return d
 }
 
 // fails are statuses of errors that its row does not imply.
-func (d description) fails(statuses ...int) description {
+func (d description) Fails(statuses ...int) description {
 	d.errors = statuses
 	return d
 }
@@ -84,17 +84,17 @@ func (d description) fails(statuses ...int) description {
 var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 
 // operation is the route as its row has it.
-func (r route) operation() openapi.Operation {
-	o := openapi.Operation{Method: r.method, Path: r.path, Tag: r.tag, Summary: r.does.summary, Who: r.rule.String(),
-		Open: r.scope == open,
-		Body: r.does.body, Answers: []openapi.Answer{r.does.answer}, Errors: r.errors()}
-	for _, found := range pathVariable.FindAllStringSubmatch(r.path, -1) {
+func (r Route) Operation() openapi.Operation {
+	o := openapi.Operation{Method: r.Method, Path: r.Path, Tag: r.tag, Summary: r.Does.summary, Who: r.Rule.String(),
+		Open: r.Scope == Open,
+		Body: r.Does.body, Answers: []openapi.Answer{r.Does.answer}, Errors: r.errors()}
+	for _, found := range pathVariable.FindAllStringSubmatch(r.Path, -1) {
 		o.Parameters = append(o.Parameters, pathParameter(found[1]))
 	}
-	for _, one := range r.takes {
+	for _, one := range r.Takes {
 		o.Parameters = append(o.Parameters, one.Described())
 	}
-	o.Parameters = append(o.Parameters, r.does.headers...)
+	o.Parameters = append(o.Parameters, r.Does.headers...)
 	return o
 }
 
@@ -106,26 +106,45 @@ func pathParameter(name string) openapi.Parameter {
 }
 
 // errors are the statuses of errors: those that its row implies, and its own.
-func (r route) errors() []int {
-	list := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.does.errors...)
-	if r.answer != nil && !r.anyQuery || len(r.takes) > 0 || r.scope != open {
+func (r Route) errors() []int {
+	list := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Does.errors...)
+	if r.Answer != nil && !r.AnyQuery || len(r.Takes) > 0 || r.Scope != Open {
 		list = append(list, http.StatusBadRequest)
 	}
-	if r.scope != open {
+	if r.Scope != Open {
 		list = append(list, http.StatusUnauthorized, http.StatusServiceUnavailable)
-		if r.method != http.MethodGet {
+		if r.Method != http.MethodGet {
 			list = append(list, http.StatusConflict)
 		}
 	}
-	if pathVariable.MatchString(r.path) {
+	if pathVariable.MatchString(r.Path) {
 		list = append(list, http.StatusNotFound)
 	}
-	if r.method != http.MethodGet {
+	if r.Method != http.MethodGet {
 		list = append(list, http.StatusRequestEntityTooLarge) // whether the body is read or not
 	}
-	if r.does.body != nil {
+	if r.Does.body != nil {
 		list = append(list, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
 	}
 	slices.SortFunc(list, cmp.Compare[int])
 	return slices.Compact(list)
 }
+
+const JSON = "application/json"
+
+// jsonBody is a body whose schema is among documentSchemas.
+func JSONBody(schema string, example any) openapi.Content {
+	return openapi.Content{Media: JSON, Schema: openapi.Ref(schema), Example: example}
+}
+
+// bodyOf is a body of a value's type.
+func BodyOf(value any) openapi.Content { return openapi.Content{Media: JSON, Type: value} }
+
+// nameBody is a name that is a body of its own.
+var NameBody = []openapi.Content{
+	{Media: "text/plain", Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
+	{Media: JSON, Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
+}
+
+// Answer is the answer.
+func (d *description) Answer() openapi.Answer { return d.answer }

@@ -1,11 +1,12 @@
-package api_test
+package limit_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -13,7 +14,7 @@ import (
 // ended makes room.
 func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
 	t.Parallel()
-	q := api.NewQuota()
+	q := limit.NewQuota("running", "requests of a kind", time.Second)
 	var (
 		anna     = auth.Principal{Kind: auth.User, Name: "anna"}
 		machine  = auth.Principal{Kind: auth.Token, Name: "anna"} // a token of that name is another caller
@@ -21,7 +22,7 @@ func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
 	)
 	enter := func(p auth.Principal, why string) func() {
 		t.Helper()
-		leave, err := q.EnterAs(p)
+		leave, err := q.Enter(caller.Caller{Principal: p})
 		if why == "" && err != nil || why != "" && (err == nil || !strings.Contains(err.Error(), why)) {
 			t.Errorf("%s %q: %v, want %q", p.Kind, p.Name, err, why)
 		}
@@ -36,24 +37,4 @@ func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
 	enter(anna, "two of other callers")
 	leaveMachine()
 	enter(anna, "")
-}
-
-// TestSearchesAreFew: a search is refused while another one of the same caller runs.
-func TestSearchesAreFew(t *testing.T) {
-	t.Parallel()
-	b, f := newFakeScheduler(), &files{reads: make(chan struct{})}
-	b.place("t1", false)
-	f.set(stdout, strings.Repeat("one\n", 20_000))
-	server := start(t, api.Options{Scheduler: b, Logs: f})
-	first := askBeside(t, "GET", server.URL+"/api/task/t1/logs/search?q=two", "")
-	<-f.reads // the first page: it asks for the second one from now on
-	answer, text := call(t, server, "GET", "/api/task/t1/logs/search?q=two", "")
-	if e := readError(t, answer, text); answer.StatusCode != http.StatusTooManyRequests ||
-		e.Error.Code != "search_running" || answer.Header.Get("Retry-After") == "" {
-		t.Errorf("%d %s", answer.StatusCode, text)
-	}
-	<-f.reads // the second page is its last
-	if a := <-first; a.StatusCode != http.StatusOK {
-		t.Errorf("the first: %d %s", a.StatusCode, a.text)
-	}
 }

@@ -1,11 +1,12 @@
-package api_test
+package limit_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -26,31 +27,35 @@ func TestACallerHasAShareOfTheStreams(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s of %d", test.kind, test.most), func(t *testing.T) {
 			t.Parallel()
-			s := api.NewStreams()
-			one := auth.Principal{Kind: test.kind, Name: "one"}
+			s := limit.NewStreams("events")
+			one := caller.Caller{Principal: auth.Principal{Kind: test.kind, Name: "one"}}
 			var leave func()
 			for i := range test.has {
 				var err error
-				if leave, err = s.EnterAs(one, test.most); err != nil {
+				if leave, err = s.Enter(one, test.most); err != nil {
 					t.Fatalf("stream %d: %v", i, err)
 				}
 			}
-			if _, err := s.EnterAs(one, test.most); err == nil || !strings.Contains(err.Error(), test.why) {
+			if _, err := s.Enter(one, test.most); err == nil || !strings.Contains(err.Error(), test.why) {
 				t.Errorf("%v, want %q", err, test.why)
 			}
 			for i := test.has; i < test.most; i++ {
-				if _, err := s.EnterAs(auth.Principal{Kind: auth.User, Name: fmt.Sprint(i)}, test.most); err != nil {
+				if _, err := s.Enter(user(fmt.Sprint(i)), test.most); err != nil {
 					t.Errorf("another caller: %v", err)
 				}
 			}
-			last := auth.Principal{Kind: auth.User, Name: "last"}
-			if _, err := s.EnterAs(last, test.most); err == nil || !strings.Contains(err.Error(), all) {
+			last := user("last")
+			if _, err := s.Enter(last, test.most); err == nil || !strings.Contains(err.Error(), all) {
 				t.Errorf("%v, want %q", err, all)
 			}
 			leave()
-			if _, err := s.EnterAs(last, test.most); err != nil {
+			if _, err := s.Enter(last, test.most); err != nil {
 				t.Errorf("what has ended makes room: %v", err)
 			}
 		})
 	}
+}
+
+func user(name string) caller.Caller {
+	return caller.Caller{Principal: auth.Principal{Kind: auth.User, Name: name}}
 }

@@ -1,22 +1,23 @@
-package api
+package limit
 
 import (
-	"strconv"
 	"sync"
-
-	"github.com/gin-gonic/gin"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
+// retryStream is after how long a refused caller may ask again.
+const retryStream = 15 * time.Second
+
 // leastStreams is how many streams one caller may have, however few a server has.
 const leastStreams = 4
 
 // streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: this
 // server's own, and those that it passes on from the leader.
-type streams struct {
+type Streams struct {
 	// what they follow, as messages have it.
 	what string
 
@@ -25,9 +26,21 @@ type streams struct {
 	of   map[holder]int
 }
 
+// newStreams counts streams that follow something.
+func NewStreams(what string) *Streams { return &Streams{what: what} }
+
+// outOfDescriptors is the answer while the process has no descriptors left for streams.
+func (n *Streams) OutOfDescriptors() error {
+	f := failure.Unavailable("out_of_descriptors",
+		"this server has no file descriptors left, and so lets nobody follow %s: "+
+			"ask without following, or try again later; its log has the limit", n.what)
+	f.RetryAfter = retryStream
+	return f
+}
+
 // enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a
 // quarter of them at most; on a machine that is its only user, all.
-func (n *streams) enter(who caller.Caller, most int) (leave func(), err error) {
+func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 	by, share := holder{who.Kind, who.Name}, most
 	if who.Kind != auth.Machine {
 		share = min(most, max(most/4, leastStreams))
@@ -56,50 +69,15 @@ func (n *streams) enter(who caller.Caller, most int) (leave func(), err error) {
 	}, nil
 }
 
-func (n *streams) refuse(why string, args ...any) error {
+func (n *Streams) refuse(why string, args ...any) error {
 	f := failure.Unavailable("too_many_streams", why+": close some, or ask for what you need without following", args...)
-	f.RetryAfter = aliveEvery
+	f.RetryAfter = retryStream
 	return f
 }
 
 // count is how many are open.
-func (n *streams) count() int {
+func (n *Streams) Count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.open
-}
-
-// always is for routes all of whose answers last.
-func always(*gin.Context) bool { return true }
-
-// follows reports whether output is to be followed. What can't be read is refused later.
-func follows(c *gin.Context) bool {
-	follow, err := strconv.ParseBool(c.Query("follow"))
-	return err == nil && follow
-}
-
-// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of
-// them, or while the process has no descriptors left.
-func (s *Server) bounding(n *streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
-	return func(c *gin.Context) {
-		if !lasts(c) {
-			work(c)
-			return
-		}
-		if s.opts.Descriptors != nil && s.opts.Descriptors.Out() {
-			out := failure.Unavailable("out_of_descriptors",
-				"this server has no file descriptors left, and so lets nobody follow %s: "+
-					"ask without following, or try again later; its log has the limit", n.what)
-			out.RetryAfter = aliveEvery
-			s.answers.Fail(c.Writer, c.Request, out)
-			return
-		}
-		leave, err := n.enter(caller.Of(c.Request.Context()), s.opts.MaxStreams)
-		if err != nil {
-			s.answers.Fail(c.Writer, c.Request, err)
-			return
-		}
-		defer leave()
-		work(c)
-	}
 }

@@ -1,4 +1,4 @@
-package api
+package route
 
 import (
 	"net/http"
@@ -11,18 +11,18 @@ import (
 // nearestRoute is the route that was most likely meant with a path that has none: one of the same method with a word
 // written otherwise, left out, or too much. Nil when none is so near, or several are: an absurd guess would only
 // mislead.
-func nearestRoute(table []route, method, path string) *route {
+func Nearest(table []Route, method, path string) *Route {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	var best *route
+	var best *Route
 	fewest, tied := 0, false
 	for i := range table {
 		r := &table[i]
-		if r.method != method || r.path == "/" {
+		if r.Method != method || r.Path == "/" {
 			continue
 		}
-		if d, near := pathDistance(segments(path), segments(r.path)); near && (best == nil || d <= fewest) {
+		if d, near := pathDistance(segments(path), segments(r.Path)); near && (best == nil || d <= fewest) {
 			tied = best != nil && d == fewest
 			best, fewest = r, d
 		}

@@ -1,4 +1,4 @@
-package api
+package limit
 
 import (
 	"net/http"
@@ -15,7 +15,7 @@ const costlyAtOnce = 2
 
 // quota bounds how many requests of a costly kind are worked on at once: one of each caller, and costlyAtOnce of all.
 // Nobody waits, because a queue would hold the requests, and their memory, of a caller that sends many.
-type quota struct {
+type Quota struct {
 	// code is that of refusals, what the kind of requests that they name.
 	code, what string
 	// retryAfter is when a refused caller may try again.
@@ -25,6 +25,11 @@ type quota struct {
 	running map[holder]bool
 }
 
+// newQuota bounds requests of a kind: refusals have a code, name the kind, and say when to try again.
+func NewQuota(code, what string, retryAfter time.Duration) *Quota {
+	return &Quota{code: code, what: what, retryAfter: retryAfter}
+}
+
 // holder is who has a place: a user and a token of the same name are two.
 type holder struct {
 	kind auth.Kind
@@ -32,7 +37,7 @@ type holder struct {
 }
 
 // enter takes a place for a request of that caller, which leave gives back, or refuses it with 429.
-func (q *quota) enter(who caller.Caller) (leave func(), err error) {
+func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
 	by := holder{who.Kind, who.Name}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -53,7 +58,7 @@ func (q *quota) enter(who caller.Caller) (leave func(), err error) {
 	}, nil
 }
 
-func (q *quota) refuse(why string) error {
+func (q *Quota) refuse(why string) error {
 	f := failure.New(http.StatusTooManyRequests, q.code, "too many %s: %s; try again in a moment", q.what, why)
 	f.RetryAfter, f.Undone = q.retryAfter, true
 	return f

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/limit"
+	"github.com/gin-gonic/gin"
+)
+
+// always is for routes all of whose answers last.
+func always(*gin.Context) bool { return true }
+
+// follows reports whether output is to be followed. What can't be read is refused later.
+func follows(c *gin.Context) bool {
+	follow, err := strconv.ParseBool(c.Query("follow"))
+	return err == nil && follow
+}
+
+// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of
+// them, or while the process has no descriptors left.
+func (s *Server) bounding(n *limit.Streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if !lasts(c) {
+			work(c)
+			return
+		}
+		if s.opts.Descriptors != nil && s.opts.Descriptors.Out() {
+			s.answers.Fail(c.Writer, c.Request, n.OutOfDescriptors())
+			return
+		}
+		leave, err := n.Enter(caller.Of(c.Request.Context()), s.opts.MaxStreams)
+		if err != nil {
+			s.answers.Fail(c.Writer, c.Request, err)
+			return
+		}
+		defer leave()
+		work(c)
+	}
+}

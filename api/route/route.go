@@ -1,0 +1,82 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/api/limit"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/auth"
+)
+
+// handler is a route's work: a value to answer as JSON, or an error.
+type Handler func(c *gin.Context) (any, error)
+
+// route is one row of the table of all routes. Paths are written as in the
+// documents, with variables in braces.
+type Route struct {
+	Method, Path string
+	// answer makes JSON.
+	Answer Handler
+	// takes are the parameters of its query. Any other is refused, but with anyQuery, which is for probes.
+	Takes    []request.Declared
+	AnyQuery bool
+	// tag is the group that the API's description has it in, does what that says of it beside its rule and its
+	// parameters.
+	tag  string
+	Does description
+	// raw, instead of answer, writes by itself.
+	Raw gin.HandlerFunc
+	// lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most.
+	Lasts   func(*gin.Context) bool
+	Streams *limit.Streams
+	// local is answered by every server itself, leader or not.
+	Local bool
+	// rule says who may use it. A route without a whole one lets nobody in, and fails a test.
+	Rule
+}
+
+// The rules of most routes.
+var (
+	Everybody      = Rule{Scope: Open}
+	Themselves     = Rule{Scope: Oneself}
+	Readers        = Rule{auth.Viewer, ByApp}
+	Operators      = Rule{auth.Operator, ByApp}
+	Publishers     = Rule{auth.Admin, ByApp}
+	Scrapers       = Rule{auth.Metrics, Whole}
+	ReadersOfAll   = Rule{auth.Viewer, Whole}
+	OperatorsOfAll = Rule{auth.Operator, Whole}
+	AdminsOfAll    = Rule{auth.Admin, Whole}
+)
+
+// under puts routes into a group.
+func Group(tag string, routes []Route) []Route {
+	for i := range routes {
+		routes[i].tag = tag
+	}
+	return routes
+}
+
+// reservedNames are the literal segments that stand where other routes have the
+// variable, after the same literals; whatever the method, so that a name stays
+// usable when routes are added to its neighbours.
+func ReservedNames(table []Route, variable string) []string {
+	var names []string
+	for _, r := range table {
+		before, _, found := strings.Cut(r.Path, "{"+variable+"}")
+		if !found {
+			continue
+		}
+		for _, other := range table {
+			rest, beside := strings.CutPrefix(other.Path, before)
+			name, _, _ := strings.Cut(rest, "/")
+			if beside && name != "" && name[0] != '{' {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
