@@ -1,8 +1,6 @@
 package api
 
 import (
-	"strconv"
-
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/gin-gonic/gin"
@@ -10,12 +8,6 @@ import (
 
 // always is for routes all of whose answers last.
 func always(*gin.Context) bool { return true }
-
-// follows reports whether output is to be followed. What can't be read is refused later.
-func follows(c *gin.Context) bool {
-	follow, err := strconv.ParseBool(c.Query("follow"))
-	return err == nil && follow
-}
 
 // bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of
 // them, or while the process has no descriptors left.

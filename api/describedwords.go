@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
@@ -67,19 +68,6 @@ var apiTags = []openapi.Tag{
 	{Name: "Who may connect", About: "Logins, users, API tokens."},
 }
 
-// logHeaders are those of answers with output.
-var (
-	logHeaders = []openapi.Header{
-		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
-		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
-		{
-			Name: logLive, About: "Whether the task may write more.", Always: true,
-			Schema: openapi.Schema{"type": "boolean"},
-		},
-		{Name: "Content-Disposition", About: "The name of the file, with download.", Schema: route.TextSchema},
-	}
-)
-
 // fields is an example of a body that has some fields alone.
 type fields = map[string]any
 
@@ -122,7 +110,7 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[search.Running]():    "RunningSample",
 			reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
 			reflect.TypeFor[ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted",
-			reflect.TypeFor[found](): "FoundLines", reflect.TypeFor[match](): "FoundLine",
+			reflect.TypeFor[logs.Found](): "FoundLines", reflect.TypeFor[logs.Match](): "FoundLine",
 		},
 		Enums: map[reflect.Type][]string{
 			reflect.TypeFor[executions.State](): {string(executions.Finished), string(executions.Waiting),

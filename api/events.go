@@ -29,7 +29,7 @@ func (s *Server) events(c *gin.Context) {
 		s.answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	c.Set(unmeasured, true)
+	answer.LeaveUnmeasured(c)
 	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {
 		s.answers.Fail(c.Writer, c.Request, err)

@@ -11,10 +11,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
+// anyServer is one that answers nothing, for its routes.
+func anyServer() *Server { return New(Options{Scheduler: struct{ Scheduler }{}}) }
+
 // RouteNames are all rows of the route table as "METHOD /path".
 func RouteNames() []string {
 	var names []string
-	for _, r := range (&Server{}).routes() {
+	for _, r := range anyServer().table {
 		names = append(names, r.Method+" "+r.Path)
 	}
 	return names
@@ -22,10 +25,10 @@ func RouteNames() []string {
 
 // ReservedAppNames are the names that no app may have: routes of the API have
 // them in the place of an app's name [D05].
-func ReservedAppNames() []string { return route.ReservedNames((&Server{}).routes(), "appName") }
+func ReservedAppNames() []string { return route.ReservedNames(anyServer().table, "appName") }
 
 // ReservedJobNames are the names that no job may have, for the same reason [D05].
-func ReservedJobNames() []string { return route.ReservedNames((&Server{}).routes(), "jobName") }
+func ReservedJobNames() []string { return route.ReservedNames(anyServer().table, "jobName") }
 
 // RouteRule is a route of the router, with its rule.
 type RouteRule struct {
@@ -53,7 +56,7 @@ func EmptyRuleLetsIn(p auth.Principal) bool { return route.Rule{}.Check(p) == ni
 // AnswersByApp has a value of the type that each route answers with that is for who sees some apps, but for raw ones.
 func AnswersByApp() map[string]any {
 	all := map[string]any{}
-	for _, r := range (&Server{}).routes() {
+	for _, r := range anyServer().table {
 		if r.Scope == route.ByApp && r.Raw == nil && r.Does.Answer().Content[0].Type != nil {
 			all[r.Method+" "+r.Path] = r.Does.Answer().Content[0].Type
 		}
@@ -64,21 +67,6 @@ func AnswersByApp() map[string]any {
 // Shown is an answer as somebody gets it.
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
 	return caller.Hiding(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
-}
-
-// Match is what a search finds.
-type Match = match
-
-// Find looks for a text in another that comes in pieces of a size.
-func Find(text, wanted string, most, size int) (found []Match, next int64) {
-	f := newFinder(wanted, 0, most)
-	for {
-		n := min(size, len(text))
-		f.take([]byte(text[:n]), n == len(text))
-		if text = text[n:]; text == "" || f.full() {
-			return f.found, f.next()
-		}
-	}
 }
 
 // CountFires is what GET /api/overview/fires costs, once in some seconds.

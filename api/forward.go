@@ -19,6 +19,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/failure"
@@ -115,7 +116,7 @@ func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		return
 	}
 	if streams {
-		c.Set(unmeasured, true)
+		answer.LeaveUnmeasured(c)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
 	}
 	if fetchesPackage(c) {

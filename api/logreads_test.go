@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/logs"
 )
 
 // TestPartsOfLogs: what part of the output an answer has, and what its headers say.
@@ -214,9 +215,9 @@ func TestASearchTakesItsTime(t *testing.T) {
 }
 
 type reply struct {
-	Matches []api.Match `json:"matches"`
-	Next    *int64      `json:"next"`
-	Size    int64       `json:"size"`
+	Matches []logs.Match `json:"matches"`
+	Next    *int64       `json:"next"`
+	Size    int64        `json:"size"`
 }
 
 // TestOutputThatChangesWhileItIsRead: what is added is not waited for, and what goes is missed.

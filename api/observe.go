@@ -13,9 +13,6 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// unmeasured marks requests that last as long as their client likes.
-const unmeasured = "unmeasured"
-
 // observe logs and measures every request, by its route's template, and gives every answer its headers.
 func (s *Server) observe(c *gin.Context) {
 	begin := time.Now()
@@ -24,7 +21,7 @@ func (s *Server) observe(c *gin.Context) {
 	c.Request = c.Request.WithContext(ctx)
 	defer func() {
 		took := time.Since(begin)
-		if !c.GetBool(unmeasured) {
+		if answer.Measured(c) {
 			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c),
 				fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
 		}

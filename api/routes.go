@@ -28,6 +28,7 @@ func (s *Server) routes() []route.Route {
 	// What the database alone answers needs no leader. A server that was given none asks the one that leads.
 	stored := s.opts.History != nil
 	return slices.Concat(
+		s.logs.Routes(),
 		route.Group("Apps", []route.Route{
 			{Method: post, Path: "/api/app", Rule: route.Publishers,
 				Answer: publishing(s.apps.register, s.registerCheckedApp),
@@ -136,14 +137,6 @@ func (s *Server) routes() []route.Route {
 				Does:   route.Does("Ends what runs of a run, and what waits of it, for good").Gives(wish{})},
 			{Method: post, Path: "/api/execution/{executionId}/again", Rule: route.Operators, Answer: s.triggerAgain,
 				Does: route.Does("Triggers the job of a run with what that run had of its own").With(request.IdempotencyHeader).Gives(triggered{}).Fails(http.StatusUnprocessableEntity)},
-			{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Readers, Raw: s.logs, Lasts: follows,
-				Streams: s.followed,
-				Takes:   []request.Declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
-				Does:    route.Does("Gives the output of a task, and with follow what comes of it").Streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).Fails(http.StatusConflict, http.StatusGone)},
-			{Method: get, Path: "/api/task/{taskId}/logs/search", Rule: route.Readers, Answer: s.searchLog,
-				Takes: []request.Declared{logStream, matchText, logFrom, matchLimit},
-				Does: route.Does("Finds lines in the output of a task").Gives(found{}).Fails(http.StatusConflict,
-					http.StatusGone, http.StatusTooManyRequests)},
 			{Method: post, Path: "/api/task/{taskId}/kill", Rule: route.Operators, Answer: withID("taskId", s.killTask),
 				Does: route.Does("Ends one task, whatever failover and maxRetries say").Gives(wish{})},
 			{Method: post, Path: "/api/task/{taskId}/forget", Rule: route.Operators, Answer: withID("taskId", s.forgetTask),

@@ -72,11 +72,3 @@ type Scheduler interface {
 	Health() scheduler.Health
 	Stats() stats.Stats
 }
-
-// Logs reads files through the API of the agent that holds them. Errors wrap
-// cluster.ErrGone when the agent answers that there is no such file.
-type Logs interface {
-	// Read returns at most length bytes from offset; none at or past the end.
-	Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error)
-	Size(ctx context.Context, agentURL, path string) (int64, error)
-}

@@ -25,6 +25,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/limit"
+	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
@@ -37,7 +38,7 @@ import (
 // Options are what a Server needs, and its times; a zero time means the default.
 type Options struct {
 	Scheduler Scheduler
-	Logs      Logs
+	Logs      logs.Files
 	// History, if not nil, is what was recorded; without it the routes that need it answer 503 no_history.
 	History History
 	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked.
@@ -128,7 +129,7 @@ type Server struct {
 	packedExample func() ([]byte, error)
 	description   func() (*describedAPI, error)
 
-	packageChecks, searches *limit.Quota
+	packageChecks *limit.Quota
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
@@ -136,6 +137,7 @@ type Server struct {
 	fires     firesCache
 	streams   *limit.Streams // of events
 	followed  *limit.Streams // of output
+	logs      *logs.Handlers
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -169,13 +171,15 @@ func New(opts Options) *Server {
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{}, rules: map[string]route.Rule{},
 		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
 		streams: limit.NewStreams("events"), followed: limit.NewStreams("output"),
-		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second),
-		searches:      limit.NewQuota("search_running", "searches in output", time.Second)}
+		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second)}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
 	s.description = sync.OnceValues(s.describe)
 	s.metrics, s.durations = newMetrics(opts, s.streams)
 	s.apps, s.jobs = s.newApps(), s.newJobs()
+	s.logs = logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
+		Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
+		Ending: s.ending.Done()})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}

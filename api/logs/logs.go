@@ -1,4 +1,4 @@
-package api
+package logs
 
 import (
 	"errors"
@@ -35,13 +35,13 @@ const (
 // logs sends a task's output as it is and, with follow, as it comes, until the task has ended or the client has gone.
 // When it ends before, because reading fails, the file is rotated meanwhile, the server ends or no longer leads, or
 // whoever follows it is no longer let in, the connection breaks, so that nobody takes it for all.
-func (s *Server) logs(c *gin.Context) {
-	l, err := s.openLog(c)
+func (h *Handlers) logs(c *gin.Context) {
+	l, err := h.openLog(c)
 	if err == nil {
 		err = l.begin(c.Request.Context())
 	}
 	if err != nil {
-		s.failLog(c, l, err)
+		h.failLog(c, l, err)
 		return
 	}
 	c.Header("Content-Type", "text/plain; charset=utf-8")
@@ -52,15 +52,15 @@ func (s *Server) logs(c *gin.Context) {
 		c.Header("Content-Disposition", `attachment; filename="`+l.fileName()+`"`)
 	}
 	if l.follow {
-		s.sendLog(c, c.Writer, l)
+		h.sendLog(c, c.Writer, l)
 		return
 	}
 	c.Header("Content-Length", strconv.FormatInt(l.length, 10))
-	s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { s.sendLog(c, w, l) })
+	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { h.sendLog(c, w, l) })
 }
 
 // sendLog sends pages of output, of which the first was read, until there is no more.
-func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
+func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	w.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
@@ -69,16 +69,16 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	_ = out.SetReadDeadline(time.Time{}) // the request was read; the answer may last
 
 	if l.follow {
-		c.Set(unmeasured, true)
+		answer.LeaveUnmeasured(c)
 	}
-	tick := time.NewTicker(s.opts.FollowEvery)
+	tick := time.NewTicker(h.FollowEvery)
 	defer tick.Stop()
 	who := caller.Of(c.Request.Context())
 	for failures := 0; ; {
 		if who.Lapsed != nil && who.Lapsed() {
 			answer.BreakOff(out)
 		}
-		_ = out.SetWriteDeadline(time.Now().Add(s.opts.WriteStall))
+		_ = out.SetWriteDeadline(time.Now().Add(h.WriteStall))
 		if _, err := w.Write(l.page); err != nil || l.left == 0 {
 			return
 		}
@@ -98,7 +98,7 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			case <-tick.C:
 			case <-c.Request.Context().Done():
 				answer.BreakOff(out)
-			case <-s.ending.Done():
+			case <-h.Ending:
 				answer.BreakOff(out)
 			}
 		}
@@ -117,22 +117,22 @@ func (s *Server) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			if failures++; failures < logTries && mayHeal(err) && failure.Refusal(err).Code != "not_leading" {
 				continue
 			}
-			s.log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
+			h.Log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
 			answer.BreakOff(out)
 		}
 	}
 }
 
 // failLog answers where no output can be sent.
-func (s *Server) failLog(c *gin.Context, l *log, err error) {
-	s.warnLog(c, l, err)
-	s.answers.Fail(c.Writer, c.Request, caller.HideInError(c.Request.Context(), s.opts.Scheduler, err))
+func (h *Handlers) failLog(c *gin.Context, l *log, err error) {
+	h.warnLog(c, l, err)
+	h.Answers.Fail(c.Writer, c.Request, caller.HideInError(c.Request.Context(), h.Scheduler, err))
 }
 
 // warnLog logs why an agent could not be read, which is in no answer.
-func (s *Server) warnLog(c *gin.Context, l *log, err error) {
+func (h *Handlers) warnLog(c *gin.Context, l *log, err error) {
 	if silent := new(failure.Failure); errors.As(err, &silent) && silent.Cause != nil {
-		s.log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL,
+		h.Log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL,
 			"error", silent.Cause)
 	}
 }

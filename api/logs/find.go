@@ -1,4 +1,4 @@
-package api
+package logs
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 )
 
 // match is a line of a text in which something was found.
-type match struct {
+type Match struct {
 	// Offset is where the line begins; of the first line of a search that began within one, where the search began.
 	Offset int64 `json:"offset"`
 	// At is where in the text it was found, the first time in the line.
@@ -30,7 +30,7 @@ const (
 type finder struct {
 	wanted []byte // folded
 	most   int
-	found  []match
+	found  []Match
 
 	// rest is what may still be part of a match, and at where in the text it begins. line is where the present line
 	// begins.
@@ -82,7 +82,7 @@ func (f *finder) take(piece []byte, last bool) {
 			end = len(text) - n
 		}
 		begin := max(n-foundBytes, int(f.line-f.at), 0)
-		f.found = append(f.found, match{Offset: f.line, At: f.at + int64(n),
+		f.found = append(f.found, Match{Offset: f.line, At: f.at + int64(n),
 			Line: shortLine(text[begin:n], text[n:n+end])})
 		done, f.skipping = n, true
 		if f.full() { // to go on behind this line, if its end is here

@@ -1,4 +1,4 @@
-package api_test
+package logs_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/logs"
 )
 
 // TestFind: what is found does not depend on where pieces end.
@@ -19,22 +19,22 @@ func TestFind(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, wanted string
 		most         int
-		want         []api.Match
+		want         []logs.Match
 		next         int // -1: the end of the text
 	}{
 		"none":            {"one\ntwo\n", "three", 9, nil, -1},
 		"empty":           {"", "a", 9, nil, -1},
-		"any case":        {"no\nAn ERROR here\r\nerrOR\n", "Error", 9, []api.Match{{3, 6, "An ERROR here"}, {18, 18, "errOR"}}, -1},
-		"once in a line":  {"aaa aa\na", "A", 9, []api.Match{{0, 0, "aaa aa"}, {7, 7, "a"}}, -1},
-		"letters":         {"ÄRGER\närger\nЖук", "äRGER", 9, []api.Match{{0, 0, "ÄRGER"}, {7, 7, "ärger"}}, -1},
-		"other widths":    {"İstanbul ȺK\n", "stanbul", 9, []api.Match{{0, 2, "İstanbul ȺK"}}, -1},
-		"no UTF-8":        {"\xff\xfeerr\xc3\n", "ERR", 9, []api.Match{{0, 2, "\uFFFD\uFFFDerr\uFFFD"}}, -1},
-		"limit":           {"a1\nb\na2\na3\n", "a", 2, []api.Match{{0, 0, "a1"}, {5, 5, "a2"}}, 8},
-		"limit at end":    {"a1\nb\na2", "a", 2, []api.Match{{0, 0, "a1"}, {5, 5, "a2"}}, -1},
-		"no line's end":   {"b\nxx a", "a", 9, []api.Match{{2, 5, "xx a"}}, -1},
-		"in a long line":  {"b\n" + long + "NEEDLE" + long + "NEEDLE\nneedle", "needle", 9, []api.Match{{2, 2 + 1<<20, long[:100] + "NEEDLE" + long[:394]}, {2*(1<<20) + 15, 2*(1<<20) + 15, "needle"}}, -1},
-		"end of a long":   {long + "needle", "needle", 9, []api.Match{{0, 1 << 20, long[:494] + "needle"}}, -1},
-		"begin of a long": {"needle" + long, "needle", 9, []api.Match{{0, 0, "needle" + long[:494]}}, -1},
+		"any case":        {"no\nAn ERROR here\r\nerrOR\n", "Error", 9, []logs.Match{{3, 6, "An ERROR here"}, {18, 18, "errOR"}}, -1},
+		"once in a line":  {"aaa aa\na", "A", 9, []logs.Match{{0, 0, "aaa aa"}, {7, 7, "a"}}, -1},
+		"letters":         {"ÄRGER\närger\nЖук", "äRGER", 9, []logs.Match{{0, 0, "ÄRGER"}, {7, 7, "ärger"}}, -1},
+		"other widths":    {"İstanbul ȺK\n", "stanbul", 9, []logs.Match{{0, 2, "İstanbul ȺK"}}, -1},
+		"no UTF-8":        {"\xff\xfeerr\xc3\n", "ERR", 9, []logs.Match{{0, 2, "\uFFFD\uFFFDerr\uFFFD"}}, -1},
+		"limit":           {"a1\nb\na2\na3\n", "a", 2, []logs.Match{{0, 0, "a1"}, {5, 5, "a2"}}, 8},
+		"limit at end":    {"a1\nb\na2", "a", 2, []logs.Match{{0, 0, "a1"}, {5, 5, "a2"}}, -1},
+		"no line's end":   {"b\nxx a", "a", 9, []logs.Match{{2, 5, "xx a"}}, -1},
+		"in a long line":  {"b\n" + long + "NEEDLE" + long + "NEEDLE\nneedle", "needle", 9, []logs.Match{{2, 2 + 1<<20, long[:100] + "NEEDLE" + long[:394]}, {2*(1<<20) + 15, 2*(1<<20) + 15, "needle"}}, -1},
+		"end of a long":   {long + "needle", "needle", 9, []logs.Match{{0, 1 << 20, long[:494] + "needle"}}, -1},
+		"begin of a long": {"needle" + long, "needle", 9, []logs.Match{{0, 0, "needle" + long[:494]}}, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 				if size < 1000 && len(c.text) > 10_000 {
 					continue
 				}
-				got, next := api.Find(c.text, c.wanted, c.most, size)
+				got, next := logs.Find(c.text, c.wanted, c.most, size)
 				if diff := cmp.Diff(c.want, got); diff != "" || int(next) != c.next && c.next < len(c.text) {
 					t.Errorf("pieces of %d, next %d (%d): %s", size, next, c.next, diff)
 				}
@@ -77,7 +77,7 @@ func TestFindIsWhatALookAtEachLineFinds(t *testing.T) {
 			}
 			at += len(line)
 		}
-		found, _ := api.Find(text, wanted, 1000, 1+random.IntN(900))
+		found, _ := logs.Find(text, wanted, 1000, 1+random.IntN(900))
 		var got []string
 		for _, m := range found {
 			got = append(got, fmt.Sprint(m.Offset))
@@ -95,7 +95,7 @@ func BenchmarkFind(b *testing.B) {
 	text := strings.Repeat(strings.Repeat("lorem ipsum dolor ", 6)+"\n", 600_000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if found, _ := api.Find(text, "nothing there", 100, 64<<10); len(found) > 0 {
+		if found, _ := logs.Find(text, "nothing there", 100, 64<<10); len(found) > 0 {
 			b.Fatal(found)
 		}
 	}

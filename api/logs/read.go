@@ -1,4 +1,4 @@
-package api
+package logs
 
 import (
 	"bytes"
@@ -37,8 +37,8 @@ var (
 
 // log is one reading of one stream of a task, page by page.
 type log struct {
-	server           *Server
-	files            Logs
+	scheduler        caller.Scheduler
+	files            Files
 	taskID, stream   string
 	follow, download bool
 
@@ -58,9 +58,9 @@ type log struct {
 	page  []byte
 }
 
-func (s *Server) openLog(c *gin.Context) (*log, error) {
+func (h *Handlers) openLog(c *gin.Context) (*log, error) {
 	q := request.QueryOf(c)
-	l := &log{server: s, files: s.opts.Logs, stream: logStream.Of(q), follow: logFollow.Of(q),
+	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), follow: logFollow.Of(q),
 		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), left: logLimit.Of(q)}
 	if q.Has("tail") && q.Has("offset") {
 		q.Refuse("tail", "goes with no offset: say one of both")
@@ -122,7 +122,7 @@ func (l *log) toTail(ctx context.Context) error {
 
 // locate asks where the output is. Of a task that has not begun, and that somebody follows, there is no place yet.
 func (l *log) locate(ctx context.Context) error {
-	place, err := caller.SeeOf(ctx, l.server.opts.Scheduler, explain.Reader.LogPlace, l.taskID)
+	place, err := caller.SeeOf(ctx, l.scheduler, explain.Reader.LogPlace, l.taskID)
 	if l.follow && failure.Refusal(err).Code == "no_output_yet" {
 		place, err = views.LogPlace{Live: true}, nil
 	}

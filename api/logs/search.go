@@ -1,4 +1,4 @@
-package api
+package logs
 
 import (
 	"math"
@@ -24,8 +24,8 @@ const (
 )
 
 // found is the answer to a search.
-type found struct {
-	Matches []match `json:"matches"`
+type Found struct {
+	Matches []Match `json:"matches"`
 	// Next is where to go on, nil when all of it was looked through.
 	Next *int64 `json:"next"`
 	// Size is how large the file was at the begin.
@@ -39,9 +39,9 @@ var (
 )
 
 // searchLog finds lines in a task's output, as much of it as there is at the begin.
-func (s *Server) searchLog(c *gin.Context) (any, error) {
+func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	l := &log{server: s, files: s.opts.Logs, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
+	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
 		left: math.MaxInt64}
 	most, wanted := matchLimit.Of(q), matchText.Of(q)
 	if wanted == "" || len(wanted) > mostWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
@@ -50,7 +50,7 @@ func (s *Server) searchLog(c *gin.Context) (any, error) {
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	leave, err := s.searches.Enter(caller.Of(c.Request.Context()))
+	leave, err := h.searches.Enter(caller.Of(c.Request.Context()))
 	if err != nil {
 		return nil, err
 	}
@@ -60,18 +60,18 @@ func (s *Server) searchLog(c *gin.Context) (any, error) {
 	}
 	f := newFinder(wanted, l.offset-int64(len(l.page)), most)
 	until := l.offset + searchedBytes
-	for began := s.opts.Now(); err == nil; err = l.next(c.Request.Context()) {
+	for began := h.Now(); err == nil; err = l.next(c.Request.Context()) {
 		last := l.left == 0 || len(l.page) == 0
 		f.take(l.page, last)
-		if last || f.full() || l.offset >= until || s.opts.Now().Sub(began) > searchedFor {
+		if last || f.full() || l.offset >= until || h.Now().Sub(began) > searchedFor {
 			break
 		}
 	}
 	if err != nil {
-		s.warnLog(c, l, err)
+		h.warnLog(c, l, err)
 		return nil, err
 	}
-	answer := found{Matches: answer.OrEmpty(f.found), Size: l.size}
+	answer := Found{Matches: answer.OrEmpty(f.found), Size: l.size}
 	if next := f.next(); next < l.size && (f.full() || l.left > 0 && len(l.page) > 0) {
 		answer.Next = &next
 	}

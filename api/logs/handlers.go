@@ -1,0 +1,87 @@
+package logs
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/limit"
+	"github.com/elasticjob-go/elasticjob/api/openapi"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/gin-gonic/gin"
+)
+
+// LogOptions are what the handlers of output need.
+type Options struct {
+	Log       *slog.Logger
+	Answers   *answer.Writer
+	Scheduler caller.Scheduler
+	Files     Files
+	// Followed counts the answers that follow output.
+	Followed *limit.Streams
+	// FollowEvery is how often the agent is asked for more output.
+	FollowEvery time.Duration
+	// WriteStall is how long a client may take for one piece of an answer.
+	WriteStall time.Duration
+	Now        func() time.Time
+	// Ending is closed when the server ends: then it ends those who follow output.
+	Ending <-chan struct{}
+}
+
+// logHandlers answer the routes of tasks' output.
+type Handlers struct {
+	Options
+	searches *limit.Quota
+}
+
+// newLogHandlers makes the handlers.
+func New(o Options) *Handlers {
+	return &Handlers{Options: o, searches: limit.NewQuota("search_running", "searches in output", time.Second)}
+}
+
+// Logs reads files through the API of the agent that holds them. Errors wrap
+// cluster.ErrGone when the agent answers that there is no such file.
+type Files interface {
+	// Read returns at most length bytes from offset; none at or past the end.
+	Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error)
+	Size(ctx context.Context, agentURL, path string) (int64, error)
+}
+
+// routes are those of tasks' output.
+func (h *Handlers) Routes() []route.Route {
+	const get = http.MethodGet
+	return route.Group("Runs and output", []route.Route{
+		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Readers, Raw: h.logs, Lasts: follows,
+			Streams: h.Followed,
+			Takes:   []request.Declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
+			Does:    route.Does("Gives the output of a task, and with follow what comes of it").Streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).Fails(http.StatusConflict, http.StatusGone)},
+		{Method: get, Path: "/api/task/{taskId}/logs/search", Rule: route.Readers, Answer: h.searchLog,
+			Takes: []request.Declared{logStream, matchText, logFrom, matchLimit},
+			Does: route.Does("Finds lines in the output of a task").Gives(Found{}).Fails(http.StatusConflict,
+				http.StatusGone, http.StatusTooManyRequests)},
+	})
+}
+
+// follows reports whether output is to be followed. What can't be read is refused later.
+func follows(c *gin.Context) bool {
+	follow, err := strconv.ParseBool(c.Query("follow"))
+	return err == nil && follow
+}
+
+// logHeaders are those of answers with output.
+var (
+	logHeaders = []openapi.Header{
+		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{
+			Name: logLive, About: "Whether the task may write more.", Always: true,
+			Schema: openapi.Schema{"type": "boolean"},
+		},
+		{Name: "Content-Disposition", About: "The name of the file, with download.", Schema: route.TextSchema},
+	}
+)
