@@ -6,24 +6,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
 // noUsers is an access without anybody.
-type noUsers struct{ api.Access }
+type noUsers struct{ access.Access }
 
 func (noUsers) State() auth.State { return auth.Empty }
 
 // oneToken is an access with one token, which an admin has.
 type accessOfOne struct {
-	api.Access
+	access.Access
 	token string
 }
 
-func oneToken(token string) api.Access { return accessOfOne{token: token} }
+func oneToken(token string) access.Access { return accessOfOne{token: token} }
 
 func (accessOfOne) State() auth.State { return auth.Closed }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/access"
 )
 
 // pages is a console that says what it was asked for.
@@ -36,7 +37,7 @@ const asBrowser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9
 func TestBrowsersGetTheConsole(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
-	for name, access := range map[string]api.Access{"no users": noUsers{}, "users": oneToken("right")} {
+	for name, access := range map[string]access.Access{"no users": noUsers{}, "users": oneToken("right")} {
 		server := start(t, api.Options{Scheduler: b, Access: access, Console: pages{}, Version: "1.2.3"})
 		for _, path := range []string{"/", "/jobs", "/jobs/my_job/", "/execution/a%2Fb", "/apiary", "/users?page=2",
 			"/index.html", "/healthzz", "/a%20b"} {

@@ -6,7 +6,9 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/api/route"
@@ -98,18 +100,18 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[failure.Facts](): "ErrorFacts",
 			reflect.TypeFor[view.Page]():     "JobPage", reflect.TypeFor[view.Row](): "JobRow",
 			reflect.TypeFor[view.Run](): "RecentRun", reflect.TypeFor[view.LastRun](): "LastRun",
-			reflect.TypeFor[search.Answer[search.Run]]():   "RunEvents",
-			reflect.TypeFor[search.Answer[search.Trace]](): "TraceEvents",
-			reflect.TypeFor[search.Answer[auditRow]]():     "AuditRows",
-			reflect.TypeFor[search.Answer[changeRow]]():    "ChangeRows",
-			reflect.TypeFor[search.Run]():                  "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
+			reflect.TypeFor[search.Answer[search.Run]]():        "RunEvents",
+			reflect.TypeFor[search.Answer[search.Trace]]():      "TraceEvents",
+			reflect.TypeFor[search.Answer[history.AuditRow]]():  "AuditRows",
+			reflect.TypeFor[search.Answer[history.ChangeRow]](): "ChangeRows",
+			reflect.TypeFor[search.Run]():                       "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
 			reflect.TypeFor[executions.State](): "RunState", reflect.TypeFor[executions.Source](): "RunSource",
 			reflect.TypeFor[cluster.State](): "TaskState",
 			reflect.TypeFor[auth.Kind]():     "CallerKind", reflect.TypeFor[search.Time](): "TimeOrNull",
 			reflect.TypeFor[search.Cell]():       "GridCell",
 			reflect.TypeFor[search.Running]():    "RunningSample",
 			reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
-			reflect.TypeFor[ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted",
+			reflect.TypeFor[access.Ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted",
 			reflect.TypeFor[logs.Found](): "FoundLines", reflect.TypeFor[logs.Match](): "FoundLine",
 		},
 		Enums: map[reflect.Type][]string{

@@ -116,7 +116,7 @@ func (d *documents[C, V]) list(c *gin.Context) (any, error) {
 	}
 	if views = views[from:]; len(views) > limit {
 		views = views[:limit]
-		c.Header("Link", nextPage(c.Request.URL, "after", d.name(views[limit-1])))
+		c.Header("Link", answer.NextPage(c.Request.URL, "after", d.name(views[limit-1])))
 	}
 	return answer.Each(views, nil, d.config)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -44,12 +45,12 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	if h == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
-	within, cancel := context.WithTimeout(ctx, historyPatience)
+	within, cancel := context.WithTimeout(ctx, history.Patience)
 	defer cancel()
 	if err != nil {
 		stored, found, failed := h.Execution(within, id)
 		if failed != nil {
-			return nil, unreadable(failed)
+			return nil, history.Unreadable(failed)
 		}
 		if !found && caller.Of(ctx).ForSome() { // why there is none would tell of others' jobs
 			return nil, err
@@ -68,7 +69,7 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	life, more, err := h.Life(within, id, mostMoments)
 	switch {
 	case err != nil:
-		a.LifeNote = unreadable(err).Error()
+		a.LifeNote = history.Unreadable(err).Error()
 		return a, nil
 	case more:
 		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
@@ -78,10 +79,10 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 }
 
 // whyNone is the error for an execution that is not there: of a fire that became none, it says why.
-func whyNone(ctx context.Context, h History, id string, otherwise error) error {
+func whyNone(ctx context.Context, h history.History, id string, otherwise error) error {
 	life, _, err := h.Life(ctx, id, 1)
 	if err != nil {
-		return unreadable(err)
+		return history.Unreadable(err)
 	}
 	if len(life) == 0 {
 		return otherwise

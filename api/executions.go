@@ -11,8 +11,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/history/search"
@@ -116,7 +118,7 @@ func (s *Server) allExecutions(
 	if s.opts.History != nil && f.Job == "" && !forAll {
 		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name a job of theirs for what the history has"`)
 	} else if s.opts.History != nil {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
+		ctx, cancel := context.WithTimeout(c.Request.Context(), history.Patience)
 		defer cancel()
 		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
 		for _, state := range f.States {
@@ -129,12 +131,12 @@ func (s *Server) allExecutions(
 			stored, failed = s.opts.History.Executions(ctx, asked)
 		}
 		if failed != nil && unknown {
-			return nil, unreadable(failed)
+			return nil, history.Unreadable(failed)
 		}
 		if failed != nil {
 			c.Header("Warning", "199 elasticjob "+
 				strconv.QuoteToASCII("these are only the executions that the scheduler remembers: "+
-					unreadable(failed).Error()))
+					history.Unreadable(failed).Error()))
 		}
 	}
 	if unknown && len(stored) == 0 {
@@ -187,13 +189,5 @@ func orNil(t search.Time) *time.Time {
 
 // nextExecutions is the header Link to the rows behind the last one.
 func nextExecutions(from *url.URL, last executionRow) string {
-	return nextPage(from, "before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
-}
-
-// nextPage is the header Link to the page of a list for which a parameter has that value.
-func nextPage(from *url.URL, parameter, value string) string {
-	values := from.Query()
-	values.Set(parameter, value)
-	return "<" + (&url.URL{Path: from.Path, RawPath: from.RawPath, RawQuery: values.Encode()}).String() +
-		`>; rel="next"`
+	return answer.NextPage(from, "before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
 }

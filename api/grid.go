@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -116,12 +117,12 @@ func (s *Server) withStoredCells(
 			stored = append(stored, e.ExecutionID)
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), history.Patience)
 	defer cancel()
 	more, err := s.opts.History.Cells(ctx, stored)
 	if err != nil {
 		c.Header("Warning", "199 elasticjob "+
-			strconv.QuoteToASCII("the shards of older executions are missing: "+unreadable(err).Error()))
+			strconv.QuoteToASCII("the shards of older executions are missing: "+history.Unreadable(err).Error()))
 	}
 	if cells == nil {
 		cells = map[string][]search.Cell{}

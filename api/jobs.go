@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
@@ -129,7 +130,7 @@ func (s *Server) forgotten(ctx context.Context, id string, otherwise error) erro
 	if s.opts.History == nil {
 		return otherwise
 	}
-	ctx, cancel := context.WithTimeout(ctx, historyPatience)
+	ctx, cancel := context.WithTimeout(ctx, history.Patience)
 	defer cancel()
 	stored, found, err := s.opts.History.Execution(ctx, id)
 	if err != nil || !found || caller.MaySee(ctx, s.opts.Scheduler, stored.Job) != nil {

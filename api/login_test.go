@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	accessapi "github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
@@ -110,7 +111,7 @@ func TestLoginsThatFail(t *testing.T) {
 }
 
 // someOpenID is a provider that nobody logs in by.
-type someOpenID struct{ api.OpenID }
+type someOpenID struct{ accessapi.OpenID }
 
 // TestWaysToLogIn: who is about to log in, whoever that is, learns how.
 func TestWaysToLogIn(t *testing.T) {
@@ -221,7 +222,7 @@ func TestWithoutTheRegistryNobodyIsLetIn(t *testing.T) {
 	mu.Lock()
 	now = now.Add(2 * time.Minute)
 	mu.Unlock()
-	for name, d := range map[string]api.Access{"never read": access, "too old": aged, "none": nil} {
+	for name, d := range map[string]accessapi.Access{"never read": access, "too old": aged, "none": nil} {
 		server := httptest.NewServer(api.New(api.Options{Scheduler: newFakeScheduler(), Access: d}))
 		t.Cleanup(server.Close)
 		for _, headers := range [][]string{nil, {"Authorization: Bearer " + old}, {"accessToken: x"}} {

@@ -13,8 +13,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
@@ -25,10 +23,8 @@ import (
 // documented form and in that of 3.0.1, then the new ones. HEAD goes wherever GET goes.
 func (s *Server) routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
-	// What the database alone answers needs no leader. A server that was given none asks the one that leads.
-	stored := s.opts.History != nil
 	return slices.Concat(
-		s.logs.Routes(),
+		s.logs.Routes(), s.history.Routes(), s.access.Routes(),
 		route.Group("Apps", []route.Route{
 			{Method: post, Path: "/api/app", Rule: route.Publishers,
 				Answer: publishing(s.apps.register, s.registerCheckedApp),
@@ -123,8 +119,6 @@ func (s *Server) routes() []route.Route {
 				Takes: []request.Declared{gridLimit},
 				Does: route.Does("Gives a job's last runs with all their shards, the oldest of them first").Gives(grid{},
 					route.WarningHeader)},
-			{Method: get, Path: "/api/job/statistics/jobs/executionType", Rule: route.Readers, Answer: s.executionTypes,
-				Does: route.Does("Counts the jobs that are registered now by their types").Gives(jobCounts{})},
 			{Method: get, Path: "/api/executions", Rule: route.Readers, Answer: s.executions,
 				Takes: append([]request.Declared{runsOfJob}, executionsTake...),
 				Does: route.Does("Lists the runs of all jobs, the newest fire first").Gives([]executionRow{}, route.LinkHeader,
@@ -151,45 +145,6 @@ func (s *Server) routes() []route.Route {
 			{Method: get, Path: "/api/overview", Rule: route.Readers, Answer: s.overview,
 				Does: route.Does("Shows the cluster at a glance, and what needs a look now").Gives(overviewAnswer{})},
 		}),
-		route.Group("History", []route.Route{
-			{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Readers, Answer: s.fromHistory(s.jobStatistics),
-				Takes: []request.Declared{statisticsSince}, Does: route.Does("Says how a job did").Gives(search.JobStatistics{})},
-			{Method: get, Path: "/api/job/events/executions", Rule: route.Readers, Answer: s.fromHistory(s.runEvents),
-				Local: stored,
-				Takes: searchTakes(search.Runs),
-				Does:  route.Does("Searches the runs of shards that are recorded").Gives(search.Answer[search.Run]{}).Fails(http.StatusNotFound)},
-			{Method: get, Path: "/api/job/events/statusTraces", Rule: route.Readers, Answer: s.fromHistory(s.traceEvents),
-				Local: stored,
-				Takes: searchTakes(search.Traces),
-				Does:  route.Does("Searches the recorded changes of tasks' states").Gives(search.Answer[search.Trace]{}).Fails(http.StatusNotFound)},
-			{Method: get, Path: "/api/job/statistics/tasks/results", Rule: route.ReadersOfAll,
-				Answer: s.fromHistory(s.taskResults), Local: stored,
-				Takes: []request.Declared{last24Hours},
-				Does:  route.Does("Gives the results of each minute of the last 24 hours").Gives([]search.TaskResults{})},
-			{Method: get, Path: "/api/job/statistics/tasks/results/{period}", Rule: route.ReadersOfAll,
-				Answer: s.fromHistory(s.taskResultsOf), Local: stored,
-				Does: route.Does("Gives the results in all of a period: online, lastWeek, lastHour or lastMinute").Gives(search.TaskResults{})},
-			{Method: get, Path: "/api/job/statistics/tasks/running", Rule: route.ReadersOfAll,
-				Answer: s.lastWeek(History.TasksRunning), Local: stored,
-				Takes: []request.Declared{sinceLastWeek},
-				Does:  route.Does("Says how many tasks ran, each minute of this day and the seven before it").Gives([]search.Running{})},
-			{Method: get, Path: "/api/job/statistics/jobs/running", Rule: route.ReadersOfAll,
-				Answer: s.lastWeek(History.JobsRunning), Local: stored,
-				Takes: []request.Declared{sinceLastWeek},
-				Does:  route.Does("Says how many jobs had a task that ran, each minute of this day and the seven before it").Gives([]search.Running{})},
-			{Method: get, Path: "/api/job/statistics/jobs/register", Rule: route.ReadersOfAll,
-				Answer: s.fromHistory(jobsRegistered), Local: stored,
-				Does: route.Does("Says how many jobs were registered, each day").Gives([]search.Registered{})},
-		}),
-		route.Group("Audit", []route.Route{
-			{Method: get, Path: "/api/job/{jobName}/changes", Rule: route.Readers, Answer: s.jobChanges,
-				Takes: auditTakes("action", "limit", "cursor"),
-				Does:  route.Does("Lists what people have changed of a job, the newest first").Gives(search.Answer[changeRow]{}, route.WarningHeader)},
-			{Method: get, Path: "/api/audit", Rule: route.AdminsOfAll, Answer: s.audit,
-				Takes: auditTakes(search.AuditParameters...),
-				Does: route.Does("Lists what people have changed, the newest first").Gives(search.Answer[auditRow]{},
-					route.WarningHeader)},
-		}),
 		route.Group("Cluster", []route.Route{
 			{Method: get, Path: "/api/cluster", Rule: route.ReadersOfAll, Answer: s.cluster,
 				Takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
@@ -199,9 +154,6 @@ func (s *Server) routes() []route.Route {
 				Does:   route.Does("Gives one agent, its executors, and tasks that run there").Gives(views.AgentDetail{})},
 			{Method: get, Path: "/api/overview/fires", Rule: route.ReadersOfAll, Answer: s.firesAhead,
 				Does: route.Does("Says how many jobs fire in each minute of the next hour").Gives(firesAhead{})},
-			{Method: get, Path: "/api/overview/series", Rule: route.ReadersOfAll, Answer: s.series,
-				Takes: []request.Declared{seriesRange},
-				Does:  route.Does("Gives numbers over time: what ended, was launched, ran and waited, and how late fires were").Gives(series{}, route.WarningHeader)},
 		}),
 		route.Group("Operation", []route.Route{
 			{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: s.reconcile(true),
@@ -237,44 +189,6 @@ func (s *Server) routes() []route.Route {
 			{Method: get, Path: "/artifacts/{name}", Rule: route.Everybody, Raw: s.artifact, Local: true,
 				Does: route.Does("Gives the executor's binary, for agents").Streams("application/octet-stream", "The file.",
 					nil).Fails(http.StatusServiceUnavailable)},
-		}),
-		route.Group("Who may connect", []route.Route{
-			{Method: get, Path: "/api/login", Rule: route.Everybody, Answer: s.logins, Local: true,
-				Does: route.Does("Says how one can log in here").Gives(ways{}).Fails(http.StatusServiceUnavailable)},
-			{Method: post, Path: "/api/login", Rule: route.Everybody, Answer: s.login, Local: true,
-				Does: route.Does("Gives a token for a name and a password").Reads(route.BodyOf(loginBody{})).Gives(loggedIn{}).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
-			{Method: post, Path: "/api/session", Rule: route.Everybody, Answer: s.beginSession, Local: true,
-				Does: route.Does("Logs a browser in: the token is in a cookie that scripts can't read").Reads(route.BodyOf(loginBody{})).Gives(whoAmI{}, route.CookieHeader).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
-			{Method: get, Path: "/api/session", Rule: route.Themselves, Answer: s.session, Local: true,
-				Does: route.Does("Says who you are, and what you may do").Gives(whoAmI{})},
-			{Method: del, Path: "/api/session", Rule: route.Themselves, Answer: s.endSession, Local: true,
-				Does: route.Does("Ends the login, wherever its token is used").Gives(true, route.CookieHeader)},
-			{Method: get, Path: "/api/users", Rule: route.AdminsOfAll, Answer: s.users, Local: true,
-				Does: route.Does("Lists all users, without passwords").Gives([]auth.Account{})},
-			{Method: post, Path: "/api/users", Rule: route.AdminsOfAll, Answer: s.addUser, Local: true,
-				Does: route.Does("Adds a user").Reads(route.BodyOf(userBody{})).Gives(auth.Account{})},
-			{Method: get, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: s.user, Local: true,
-				Does: route.Does("Gives one user").Gives(auth.Account{})},
-			{Method: put, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: s.changeUser, Local: true,
-				Does: route.Does("Gives a user another role, and apps; the logins of the user end").Reads(route.BodyOf(grantBody{})).Gives(auth.Account{})},
-			{Method: del, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: s.removeUser, Local: true,
-				Does: route.Does("Removes a user, whose logins end").Gives(true)},
-			{Method: del, Path: "/api/users/{userName}/logins", Rule: route.AdminsOfAll, Answer: s.endLogins, Local: true,
-				Does: route.Does("Ends all logins of a name").Gives(true)},
-			{Method: del, Path: "/api/logins", Rule: route.AdminsOfAll, Answer: s.replaceKeys, Local: true,
-				Does: route.Does("Ends all logins of everybody, and replaces the keys that they were signed with").Gives(true)},
-			{Method: put, Path: "/api/users/{userName}/password", Rule: route.Themselves, Answer: s.setPassword, Local: true,
-				Does: route.Does("Sets a user's password; all logins of the user end").Reads(route.BodyOf(passwordBody{})).Gives(true).Fails(http.StatusTooManyRequests)},
-			{Method: get, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: s.tokens, Local: true,
-				Does: route.Does("Lists API tokens, without what makes them tokens").Gives([]auth.APIToken{})},
-			{Method: post, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: s.addToken, Local: true,
-				Does: route.Does("Makes an API token, which is shown this once").Reads(route.BodyOf(tokenBody{})).Gives(madeToken{})},
-			{Method: del, Path: "/api/tokens/{tokenName}", Rule: route.AdminsOfAll, Answer: s.removeToken, Local: true,
-				Does: route.Does("Removes an API token").Gives(true)},
-			{Method: get, Path: "/api/oidc/login", Rule: route.Everybody, Raw: s.beginOpenID, Local: true,
-				Does: route.Does("Sends a browser to the OpenID provider").Redirects(http.StatusFound).Fails(http.StatusNotFound, http.StatusServiceUnavailable)},
-			{Method: get, Path: "/api/oidc/callback", Rule: route.Everybody, Raw: s.endOpenID, Local: true,
-				Does: route.Does("Takes a browser back from the OpenID provider, and logs it in").Redirects(http.StatusSeeOther).Fails(http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable)},
 		}),
 	)
 }

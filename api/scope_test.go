@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/history/search"
@@ -20,7 +21,7 @@ import (
 )
 
 // appsOfTwo is a server with two apps, each with one job, that other people's grants are for: theirs, and mine.
-func appsOfTwo(t *testing.T, h api.History) (*fakeScheduler,
+func appsOfTwo(t *testing.T, h history.History) (*fakeScheduler,
 	func(method, path, body string, role auth.Role) (int, string)) {
 	t.Helper()
 	b := newFakeScheduler()

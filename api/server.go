@@ -19,11 +19,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/request"
@@ -40,21 +42,21 @@ type Options struct {
 	Scheduler Scheduler
 	Logs      logs.Files
 	// History, if not nil, is what was recorded; without it the routes that need it answer 503 no_history.
-	History History
+	History history.History
 	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked.
 	// Nil has none.
 	Artifact func(name string) (file string, ok bool)
 	Logger   *slog.Logger
 	// Access says who may do what. Without any, open routes alone are served.
-	Access Access
+	Access access.Access
 	// TLS, if not nil, is what is spoken with clients and with the leader; nothing is then said or asked without it.
 	TLS *certificate.Keeper
 	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is
 	// believed.
 	Proofs Proofs
 	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
-	OpenID OpenID
-	Issuer Issuer
+	OpenID access.OpenID
+	Issuer access.Issuer
 	// AgentURL is where agents reach this server, without a path.
 	AgentURL string
 	// FrameworkName is what the cluster knows this scheduler by.
@@ -138,6 +140,8 @@ type Server struct {
 	streams   *limit.Streams // of events
 	followed  *limit.Streams // of output
 	logs      *logs.Handlers
+	history   *history.Handlers
+	access    *access.Handlers
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -180,6 +184,9 @@ func New(opts Options) *Server {
 	s.logs = logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
 		Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
 		Ending: s.ending.Done()})
+	s.access = access.New(access.Options{Log: s.log, Answers: s.answers, Access: opts.Access, OpenID: opts.OpenID,
+		Issuer: opts.Issuer, RequestTimeout: opts.RequestTimeout})
+	s.history = history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}
@@ -228,7 +235,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	wide := ok && !tcp.IP.IsLoopback()
-	if wide && s.state() == auth.Empty {
+	if wide && s.access.State() == auth.Empty {
 		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
 	}
 	return s.serve(ctx, l, func(ctx context.Context,
@@ -367,7 +374,7 @@ func (s *Server) health(status string) health {
 // may read all. While nobody can be let in, as the registry does not answer, this machine sees why on a loopback
 // address.
 func (s *Server) shownTo(c *gin.Context, h health) health {
-	if caller.Of(c.Request.Context()).SeesAll() || s.state() == auth.Unknown && isOfThisMachine(c.Request) {
+	if caller.Of(c.Request.Context()).SeesAll() || s.access.State() == auth.Unknown && isOfThisMachine(c.Request) {
 		return h
 	}
 	return health{Status: h.Status, Leading: h.Leading, Subscribed: h.Subscribed}
@@ -404,9 +411,9 @@ func (s *Server) front(c *gin.Context) {
 		at = `-H "Authorization: Bearer $TOKEN" ` + at
 	}
 	switch {
-	case s.state() == auth.Empty && who.Kind == auth.Machine:
+	case s.access.State() == auth.Empty && who.Kind == auth.Machine:
 		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
-	case s.state() == auth.Empty && !who.LetIn():
+	case s.access.State() == auth.Empty && !who.LetIn():
 		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	}
 	console := ""

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/auth/oidc"
 )
 
@@ -78,7 +79,7 @@ func callback(scheme, address string) string { return scheme + "://" + address +
 // keys are what the servers of a cluster have in common: *auth.Access has them.
 type keys interface {
 	api.Proofs
-	api.Issuer
+	access.Issuer
 }
 
 // useKeys has an API prove itself as one of the cluster's servers, and log people in by the OpenID provider of the

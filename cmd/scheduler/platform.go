@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
@@ -20,7 +20,7 @@ import (
 // platform is where jobs run, as a server uses it.
 type platform struct {
 	driver cluster.Driver
-	output api.Logs
+	output logs.Files
 	// framework is who the server says that it is.
 	framework cluster.Framework
 	// executorBinary is where executors are fetched from, and artifact finds the file if this server is asked for it;

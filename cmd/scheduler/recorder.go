@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	apihistory "github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/history"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -22,7 +23,7 @@ const recorderEnd = 5 * time.Second
 // recorder is what a server keeps history with; nothing in it is set where there is no database for it.
 type recorder struct {
 	scheduler scheduler.History
-	reads     api.History
+	reads     apihistory.History
 	stats     func() api.HistoryStats
 	warning   func() string
 	end       func() error

@@ -1,4 +1,4 @@
-package api
+package history
 
 import (
 	"context"
@@ -47,22 +47,36 @@ type History interface {
 	Audits(ctx context.Context, q search.Audits) ([]event.Audit, error)
 }
 
+// HistoryOptions are what the handlers of the history need.
+type Options struct {
+	// History may be nil: then the routes that need it answer 503 no_history.
+	History   History
+	Scheduler caller.Scheduler
+	Now       func() time.Time
+}
+
+// historyHandlers answer from what was recorded.
+type Handlers struct{ Options }
+
+// newHistoryHandlers makes the handlers.
+func New(o Options) *Handlers { return &Handlers{o} }
+
 // historyPatience bounds how long what the scheduler itself can answer waits for what the history adds.
-const historyPatience = 3 * time.Second
+const Patience = 3 * time.Second
 
 // fromHistory makes a handler of what only the history can answer.
-func (s *Server) fromHistory(answer func(c *gin.Context, h History) (any, error)) route.Handler {
+func (h *Handlers) fromHistory(answer func(c *gin.Context, stored History) (any, error)) route.Handler {
 	return func(c *gin.Context) (any, error) {
-		if s.opts.History == nil {
+		if h.History == nil {
 			return nil, failure.Unavailable("no_history",
 				"this server keeps no history: start it with --db and the address of a MySQL or MariaDB database, such as 'user:password@tcp(host:3306)/elasticjob'")
 		}
-		return answer(c, s.opts.History)
+		return answer(c, h.History)
 	}
 }
 
 // unreadable is the answer where the history could not be read.
-func unreadable(err error) error {
+func Unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return failure.Unavailable("history_unavailable",
 			"the history's database did not answer in time: look at it, or ask for less, by startTime and endTime")
@@ -74,31 +88,31 @@ func unreadable(err error) error {
 // orUnreadable is an answer of the history.
 func orUnreadable[A any](answer A, err error) (any, error) {
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	return answer, nil
 }
 
 // runEvents searches the runs of shards.
-func (s *Server) runEvents(c *gin.Context, h History) (any, error) {
-	q, err := s.question(c, search.Runs)
+func (h *Handlers) runEvents(c *gin.Context, stored History) (any, error) {
+	q, err := h.question(c, search.Runs)
 	if err != nil {
 		return nil, err
 	}
-	return orUnreadable(h.Runs(c.Request.Context(), q))
+	return orUnreadable(stored.Runs(c.Request.Context(), q))
 }
 
 // traceEvents searches the changes of tasks' states.
-func (s *Server) traceEvents(c *gin.Context, h History) (any, error) {
-	q, err := s.question(c, search.Traces)
+func (h *Handlers) traceEvents(c *gin.Context, stored History) (any, error) {
+	q, err := h.question(c, search.Traces)
 	if err != nil {
 		return nil, err
 	}
-	return orUnreadable(h.Traces(c.Request.Context(), q))
+	return orUnreadable(stored.Traces(c.Request.Context(), q))
 }
 
 // question reads a search, which must be about one job of their apps when it is of somebody whose grant is for some.
-func (s *Server) question(c *gin.Context, of *search.Subject) (search.Question, error) {
+func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Question, error) {
 	asked, q, err := parsed(c, of.Parse)
 	who := caller.Of(c.Request.Context())
 	if err != nil || !who.ForSome() {
@@ -108,7 +122,7 @@ func (s *Server) question(c *gin.Context, of *search.Subject) (search.Question, 
 	if job == "" {
 		return asked, caller.NotAllowed(who.Principal, "a grant for all apps, or a job that it is asked about, by jobName")
 	}
-	return asked, caller.MaySee(c.Request.Context(), s.opts.Scheduler, job)
+	return asked, caller.MaySee(c.Request.Context(), h.Scheduler, job)
 }
 
 // parsed reads a question.

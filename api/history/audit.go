@@ -1,4 +1,4 @@
-package api
+package history
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // auditRow is one change that somebody has made.
-type auditRow struct {
+type AuditRow struct {
 	ID         string          `json:"id"`
 	Time       time.Time       `json:"time"`
 	Who        string          `json:"who"`
@@ -31,7 +31,7 @@ type auditRow struct {
 }
 
 // changeRow is one change of a job, for those who may see the job: where it came from is for admins.
-type changeRow struct {
+type ChangeRow struct {
 	ID     string          `json:"id"`
 	Time   time.Time       `json:"time"`
 	Who    string          `json:"who"`
@@ -42,21 +42,21 @@ type changeRow struct {
 }
 
 // audit lists what people have changed, the newest first.
-func (s *Server) audit(c *gin.Context) (any, error) {
+func (h *Handlers) audit(c *gin.Context) (any, error) {
 	q, _, err := parsed(c, search.ParseAudits)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.auditRows(c, q)
-	return auditAnswer(q, rows, err, func(r event.Audit) auditRow {
-		return auditRow{r.ID, r.Time, r.Name, r.Kind, r.From, r.Action, r.Target, r.TargetName, r.App,
+	rows, err := h.auditRows(c, q)
+	return auditAnswer(q, rows, err, func(r event.Audit) AuditRow {
+		return AuditRow{r.ID, r.Time, r.Name, r.Kind, r.From, r.Action, r.Target, r.TargetName, r.App,
 			fieldsOrNull(r.Before), fieldsOrNull(r.After)}
 	})
 }
 
 // jobChanges lists what people have done to a job. Who has a grant for some apps sees what was done while it was of
 // those, and not what it was before it came to them.
-func (s *Server) jobChanges(c *gin.Context) (any, error) {
+func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
@@ -67,12 +67,12 @@ func (s *Server) jobChanges(c *gin.Context) (any, error) {
 	}
 	who := caller.Of(c.Request.Context())
 	q.Target, q.TargetName, q.May = "job", name, who.Covers
-	rows, err := s.auditRows(c, q)
+	rows, err := h.auditRows(c, q)
 	if err == nil && len(rows) == 0 && q.Before.IsZero() { // of a job that was removed there are some
-		_, err = caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Job, name)
+		_, err = caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, name)
 	}
-	return auditAnswer(q, rows, err, func(r event.Audit) changeRow {
-		return changeRow{r.ID, r.Time, r.Name, r.Kind, r.Action, beforeFor(who, r.Before), fieldsOrNull(r.After)}
+	return auditAnswer(q, rows, err, func(r event.Audit) ChangeRow {
+		return ChangeRow{r.ID, r.Time, r.Name, r.Kind, r.Action, beforeFor(who, r.Before), fieldsOrNull(r.After)}
 	})
 }
 
@@ -90,19 +90,19 @@ func beforeFor(who caller.Caller, before string) json.RawMessage {
 }
 
 // auditRows are a page of what the scheduler keeps, and of what is stored.
-func (s *Server) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
+func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
 	// The scheduler is asked first: what it forgets meanwhile is stored.
-	rows, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Audits, q)
+	rows, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Audits, q)
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.History != nil {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), historyPatience)
+	if h.History != nil {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), Patience)
 		defer cancel()
-		stored, err := s.opts.History.Audits(ctx, q)
+		stored, err := h.History.Audits(ctx, q)
 		if err != nil {
 			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the rows that are not stored yet: "+unreadable(err).Error()))
+				strconv.QuoteToASCII("these are only the rows that are not stored yet: "+Unreadable(err).Error()))
 		}
 		rows = append(rows, stored...)
 	}

@@ -1,4 +1,4 @@
-package api
+package history
 
 import (
 	"context"
@@ -110,25 +110,25 @@ var seriesRange = request.Choice("range", "How long a time, in steps of 1, 5 or 
 
 // series answers from the history; without one, or while it can't be read, from what this leader remembers of its own
 // term.
-func (s *Server) series(c *gin.Context) (any, error) {
+func (h *Handlers) series(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	name := seriesRange.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	ctx, out := c.Request.Context(), newSeries(name, s.opts.Now())
+	ctx, out := c.Request.Context(), newSeries(name, h.Now())
 	var known []search.Activity
 	var err error
-	if s.opts.History != nil {
-		asked, cancel := context.WithTimeout(ctx, historyPatience)
+	if h.History != nil {
+		asked, cancel := context.WithTimeout(ctx, Patience)
 		defer cancel()
-		if known, err = s.opts.History.Activity(asked, out.From, out.To); err != nil {
+		if known, err = h.History.Activity(asked, out.From, out.To); err != nil {
 			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the minutes of this leader's term: "+unreadable(err).Error()))
+				strconv.QuoteToASCII("these are only the minutes of this leader's term: "+Unreadable(err).Error()))
 		}
 	}
-	if s.opts.History == nil || err != nil {
-		if known, err = caller.SeeOf(ctx, s.opts.Scheduler, explain.Reader.Activity, out.From); err != nil {
+	if h.History == nil || err != nil {
+		if known, err = caller.SeeOf(ctx, h.Scheduler, explain.Reader.Activity, out.From); err != nil {
 			return nil, err
 		}
 	}

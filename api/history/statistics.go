@@ -1,4 +1,4 @@
-package api
+package history
 
 import (
 	"context"
@@ -25,23 +25,23 @@ var (
 )
 
 // taskResults are the results of each minute of the last 24 hours.
-func (s *Server) taskResults(c *gin.Context, h History) (any, error) {
+func (h *Handlers) taskResults(c *gin.Context, stored History) (any, error) {
 	q := request.QueryOf(c)
 	last24Hours.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	return orUnreadable(h.TaskResults(c.Request.Context(), search.Minute, s.opts.Now().Add(-day), time.Time{}))
+	return orUnreadable(stored.TaskResults(c.Request.Context(), search.Minute, h.Now().Add(-day), time.Time{}))
 }
 
 // taskResultsOf sums the results of a period. What was not counted is not invented: it is missing from the sum [D97].
-func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
-	now := s.opts.Now().UTC()
+func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
+	now := h.Now().UTC()
 	interval, from, until := search.Day, time.Time{}, time.Time{}
 	switch period := c.Param("period"); period {
 	case "online":
 	case "lastWeek":
-		from = s.weekAgo()
+		from = h.weekAgo()
 	case "lastHour":
 		interval, until = search.Hour, now.Truncate(time.Hour)
 		from = until.Add(-time.Hour)
@@ -52,9 +52,9 @@ func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
 		return nil, failure.NotFound("period_not_found",
 			"there is no period %s; there are online, lastWeek, lastHour and lastMinute", failure.Quoted(period))
 	}
-	list, err := h.TaskResults(c.Request.Context(), interval, from, until)
+	list, err := stored.TaskResults(c.Request.Context(), interval, from, until)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	sum := search.TaskResults{Interval: interval, StatisticsTime: search.Time{Time: from},
 		CreationTime: search.Time{Time: now.Truncate(time.Millisecond)}}
@@ -69,24 +69,24 @@ func (s *Server) taskResultsOf(c *gin.Context, h History) (any, error) {
 }
 
 // weekAgo is seven days before this day's midnight.
-func (s *Server) weekAgo() time.Time { return s.opts.Now().UTC().Truncate(day).Add(-7 * day) }
+func (h *Handlers) weekAgo() time.Time { return h.Now().UTC().Truncate(day).Add(-7 * day) }
 
 // lastWeek makes a handler of samples of the last week.
-func (s *Server) lastWeek(read func(h History, ctx context.Context, from time.Time) ([]search.Running,
+func (h *Handlers) lastWeek(read func(stored History, ctx context.Context, from time.Time) ([]search.Running,
 	error)) route.Handler {
-	return s.fromHistory(func(c *gin.Context, h History) (any, error) {
+	return h.fromHistory(func(c *gin.Context, stored History) (any, error) {
 		q := request.QueryOf(c)
 		sinceLastWeek.Of(q)
 		if err := q.Err(); err != nil {
 			return nil, err
 		}
-		return orUnreadable(read(h, c.Request.Context(), s.weekAgo()))
+		return orUnreadable(read(stored, c.Request.Context(), h.weekAgo()))
 	})
 }
 
 // jobsRegistered is how many jobs there were on each day.
-func jobsRegistered(c *gin.Context, h History) (any, error) {
-	return orUnreadable(h.JobsRegistered(c.Request.Context()))
+func jobsRegistered(c *gin.Context, stored History) (any, error) {
+	return orUnreadable(stored.JobsRegistered(c.Request.Context()))
 }
 
 type jobCounts struct {
@@ -95,8 +95,8 @@ type jobCounts struct {
 }
 
 // executionTypes counts the jobs that are registered now by their types.
-func (s *Server) executionTypes(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.Jobs)
+func (h *Handlers) executionTypes(c *gin.Context) (any, error) {
+	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.Jobs)
 	var n jobCounts
 	for _, j := range all {
 		switch j.JobExecutionType {
@@ -110,25 +110,25 @@ func (s *Server) executionTypes(c *gin.Context) (any, error) {
 }
 
 // jobStatistics says how a job did.
-func (s *Server) jobStatistics(c *gin.Context, h History) (any, error) {
+func (h *Handlers) jobStatistics(c *gin.Context, stored History) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
 	q := request.QueryOf(c)
-	since := statisticsSince.Of(q).Time(s.opts.Now())
+	since := statisticsSince.Of(q).Time(h.Now())
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	if err := caller.MaySee(c.Request.Context(), s.opts.Scheduler, name); err != nil {
+	if err := caller.MaySee(c.Request.Context(), h.Scheduler, name); err != nil {
 		return nil, err
 	}
-	statistics, err := h.JobStatistics(c.Request.Context(), name, since)
+	statistics, err := stored.JobStatistics(c.Request.Context(), name, since)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, Unreadable(err)
 	}
 	if statistics.Since.IsZero() { // a job that has not run, or none
-		if _, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Job, name); err != nil {
+		if _, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, name); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package api
+package access
 
 import (
 	"net/http"
@@ -26,22 +26,22 @@ type loginBody struct {
 }
 
 // ways are those by which people can log in here.
-type ways struct {
+type Ways struct {
 	Password bool `json:"password"`
 	OpenID   bool `json:"openId"`
 }
 
 // logins says how one can log in, for who is about to: whether there are users, and a provider.
-func (s *Server) logins(*gin.Context) (any, error) {
-	if s.state() == auth.Unknown {
+func (h *Handlers) logins(*gin.Context) (any, error) {
+	if h.State() == auth.Unknown {
 		return nil, failure.ErrAccessUnknown
 	}
-	return ways{Password: s.opts.Access.State() != auth.Empty, OpenID: s.opts.OpenID != nil}, nil
+	return Ways{Password: h.Access.State() != auth.Empty, OpenID: h.OpenID != nil}, nil
 }
 
 // login gives a token for a user's name and password, as the original does.
-func (s *Server) login(c *gin.Context) (any, error) {
-	token, _, err := s.logIn(c)
+func (h *Handlers) login(c *gin.Context) (any, error) {
+	token, _, err := h.logIn(c)
 	return loggedIn{AccessToken: token}, err
 }
 
@@ -49,7 +49,7 @@ var errNobodyToLogIn = failure.New(http.StatusForbidden, "no_users",
 	"there are no users yet; to make the first, type on the server's machine: "+
 		"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
-func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
+func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
 	f, err := request.ReadForm[loginBody](c)
 	if err != nil {
 		return "", p, err
@@ -58,13 +58,13 @@ func (s *Server) logIn(c *gin.Context) (token string, p auth.Principal, err erro
 	if err := f.With(nil); err != nil {
 		return "", p, err
 	}
-	switch s.state() {
+	switch h.State() {
 	case auth.Unknown:
 		return "", p, failure.ErrAccessUnknown
 	case auth.Empty:
 		return "", p, errNobodyToLogIn
 	}
-	return s.opts.Access.Login(c.Request.Context(), name, password, caller.Address(c.Request))
+	return h.Access.Login(c.Request.Context(), name, password, caller.Address(c.Request))
 }
 
 // whoAmI is what GET /api/session answers.
@@ -75,7 +75,7 @@ type whoAmI struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-func (s *Server) session(c *gin.Context) (any, error) {
+func (h *Handlers) session(c *gin.Context) (any, error) {
 	return about(caller.Of(c.Request.Context()).Principal), nil
 }
 
@@ -84,8 +84,8 @@ func about(p auth.Principal) whoAmI {
 }
 
 // beginSession is a login by a browser: the token is in a cookie that scripts can't read.
-func (s *Server) beginSession(c *gin.Context) (any, error) {
-	token, p, err := s.logIn(c)
+func (h *Handlers) beginSession(c *gin.Context) (any, error) {
+	token, p, err := h.logIn(c)
 	if err != nil {
 		return nil, err
 	}
@@ -94,18 +94,18 @@ func (s *Server) beginSession(c *gin.Context) (any, error) {
 }
 
 // endSession ends the login that the request was let in by, wherever its token is used.
-func (s *Server) endSession(c *gin.Context) (any, error) {
+func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
 		return nil, failure.BadRequest("no_session", "the request is not of a login, so there is none to end")
 	}
 	setSession(c, "", time.Time{})
-	return true, s.changed(c, s.opts.Access.Logout(c.Request.Context(), who))
+	return true, h.changed(c, h.Access.Logout(c.Request.Context(), who))
 }
 
 // sessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no
 // other host, and nobody without TLS, has set it.
-func sessionCookie(r *http.Request) string {
+func SessionCookie(r *http.Request) string {
 	if r.TLS != nil {
 		return "__Host-elasticjob"
 	}
@@ -114,7 +114,7 @@ func sessionCookie(r *http.Request) string {
 
 // setSession gives the browser a login token to keep until it expires; an empty one takes it away.
 func setSession(c *gin.Context, token string, expires time.Time) {
-	cookie := &http.Cookie{Name: sessionCookie(c.Request), Value: token, Path: "/", Expires: expires,
+	cookie := &http.Cookie{Name: SessionCookie(c.Request), Value: token, Path: "/", Expires: expires,
 		Secure: c.Request.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if token == "" {
 		cookie.MaxAge = -1
@@ -123,9 +123,9 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 }
 
 // dropBadCookie has the browser forget a cookie that is good no more.
-func dropBadCookie(c *gin.Context, err error) {
+func DropBadCookie(c *gin.Context, err error) {
 	f := failure.Of(c.Request, err)
-	_, none := c.Request.Cookie(sessionCookie(c.Request))
+	_, none := c.Request.Cookie(SessionCookie(c.Request))
 	if none == nil && f != nil && f.Status == http.StatusUnauthorized &&
 		strings.TrimSpace(c.GetHeader("Authorization")) == "" {
 		setSession(c, "", time.Time{})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
@@ -32,7 +33,7 @@ func (s *Server) admit(c *gin.Context) {
 		err = request.Bound(c.Writer, c.Request, rule.Scope == route.Open)
 	}
 	if err != nil {
-		dropBadCookie(c, err)
+		access.DropBadCookie(c, err)
 		s.answers.Fail(c.Writer, c.Request, err)
 		c.Abort()
 	}
@@ -45,14 +46,14 @@ func (s *Server) identify(r *http.Request, rule route.Rule) (who caller.Caller, 
 		who.Principal = p
 		return who, nil
 	}
-	state := s.state()
+	state := s.access.State()
 	unguarded := state == auth.Empty && isOfThisMachine(r)
 	if err := s.checkOrigin(r, rule, unguarded); err != nil {
 		return who, err
 	}
 	if unguarded {
 		who.Principal = auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}
-		who.Lapsed = func() bool { return s.state() == auth.Closed }
+		who.Lapsed = func() bool { return s.access.State() == auth.Closed }
 		return who, nil
 	}
 	who.Principal, who.Lapsed, err = s.authenticate(r, state)
@@ -174,7 +175,7 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		take(text)
 	}
 	byCookie = token == ""
-	for _, cookie := range r.CookiesNamed(sessionCookie(r)) {
+	for _, cookie := range r.CookiesNamed(access.SessionCookie(r)) {
 		take(cookie.Value)
 	}
 	switch {

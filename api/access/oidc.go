@@ -1,4 +1,4 @@
-package api
+package access
 
 import (
 	"context"
@@ -51,14 +51,14 @@ var errNoOpenID = failure.NotFound("no_oidc", "this server has no OpenID provide
 const loginWithin = 10 * time.Minute
 
 // beginOpenID sends a browser to the provider.
-func (s *Server) beginOpenID(c *gin.Context) {
-	if s.opts.OpenID == nil {
-		s.answers.Fail(c.Writer, c.Request, errNoOpenID)
+func (h *Handlers) beginOpenID(c *gin.Context) {
+	if h.OpenID == nil {
+		h.Answers.Fail(c.Writer, c.Request, errNoOpenID)
 		return
 	}
-	address, cookie, err := s.opts.OpenID.Begin()
+	address, cookie, err := h.OpenID.Begin()
 	if err != nil {
-		s.answers.Fail(c.Writer, c.Request, openIDFailure(err))
+		h.Answers.Fail(c.Writer, c.Request, openIDFailure(err))
 		return
 	}
 	setLogin(c, cookie, int(loginWithin.Seconds()))
@@ -67,9 +67,9 @@ func (s *Server) beginOpenID(c *gin.Context) {
 
 // endOpenID is where the provider sends a browser back to. It goes on to the front page, and nowhere else, whatever
 // the query says.
-func (s *Server) endOpenID(c *gin.Context) {
-	if s.opts.OpenID == nil {
-		s.answers.Fail(c.Writer, c.Request, errNoOpenID)
+func (h *Handlers) endOpenID(c *gin.Context) {
+	if h.OpenID == nil {
+		h.Answers.Fail(c.Writer, c.Request, errNoOpenID)
 		return
 	}
 	given, _ := c.Request.Cookie(loginCookie(c.Request)) // one of several is tried: what it is was signed
@@ -77,31 +77,31 @@ func (s *Server) endOpenID(c *gin.Context) {
 		given = &http.Cookie{}
 	}
 	setLogin(c, "", -1) // a login is finished once
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.opts.RequestTimeout)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), h.RequestTimeout)
 	defer cancel()
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		s.answers.Fail(c.Writer, c.Request, failure.BadRequest("bad_query", "the query is not encoded right: %v", err))
+		h.Answers.Fail(c.Writer, c.Request, failure.BadRequest("bad_query", "the query is not encoded right: %v", err))
 		return
 	}
-	who, err := s.opts.OpenID.Finish(ctx, given.Value, query)
+	who, err := h.OpenID.Finish(ctx, given.Value, query)
 	if err != nil {
-		s.log.InfoContext(ctx, "login by OpenID refused", "remote", caller.Address(c.Request), "error", err)
-		s.answers.Fail(c.Writer, c.Request, openIDFailure(err))
+		h.Log.InfoContext(ctx, "login by OpenID refused", "remote", caller.Address(c.Request), "error", err)
+		h.Answers.Fail(c.Writer, c.Request, openIDFailure(err))
 		return
 	}
-	token, issued, err := s.opts.Issuer.Issue(who, 0)
+	token, issued, err := h.Issuer.Issue(who, 0)
 	if err != nil {
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	s.log.InfoContext(ctx, "login by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
+	h.Log.InfoContext(ctx, "login by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
 	setSession(c, token, issued.Expires)
 	c.Redirect(http.StatusSeeOther, "/")
 }
 
 // loginCookie is the name of the cookie of a login that is under way.
-func loginCookie(r *http.Request) string { return sessionCookie(r) + "-login" }
+func loginCookie(r *http.Request) string { return SessionCookie(r) + "-login" }
 
 // setLogin gives the browser a login to keep. It must come back with the provider's redirect, so it can't be
 // SameSite=Strict.

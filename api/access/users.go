@@ -1,4 +1,4 @@
-package api
+package access
 
 import (
 	"context"
@@ -45,7 +45,7 @@ type (
 )
 
 // changed is the error of a change of users or tokens: what the registry could not do is no fault of this server.
-func (s *Server) changed(c *gin.Context, err error) error {
+func (h *Handlers) changed(c *gin.Context, err error) error {
 	var refused *auth.Refused
 	var violations document.Violations
 	switch {
@@ -57,12 +57,12 @@ func (s *Server) changed(c *gin.Context, err error) error {
 		return failure.Unavailable("outcome_unknown",
 			"the registry did not answer, and the change may have been done: look before you send it again")
 	}
-	s.log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
+	h.Log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
 	return failure.NotBegun("registry_silent", "users and tokens could not be changed: try again; if that lasts, the server's log says why")
 }
 
 // ofPeople is changed, with the code that is told for a user or token that is not there, or is there already.
-func (s *Server) ofPeople(c *gin.Context, what string, err error) error {
+func (h *Handlers) ofPeople(c *gin.Context, what string, err error) error {
 	switch {
 	case errors.Is(err, auth.ErrNotFound):
 		return failure.NotFound(what+"_not_found", "%s", err.Error())
@@ -71,20 +71,20 @@ func (s *Server) ofPeople(c *gin.Context, what string, err error) error {
 	case errors.Is(err, auth.ErrExists):
 		return failure.New(http.StatusConflict, what+"_exists", "%s", err.Error())
 	}
-	return s.changed(c, err)
+	return h.changed(c, err)
 }
 
-func (s *Server) users(*gin.Context) (any, error) {
-	list, err := s.opts.Access.Users()
+func (h *Handlers) users(*gin.Context) (any, error) {
+	list, err := h.Access.Users()
 	return answer.OrEmpty(list), err
 }
 
-func (s *Server) user(c *gin.Context) (any, error) {
+func (h *Handlers) user(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.opts.Access.Users()
+	list, err := h.Access.Users()
 	for _, u := range list {
 		if u.Name == name {
 			return u, nil
@@ -96,7 +96,7 @@ func (s *Server) user(c *gin.Context) (any, error) {
 	return nil, err
 }
 
-func (s *Server) addUser(c *gin.Context) (any, error) {
+func (h *Handlers) addUser(c *gin.Context) (any, error) {
 	f, err := request.ReadForm[userBody](c)
 	if err != nil {
 		return nil, err
@@ -105,11 +105,11 @@ func (s *Server) addUser(c *gin.Context) (any, error) {
 	if err := f.With(auth.CheckNewUser(name, password).OrNil()); err != nil {
 		return nil, err
 	}
-	u, err := s.opts.Access.AddUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, password, grant)
-	return u, s.ofPeople(c, "user", err)
+	u, err := h.Access.AddUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, password, grant)
+	return u, h.ofPeople(c, "user", err)
 }
 
-func (s *Server) changeUser(c *gin.Context) (any, error) {
+func (h *Handlers) changeUser(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
@@ -122,13 +122,13 @@ func (s *Server) changeUser(c *gin.Context) (any, error) {
 	if err := f.With(nil); err != nil {
 		return nil, err
 	}
-	u, err := s.opts.Access.ChangeUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant)
-	return u, s.ofPeople(c, "user", err)
+	u, err := h.Access.ChangeUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant)
+	return u, h.ofPeople(c, "user", err)
 }
 
 // setPassword gives a user another password: his own, which takes the one that he has, so that a browser left alone is
 // not enough; anybody's by an admin.
-func (s *Server) setPassword(c *gin.Context) (any, error) {
+func (h *Handlers) setPassword(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
@@ -150,47 +150,47 @@ func (s *Server) setPassword(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	if own {
-		if err := s.opts.Access.CheckPassword(c.Request.Context(), name, current, who.From); err != nil {
-			return nil, s.notCurrent(c, err)
+		if err := h.Access.CheckPassword(c.Request.Context(), name, current, who.From); err != nil {
+			return nil, h.notCurrent(c, err)
 		}
 	}
-	return true, s.ofPeople(c, "user", s.opts.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
+	return true, h.ofPeople(c, "user", h.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
 }
 
 // notCurrent is the answer to a wrong current password. It is no 401: who asks is known, and stays logged in.
-func (s *Server) notCurrent(c *gin.Context, err error) error {
+func (h *Handlers) notCurrent(c *gin.Context, err error) error {
 	if refused := new(auth.Refused); errors.As(err, &refused) {
 		return document.Violations{document.Violate("current", "", "is not your password")}
 	}
-	return s.changed(c, err)
+	return h.changed(c, err)
 }
 
-func (s *Server) removeUser(c *gin.Context) (any, error) {
+func (h *Handlers) removeUser(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
-	return true, s.ofPeople(c, "user", s.opts.Access.RemoveUser(c.Request.Context(),
+	return true, h.ofPeople(c, "user", h.Access.RemoveUser(c.Request.Context(),
 		caller.Of(c.Request.Context()).Actor(), name))
 }
 
 // endLogins ends all logins of a name, which need not be a user's: an OpenID provider may call somebody so.
-func (s *Server) endLogins(c *gin.Context) (any, error) {
+func (h *Handlers) endLogins(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
 		return nil, err
 	}
-	return true, s.changed(c, s.opts.Access.EndLogins(c.Request.Context(), caller.Of(c.Request.Context()).Actor(),
+	return true, h.changed(c, h.Access.EndLogins(c.Request.Context(), caller.Of(c.Request.Context()).Actor(),
 		name))
 }
 
 // replaceKeys ends all logins of everybody.
-func (s *Server) replaceKeys(c *gin.Context) (any, error) {
-	return true, s.changed(c, s.opts.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
+func (h *Handlers) replaceKeys(c *gin.Context) (any, error) {
+	return true, h.changed(c, h.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
 }
 
-func (s *Server) tokens(*gin.Context) (any, error) {
-	list, err := s.opts.Access.Tokens()
+func (h *Handlers) tokens(*gin.Context) (any, error) {
+	list, err := h.Access.Tokens()
 	return answer.OrEmpty(list), err
 }
 
@@ -200,7 +200,7 @@ type madeToken struct {
 	Token string `json:"token"`
 }
 
-func (s *Server) addToken(c *gin.Context) (any, error) {
+func (h *Handlers) addToken(c *gin.Context) (any, error) {
 	f, err := request.ReadForm[tokenBody](c)
 	if err != nil {
 		return nil, err
@@ -209,16 +209,16 @@ func (s *Server) addToken(c *gin.Context) (any, error) {
 	if err := f.With(auth.CheckNewToken(name).OrNil()); err != nil {
 		return nil, err
 	}
-	token, made, err := s.opts.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,
+	token, made, err := h.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,
 		expires)
-	return madeToken{made, token}, s.ofPeople(c, "token", err)
+	return madeToken{made, token}, h.ofPeople(c, "token", err)
 }
 
-func (s *Server) removeToken(c *gin.Context) (any, error) {
+func (h *Handlers) removeToken(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "tokenName")
 	if err != nil {
 		return nil, err
 	}
-	return true, s.ofPeople(c, "token", s.opts.Access.RemoveToken(c.Request.Context(),
+	return true, h.ofPeople(c, "token", h.Access.RemoveToken(c.Request.Context(),
 		caller.Of(c.Request.Context()).Actor(), name))
 }

@@ -1,0 +1,113 @@
+package access
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/history/event"
+)
+
+// Access is what the API needs of users and tokens; *auth.Access has it, and says what its errors are.
+type Access interface {
+	// State, Authenticate, Users and Tokens answer at once.
+	State() auth.State
+	Authenticate(token string) (auth.Principal, error)
+	Login(ctx context.Context, name, password, from string) (token string, p auth.Principal, err error)
+	Logout(ctx context.Context, p auth.Principal) error
+	// CheckPassword checks a password as Login does, and issues nothing.
+	CheckPassword(ctx context.Context, name, password, from string) error
+
+	Users() ([]auth.Account, error)
+	AddUser(ctx context.Context, actor event.Actor, name, password string, grant auth.Grant) (auth.Account, error)
+	ChangeUser(ctx context.Context, actor event.Actor, name string, grant auth.Grant) (auth.Account, error)
+	SetPassword(ctx context.Context, actor event.Actor, name, password string) error
+	EndLogins(ctx context.Context, actor event.Actor, name string) error
+	ReplaceKeys(ctx context.Context, actor event.Actor) error
+	RemoveUser(ctx context.Context, actor event.Actor, name string) error
+
+	Tokens() ([]auth.APIToken, error)
+	AddToken(ctx context.Context, actor event.Actor, name string, grant auth.Grant, expires time.Time) (token string,
+		made auth.APIToken, err error)
+	RemoveToken(ctx context.Context, actor event.Actor, name string) error
+}
+
+var _ Access = (*auth.Access)(nil)
+
+// AccessOptions are what the handlers of logins, users and tokens need.
+type Options struct {
+	Log     *slog.Logger
+	Answers *answer.Writer
+	// Access may be nil: then nobody is let in.
+	Access Access
+	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
+	OpenID OpenID
+	Issuer Issuer
+	// RequestTimeout bounds the end of a login by OpenID.
+	RequestTimeout time.Duration
+}
+
+// accessHandlers answer the routes of logins, users and tokens.
+type Handlers struct{ Options }
+
+// newAccessHandlers makes the handlers.
+func New(o Options) *Handlers { return &Handlers{o} }
+
+// routes are those of who may connect.
+func (h *Handlers) Routes() []route.Route {
+	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return route.Group("Who may connect", []route.Route{
+		{Method: get, Path: "/api/login", Rule: route.Everybody, Answer: h.logins, Local: true,
+			Does: route.Does("Says how one can log in here").Gives(Ways{}).Fails(http.StatusServiceUnavailable)},
+		{Method: post, Path: "/api/login", Rule: route.Everybody, Answer: h.login, Local: true,
+			Does: route.Does("Gives a token for a name and a password").Reads(route.BodyOf(loginBody{})).Gives(loggedIn{}).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
+		{Method: post, Path: "/api/session", Rule: route.Everybody, Answer: h.beginSession, Local: true,
+			Does: route.Does("Logs a browser in: the token is in a cookie that scripts can't read").Reads(route.BodyOf(loginBody{})).Gives(whoAmI{}, route.CookieHeader).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
+		{Method: get, Path: "/api/session", Rule: route.Themselves, Answer: h.session, Local: true,
+			Does: route.Does("Says who you are, and what you may do").Gives(whoAmI{})},
+		{Method: del, Path: "/api/session", Rule: route.Themselves, Answer: h.endSession, Local: true,
+			Does: route.Does("Ends the login, wherever its token is used").Gives(true, route.CookieHeader)},
+		{Method: get, Path: "/api/users", Rule: route.AdminsOfAll, Answer: h.users, Local: true,
+			Does: route.Does("Lists all users, without passwords").Gives([]auth.Account{})},
+		{Method: post, Path: "/api/users", Rule: route.AdminsOfAll, Answer: h.addUser, Local: true,
+			Does: route.Does("Adds a user").Reads(route.BodyOf(userBody{})).Gives(auth.Account{})},
+		{Method: get, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: h.user, Local: true,
+			Does: route.Does("Gives one user").Gives(auth.Account{})},
+		{Method: put, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: h.changeUser, Local: true,
+			Does: route.Does("Gives a user another role, and apps; the logins of the user end").Reads(route.BodyOf(grantBody{})).Gives(auth.Account{})},
+		{Method: del, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: h.removeUser, Local: true,
+			Does: route.Does("Removes a user, whose logins end").Gives(true)},
+		{Method: del, Path: "/api/users/{userName}/logins", Rule: route.AdminsOfAll, Answer: h.endLogins, Local: true,
+			Does: route.Does("Ends all logins of a name").Gives(true)},
+		{Method: del, Path: "/api/logins", Rule: route.AdminsOfAll, Answer: h.replaceKeys, Local: true,
+			Does: route.Does("Ends all logins of everybody, and replaces the keys that they were signed with").Gives(true)},
+		{Method: put, Path: "/api/users/{userName}/password", Rule: route.Themselves, Answer: h.setPassword, Local: true,
+			Does: route.Does("Sets a user's password; all logins of the user end").Reads(route.BodyOf(passwordBody{})).Gives(true).Fails(http.StatusTooManyRequests)},
+		{Method: get, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.tokens, Local: true,
+			Does: route.Does("Lists API tokens, without what makes them tokens").Gives([]auth.APIToken{})},
+		{Method: post, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.addToken, Local: true,
+			Does: route.Does("Makes an API token, which is shown this once").Reads(route.BodyOf(tokenBody{})).Gives(madeToken{})},
+		{Method: del, Path: "/api/tokens/{tokenName}", Rule: route.AdminsOfAll, Answer: h.removeToken, Local: true,
+			Does: route.Does("Removes an API token").Gives(true)},
+		{Method: get, Path: "/api/oidc/login", Rule: route.Everybody, Raw: h.beginOpenID, Local: true,
+			Does: route.Does("Sends a browser to the OpenID provider").Redirects(http.StatusFound).Fails(http.StatusNotFound, http.StatusServiceUnavailable)},
+		{Method: get, Path: "/api/oidc/callback", Rule: route.Everybody, Raw: h.endOpenID, Local: true,
+			Does: route.Does("Takes a browser back from the OpenID provider, and logs it in").Redirects(http.StatusSeeOther).Fails(http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable)},
+	})
+}
+
+// state is whether a login is needed, as Access says, and always where an OpenID provider is. Without any nothing is
+// known of anybody, and nobody is let in.
+func (h *Handlers) State() auth.State {
+	if h.Access == nil {
+		return auth.Unknown
+	}
+	if state := h.Access.State(); state != auth.Empty || h.OpenID == nil {
+		return state
+	}
+	return auth.Closed // whom the provider knows can log in
+}

@@ -1,0 +1,65 @@
+package history
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/history/search"
+)
+
+// routes are those of what was recorded.
+func (h *Handlers) Routes() []route.Route {
+	const get = http.MethodGet
+	// What the database alone answers needs no leader. A server that was given none asks the one that leads.
+	stored := h.History != nil
+	return slices.Concat(route.Group("History", []route.Route{
+		{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Readers, Answer: h.fromHistory(h.jobStatistics),
+			Takes: []request.Declared{statisticsSince}, Does: route.Does("Says how a job did").Gives(search.JobStatistics{})},
+		{Method: get, Path: "/api/job/events/executions", Rule: route.Readers, Answer: h.fromHistory(h.runEvents),
+			Local: stored,
+			Takes: searchTakes(search.Runs),
+			Does:  route.Does("Searches the runs of shards that are recorded").Gives(search.Answer[search.Run]{}).Fails(http.StatusNotFound)},
+		{Method: get, Path: "/api/job/events/statusTraces", Rule: route.Readers, Answer: h.fromHistory(h.traceEvents),
+			Local: stored,
+			Takes: searchTakes(search.Traces),
+			Does:  route.Does("Searches the recorded changes of tasks' states").Gives(search.Answer[search.Trace]{}).Fails(http.StatusNotFound)},
+		{Method: get, Path: "/api/job/statistics/tasks/results", Rule: route.ReadersOfAll,
+			Answer: h.fromHistory(h.taskResults), Local: stored,
+			Takes: []request.Declared{last24Hours},
+			Does:  route.Does("Gives the results of each minute of the last 24 hours").Gives([]search.TaskResults{})},
+		{Method: get, Path: "/api/job/statistics/tasks/results/{period}", Rule: route.ReadersOfAll,
+			Answer: h.fromHistory(h.taskResultsOf), Local: stored,
+			Does: route.Does("Gives the results in all of a period: online, lastWeek, lastHour or lastMinute").Gives(search.TaskResults{})},
+		{Method: get, Path: "/api/job/statistics/tasks/running", Rule: route.ReadersOfAll,
+			Answer: h.lastWeek(History.TasksRunning), Local: stored,
+			Takes: []request.Declared{sinceLastWeek},
+			Does:  route.Does("Says how many tasks ran, each minute of this day and the seven before it").Gives([]search.Running{})},
+		{Method: get, Path: "/api/job/statistics/jobs/running", Rule: route.ReadersOfAll,
+			Answer: h.lastWeek(History.JobsRunning), Local: stored,
+			Takes: []request.Declared{sinceLastWeek},
+			Does:  route.Does("Says how many jobs had a task that ran, each minute of this day and the seven before it").Gives([]search.Running{})},
+		{Method: get, Path: "/api/job/statistics/jobs/register", Rule: route.ReadersOfAll,
+			Answer: h.fromHistory(jobsRegistered), Local: stored,
+			Does: route.Does("Says how many jobs were registered, each day").Gives([]search.Registered{})},
+	}),
+		route.Group("Runs and output", []route.Route{
+			{Method: get, Path: "/api/job/statistics/jobs/executionType", Rule: route.Readers, Answer: h.executionTypes,
+				Does: route.Does("Counts the jobs that are registered now by their types").Gives(jobCounts{})},
+		}),
+		route.Group("Audit", []route.Route{
+			{Method: get, Path: "/api/job/{jobName}/changes", Rule: route.Readers, Answer: h.jobChanges,
+				Takes: auditTakes("action", "limit", "cursor"),
+				Does:  route.Does("Lists what people have changed of a job, the newest first").Gives(search.Answer[ChangeRow]{}, route.WarningHeader)},
+			{Method: get, Path: "/api/audit", Rule: route.AdminsOfAll, Answer: h.audit,
+				Takes: auditTakes(search.AuditParameters...),
+				Does: route.Does("Lists what people have changed, the newest first").Gives(search.Answer[AuditRow]{},
+					route.WarningHeader)},
+		}),
+		route.Group("Cluster", []route.Route{
+			{Method: get, Path: "/api/overview/series", Rule: route.ReadersOfAll, Answer: h.series,
+				Takes: []request.Declared{seriesRange},
+				Does:  route.Does("Gives numbers over time: what ended, was launched, ran and waited, and how late fires were").Gives(series{}, route.WarningHeader)},
+		}))
+}
