@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/api/runs"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -111,7 +112,7 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[search.Cell]():       "GridCell",
 			reflect.TypeFor[search.Running]():    "RunningSample",
 			reflect.TypeFor[search.Registered](): "RegisteredSample", reflect.TypeFor[view.Agents](): "AgentCounts",
-			reflect.TypeFor[access.Ways](): "WaysToLogIn", reflect.TypeFor[wish](): "Accepted",
+			reflect.TypeFor[access.Ways](): "WaysToLogIn", reflect.TypeFor[runs.Wish](): "Accepted",
 			reflect.TypeFor[logs.Found](): "FoundLines", reflect.TypeFor[logs.Match](): "FoundLine",
 		},
 		Enums: map[reflect.Type][]string{

@@ -2,13 +2,10 @@ package api
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
-	"github.com/elasticjob-go/elasticjob/api/failure"
-	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
@@ -74,11 +71,6 @@ func (s *Server) deregisterJob(name request.Naming) route.Handler {
 	return func(c *gin.Context) (any, error) { return s.jobs.command(name, s.opts.Scheduler.DeregisterJob)(c) }
 }
 
-// triggered is the answer to a trigger: the way to follow its run [D18].
-type triggered struct {
-	ExecutionID string `json:"executionId"`
-}
-
 // trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
 func (s *Server) trigger(name request.Naming, ownSettings bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
@@ -102,42 +94,8 @@ func (s *Server) trigger(name request.Naming, ownSettings bool) route.Handler {
 		}
 		ctx := c.Request.Context()
 		id, err := s.opts.Scheduler.TriggerWith(ctx, caller.ScopeOf(ctx), name, key, own)
-		return triggered{ExecutionID: id}, err
+		return route.Triggered{ExecutionID: id}, err
 	}
-}
-
-// triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a
-// trigger.
-func (s *Server) triggerAgain(c *gin.Context) (any, error) {
-	key, err := request.IdempotencyKey(c)
-	if err != nil {
-		return nil, err
-	}
-	id, err := request.PathValue(c, "executionId")
-	if err != nil {
-		return nil, err
-	}
-	ctx := c.Request.Context()
-	made, err := s.opts.Scheduler.TriggerAgain(ctx, caller.ScopeOf(ctx), id, key, caller.Of(ctx).Includes(auth.Admin))
-	if failure.Refusal(err).Code == "execution_not_found" {
-		err = s.forgotten(ctx, id, err)
-	}
-	return triggered{ExecutionID: made}, err
-}
-
-// forgotten says of an execution that only the history has what to do instead of running it again.
-func (s *Server) forgotten(ctx context.Context, id string, otherwise error) error {
-	if s.opts.History == nil {
-		return otherwise
-	}
-	ctx, cancel := context.WithTimeout(ctx, history.Patience)
-	defer cancel()
-	stored, found, err := s.opts.History.Execution(ctx, id)
-	if err != nil || !found || caller.MaySee(ctx, s.opts.Scheduler, stored.Job) != nil {
-		return otherwise
-	}
-	return failure.New(http.StatusConflict, "execution_forgotten",
-		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
 }
 
 // overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.

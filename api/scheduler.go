@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/elasticjob-go/elasticjob/api/runs"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
@@ -19,6 +20,8 @@ import (
 // after the commit. Change functions may run more than once, and what they
 // fail with comes back wrapped.
 type Scheduler interface {
+	runs.Scheduler
+
 	// Read has look see the scheduler's memory at one moment, as far as the scope goes. What takes long is done after
 	// it.
 	Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error
@@ -53,16 +56,6 @@ type Scheduler interface {
 	TriggerWith(
 		ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 	) (executionID string, err error)
-	// TriggerAgain accepts a run as another one was, with the settings of its own; without withEnv it refuses one with
-	// an env of its own.
-	TriggerAgain(
-		ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
-	) (newID string, err error)
-	// ForgetTask is the operator's word that a task has ended (rule E5).
-	ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error
-	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
-	KillTask(ctx context.Context, scope explain.Scope, taskID string) error
-	KillExecution(ctx context.Context, scope explain.Scope, id string) error
 	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.
 	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
 

@@ -30,6 +30,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/api/runs"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
@@ -140,6 +141,7 @@ type Server struct {
 	streams   *limit.Streams // of events
 	followed  *limit.Streams // of output
 	logs      *logs.Handlers
+	runs      *runs.Handlers
 	history   *history.Handlers
 	access    *access.Handlers
 
@@ -187,6 +189,7 @@ func New(opts Options) *Server {
 	s.access = access.New(access.Options{Log: s.log, Answers: s.answers, Access: opts.Access, OpenID: opts.OpenID,
 		Issuer: opts.Issuer, RequestTimeout: opts.RequestTimeout})
 	s.history = history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now})
+	s.runs = runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}

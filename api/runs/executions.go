@@ -1,4 +1,4 @@
-package api
+package runs
 
 import (
 	"cmp"
@@ -49,22 +49,22 @@ var (
 )
 
 // executions lists runs of all jobs.
-func (s *Server) executions(c *gin.Context) (any, error) {
+func (h *Handlers) executions(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	f := views.ExecutionFilter{Job: runsOfJob.Of(q)}
 	if q.Has("job") && len(app.CheckName("job", f.Job, nil)) > 0 {
 		q.Refuse("job", "no job can have that name: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit")
 	}
-	return s.listExecutions(c, q, f)
+	return h.listExecutions(c, q, f)
 }
 
 // jobExecutions lists the runs of one job.
-func (s *Server) jobExecutions(c *gin.Context) (any, error) {
+func (h *Handlers) jobExecutions(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	return s.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, Known: true})
+	return h.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, Known: true})
 }
 
 // executionRow is one run in a list.
@@ -75,18 +75,18 @@ type executionRow struct {
 }
 
 // listExecutions reads what both lists take, and gives the list.
-func (s *Server) listExecutions(c *gin.Context, q *request.Query, f views.ExecutionFilter) (any, error) {
+func (h *Handlers) listExecutions(c *gin.Context, q *request.Query, f views.ExecutionFilter) (any, error) {
 	for _, state := range runsInState.Of(q) {
 		f.States = append(f.States, executions.State(state))
 	}
-	f.Since = runsSince.Of(q).Time(s.opts.Now())
+	f.Since = runsSince.Of(q).Time(h.Now())
 	before := runsBefore.Of(q)
 	f.Before, f.BeforeID = before.At, before.ID
 	f.Limit = runsLimit.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	list, err := s.allExecutions(c, f, nil)
+	list, err := h.allExecutions(c, f, nil)
 	if err == nil && len(list) == f.Limit {
 		c.Header("Link", nextExecutions(c.Request.URL, list[len(list)-1]))
 	}
@@ -95,11 +95,11 @@ func (s *Server) listExecutions(c *gin.Context, q *request.Query, f views.Execut
 
 // allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what
 // is missing. also, if not nil, sees with those that are remembered what is of the same moment.
-func (s *Server) allExecutions(
+func (h *Handlers) allExecutions(
 	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
 	forAll := caller.ScopeOf(c.Request.Context()).IsAll()
-	remembered, err := caller.See(c.Request.Context(), s.opts.Scheduler, func(r explain.Reader) ([]views.ExecutionSummary, error) {
+	remembered, err := caller.See(c.Request.Context(), h.Scheduler, func(r explain.Reader) ([]views.ExecutionSummary, error) {
 		found, err := r.Executions(f)
 		if err == nil && also != nil {
 			err = also(r, found)
@@ -110,14 +110,14 @@ func (s *Server) allExecutions(
 	switch {
 	case unknown && !f.Known:
 		return []executionRow{}, nil
-	case unknown && forAll && s.opts.History != nil: // it may have been known
+	case unknown && forAll && h.History != nil: // it may have been known
 	case err != nil:
 		return nil, err
 	}
 	var stored []search.Execution
-	if s.opts.History != nil && f.Job == "" && !forAll {
+	if h.History != nil && f.Job == "" && !forAll {
 		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name a job of theirs for what the history has"`)
-	} else if s.opts.History != nil {
+	} else if h.History != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), history.Patience)
 		defer cancel()
 		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
@@ -128,7 +128,7 @@ func (s *Server) allExecutions(
 		}
 		var failed error
 		if len(f.States) == 0 || len(asked.States) > 0 {
-			stored, failed = s.opts.History.Executions(ctx, asked)
+			stored, failed = h.History.Executions(ctx, asked)
 		}
 		if failed != nil && unknown {
 			return nil, history.Unreadable(failed)

@@ -1,4 +1,4 @@
-package api
+package runs
 
 import (
 	"context"
@@ -50,7 +50,7 @@ type gridColumn struct {
 }
 
 // jobGrid gives the newest executions of a job, the oldest of them first, with their shards.
-func (s *Server) jobGrid(c *gin.Context) (any, error) {
+func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 	}
 	var cells map[string][]search.Cell
 	f := views.ExecutionFilter{Job: name, Known: true, Limit: limit}
-	list, err := s.allExecutions(c, f, func(r explain.Reader, remembered []views.ExecutionSummary) (err error) {
+	list, err := h.allExecutions(c, f, func(r explain.Reader, remembered []views.ExecutionSummary) (err error) {
 		var few []string
 		for i := range remembered {
 			if hasFewShards(&remembered[i]) {
@@ -76,8 +76,8 @@ func (s *Server) jobGrid(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	slices.Reverse(list)
-	if s.opts.History != nil {
-		cells = s.withStoredCells(c, cells, list)
+	if h.History != nil {
+		cells = h.withStoredCells(c, cells, list)
 	}
 	g := grid{JobName: name, MedianMillis: medianOfFinished(list), Executions: make([]gridColumn, len(list))}
 	for i, e := range list {
@@ -106,7 +106,7 @@ func hasFewShards(e *views.ExecutionSummary) bool {
 }
 
 // withStoredCells adds the shards of those executions that only the history has, and that have not too many.
-func (s *Server) withStoredCells(
+func (h *Handlers) withStoredCells(
 	c *gin.Context, cells map[string][]search.Cell, list []executionRow,
 ) map[string][]search.Cell {
 	var stored []string
@@ -119,7 +119,7 @@ func (s *Server) withStoredCells(
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), history.Patience)
 	defer cancel()
-	more, err := s.opts.History.Cells(ctx, stored)
+	more, err := h.History.Cells(ctx, stored)
 	if err != nil {
 		c.Header("Warning", "199 elasticjob "+
 			strconv.QuoteToASCII("the shards of older executions are missing: "+history.Unreadable(err).Error()))

@@ -1,4 +1,4 @@
-package api
+package runs
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
-	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -33,8 +32,8 @@ type taskContext struct {
 	Progress    *executions.Progress `json:"progress,omitempty"`
 }
 
-func (s *Server) runningTasks(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.RunningTasks)
+func (h *Handlers) runningTasks(c *gin.Context) (any, error) {
+	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.RunningTasks)
 	return answer.Each(all, err, func(v views.TaskView) taskContext {
 		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State, Progress: v.Progress}
@@ -47,8 +46,8 @@ type readyJob struct {
 	Times   string `json:"times"`
 }
 
-func (s *Server) readyJobs(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.ReadyJobs)
+func (h *Handlers) readyJobs(c *gin.Context) (any, error) {
+	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.ReadyJobs)
 	return answer.Each(all, err, func(v views.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
@@ -57,50 +56,39 @@ type failoverShard struct {
 	OriginalTaskID string   `json:"originalTaskId"`
 }
 
-func (s *Server) failoverShards(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.FailoverShards)
+func (h *Handlers) failoverShards(c *gin.Context) (any, error) {
+	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.FailoverShards)
 	return answer.Each(all, err, func(v views.FailoverView) failoverShard {
 		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
 	})
 }
 
-func (s *Server) explain(c *gin.Context) (any, error) {
+func (h *Handlers) explain(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	e, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Explain, name)
+	e, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Explain, name)
 	e.NextFires, e.Waiting, e.Running = answer.OrEmpty(e.NextFires), answer.OrEmpty(e.Waiting), answer.OrEmpty(e.Running)
 	return e, err
 }
 
-// withID makes a handler of what has an id in the path.
-func withID(variable string, do func(ctx context.Context, id string) (any, error)) route.Handler {
-	return func(c *gin.Context) (any, error) {
-		id, err := request.PathValue(c, variable)
-		if err != nil {
-			return nil, err
-		}
-		return do(c.Request.Context(), id)
-	}
-}
-
 // wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
-type wish struct {
+type Wish struct {
 	TaskID      string `json:"taskId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`
 	Forgotten   bool   `json:"forgotten,omitempty"`
 	Killing     bool   `json:"killing,omitempty"`
 }
 
-func (s *Server) forgetTask(ctx context.Context, id string) (any, error) {
-	return wish{TaskID: id, Forgotten: true}, s.opts.Scheduler.ForgetTask(ctx, caller.ScopeOf(ctx), id)
+func (h *Handlers) forgetTask(ctx context.Context, id string) (any, error) {
+	return Wish{TaskID: id, Forgotten: true}, h.Scheduler.ForgetTask(ctx, caller.ScopeOf(ctx), id)
 }
 
-func (s *Server) killTask(ctx context.Context, id string) (any, error) {
-	return wish{TaskID: id, Killing: true}, s.opts.Scheduler.KillTask(ctx, caller.ScopeOf(ctx), id)
+func (h *Handlers) killTask(ctx context.Context, id string) (any, error) {
+	return Wish{TaskID: id, Killing: true}, h.Scheduler.KillTask(ctx, caller.ScopeOf(ctx), id)
 }
 
-func (s *Server) killExecution(ctx context.Context, id string) (any, error) {
-	return wish{ExecutionID: id, Killing: true}, s.opts.Scheduler.KillExecution(ctx, caller.ScopeOf(ctx), id)
+func (h *Handlers) killExecution(ctx context.Context, id string) (any, error) {
+	return Wish{ExecutionID: id, Killing: true}, h.Scheduler.KillExecution(ctx, caller.ScopeOf(ctx), id)
 }

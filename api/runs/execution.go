@@ -1,4 +1,4 @@
-package api
+package runs
 
 import (
 	"context"
@@ -30,25 +30,25 @@ type executionAnswer struct {
 }
 
 // execution gives one execution: as the scheduler knows it or, when it was forgotten there, as it is stored.
-func (s *Server) execution(ctx context.Context, id string) (any, error) {
-	h := s.opts.History
+func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
+	recorded := h.History
 	var waiting []views.WaitingView
-	v, err := caller.See(ctx, s.opts.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
+	v, err := caller.See(ctx, h.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
 		v, err := r.Execution(id)
-		if err == nil && h != nil && !ended(v.State) {
+		if err == nil && recorded != nil && !ended(v.State) {
 			x, _ := r.Explain(v.JobName) // nothing waits of a job that was removed
 			waiting = x.Waiting
 		}
 		return v, err
 	})
 	v.Shards = answer.OrEmpty(v.Shards)
-	if h == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
+	if recorded == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
 	within, cancel := context.WithTimeout(ctx, history.Patience)
 	defer cancel()
 	if err != nil {
-		stored, found, failed := h.Execution(within, id)
+		stored, found, failed := recorded.Execution(within, id)
 		if failed != nil {
 			return nil, history.Unreadable(failed)
 		}
@@ -56,9 +56,9 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 			return nil, err
 		}
 		if !found {
-			return nil, whyNone(within, h, id, err)
+			return nil, whyNone(within, recorded, id, err)
 		}
-		if unseen := caller.MaySee(ctx, s.opts.Scheduler, stored.Job); failure.Refusal(unseen).Kind == problem.NotFound {
+		if unseen := caller.MaySee(ctx, h.Scheduler, stored.Job); failure.Refusal(unseen).Kind == problem.NotFound {
 			return nil, explain.Hidden("execution", id)
 		} else if unseen != nil {
 			return nil, unseen
@@ -66,7 +66,7 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 		v = storedExecution(stored)
 	}
 	a := executionAnswer{ExecutionView: v}
-	life, more, err := h.Life(within, id, mostMoments)
+	life, more, err := recorded.Life(within, id, mostMoments)
 	switch {
 	case err != nil:
 		a.LifeNote = history.Unreadable(err).Error()
@@ -74,13 +74,13 @@ func (s *Server) execution(ctx context.Context, id string) (any, error) {
 	case more:
 		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
 	}
-	a.Life = append(life, s.waiting(id, waiting, life)...)
+	a.Life = append(life, h.waiting(id, waiting, life)...)
 	return a, nil
 }
 
 // whyNone is the error for an execution that is not there: of a fire that became none, it says why.
-func whyNone(ctx context.Context, h history.History, id string, otherwise error) error {
-	life, _, err := h.Life(ctx, id, 1)
+func whyNone(ctx context.Context, recorded history.History, id string, otherwise error) error {
+	life, _, err := recorded.Life(ctx, id, 1)
 	if err != nil {
 		return history.Unreadable(err)
 	}
@@ -98,7 +98,7 @@ func ended(state executions.State) bool {
 
 // waiting is what an execution, or some of its shards, wait for now, of what waits of its job: one moment for each
 // reason.
-func (s *Server) waiting(id string, all []views.WaitingView, life []search.Moment) (now []search.Moment) {
+func (h *Handlers) waiting(id string, all []views.WaitingView, life []search.Moment) (now []search.Moment) {
 	at := map[string]int{}
 	shards := map[string]int{}
 	for _, w := range all {
@@ -112,7 +112,7 @@ func (s *Server) waiting(id string, all []views.WaitingView, life []search.Momen
 		at[w.Reason] = len(now)
 		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason, MessageCode: w.ReasonCode,
 			MessageArgs: w.ReasonArgs}
-		m.Time.Time = s.opts.Now().UTC().Truncate(time.Millisecond)
+		m.Time.Time = h.Now().UTC().Truncate(time.Millisecond)
 		if len(life) > 0 {
 			m.After(life[len(life)-1].Time.Time)
 		}

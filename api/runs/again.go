@@ -1,0 +1,48 @@
+package runs
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/history"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/gin-gonic/gin"
+)
+
+// triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a
+// trigger.
+func (h *Handlers) triggerAgain(c *gin.Context) (any, error) {
+	key, err := request.IdempotencyKey(c)
+	if err != nil {
+		return nil, err
+	}
+	id, err := request.PathValue(c, "executionId")
+	if err != nil {
+		return nil, err
+	}
+	ctx := c.Request.Context()
+	made, err := h.Scheduler.TriggerAgain(ctx, caller.ScopeOf(ctx), id, key, caller.Of(ctx).Includes(auth.Admin))
+	if failure.Refusal(err).Code == "execution_not_found" {
+		err = h.forgotten(ctx, id, err)
+	}
+	return route.Triggered{ExecutionID: made}, err
+}
+
+// forgotten says of an execution that only the history has what to do instead of running it again.
+func (h *Handlers) forgotten(ctx context.Context, id string, otherwise error) error {
+	if h.History == nil {
+		return otherwise
+	}
+	ctx, cancel := context.WithTimeout(ctx, history.Patience)
+	defer cancel()
+	stored, found, err := h.History.Execution(ctx, id)
+	if err != nil || !found || caller.MaySee(ctx, h.Scheduler, stored.Job) != nil {
+		return otherwise
+	}
+	return failure.New(http.StatusConflict, "execution_forgotten",
+		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
+}

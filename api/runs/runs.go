@@ -1,0 +1,83 @@
+package runs
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/history"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
+)
+
+// RunScheduler is what the handlers of runs need of the scheduler.
+type Scheduler interface {
+	caller.Scheduler
+	// TriggerAgain accepts a run as another one was, with the settings of its own; without withEnv it refuses one with
+	// an env of its own.
+	TriggerAgain(
+		ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
+	) (newID string, err error)
+	// ForgetTask is the operator's word that a task has ended (rule E5).
+	ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error
+	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
+	KillTask(ctx context.Context, scope explain.Scope, taskID string) error
+	KillExecution(ctx context.Context, scope explain.Scope, id string) error
+}
+
+// RunOptions are what the handlers of runs need.
+type Options struct {
+	Scheduler Scheduler
+	// History may be nil: then only what the scheduler remembers is shown.
+	History history.History
+	Now     func() time.Time
+}
+
+// runHandlers answer the routes of runs and their tasks.
+type Handlers struct{ Options }
+
+// newRunHandlers makes the handlers.
+func New(o Options) *Handlers { return &Handlers{o} }
+
+// routes are those of runs and their tasks.
+func (h *Handlers) Routes() []route.Route {
+	const get, post = http.MethodGet, http.MethodPost
+	return slices.Concat(route.Group("Runs and output", []route.Route{
+		{Method: get, Path: "/api/job/tasks/running", Rule: route.Readers, Answer: h.runningTasks,
+			Does: route.Does("Lists the tasks on the cluster").Gives([]taskContext{})},
+		{Method: get, Path: "/api/job/tasks/ready", Rule: route.Readers, Answer: h.readyJobs,
+			Does: route.Does("Lists the jobs that wait for resources, and how many runs wait").Gives([]readyJob{})},
+		{Method: get, Path: "/api/job/tasks/failover", Rule: route.Readers, Answer: h.failoverShards,
+			Does: route.Does("Lists the shards that wait to be run again after their task was lost").Gives([]failoverShard{})},
+		{Method: get, Path: "/api/job/{jobName}/executions", Rule: route.Readers, Answer: h.jobExecutions,
+			Takes: executionsTake, Does: route.Does("Lists the runs of a job, the newest fire first").Gives([]executionRow{}, route.LinkHeader, route.WarningHeader)},
+		{Method: get, Path: "/api/job/{jobName}/grid", Rule: route.Readers, Answer: h.jobGrid,
+			Takes: []request.Declared{gridLimit},
+			Does: route.Does("Gives a job's last runs with all their shards, the oldest of them first").Gives(grid{},
+				route.WarningHeader)},
+		{Method: get, Path: "/api/executions", Rule: route.Readers, Answer: h.executions,
+			Takes: append([]request.Declared{runsOfJob}, executionsTake...),
+			Does: route.Does("Lists the runs of all jobs, the newest fire first").Gives([]executionRow{}, route.LinkHeader,
+				route.WarningHeader)},
+		{Method: get, Path: "/api/execution/{executionId}", Rule: route.Readers,
+			Answer: route.WithID("executionId", h.execution),
+			Does:   route.Does("Gives one run with all its shards and, with a history, its life").Gives(executionAnswer{})},
+		{Method: post, Path: "/api/execution/{executionId}/kill", Rule: route.Operators,
+			Answer: route.WithID("executionId", h.killExecution),
+			Does:   route.Does("Ends what runs of a run, and what waits of it, for good").Gives(Wish{})},
+		{Method: post, Path: "/api/execution/{executionId}/again", Rule: route.Operators, Answer: h.triggerAgain,
+			Does: route.Does("Triggers the job of a run with what that run had of its own").With(request.IdempotencyHeader).Gives(route.Triggered{}).Fails(http.StatusUnprocessableEntity)},
+		{Method: post, Path: "/api/task/{taskId}/kill", Rule: route.Operators, Answer: route.WithID("taskId", h.killTask),
+			Does: route.Does("Ends one task, whatever failover and maxRetries say").Gives(Wish{})},
+		{Method: post, Path: "/api/task/{taskId}/forget", Rule: route.Operators, Answer: route.WithID("taskId", h.forgetTask),
+			Does: route.Does("Takes your word that a task on an unreachable agent has ended").Gives(Wish{})},
+	}),
+		route.Group("Jobs", []route.Route{
+			{Method: get, Path: "/api/job/{jobName}/explain", Rule: route.Readers, Answer: h.explain,
+				Does: route.Does("Says what a job does, what it waits for, when it fires next, and how its last run ended").Gives(views.Explanation{})},
+		}))
+}
