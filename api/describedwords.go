@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api/access"
+	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/logs"
@@ -71,33 +72,19 @@ var apiTags = []openapi.Tag{
 	{Name: "Who may connect", About: "Logins, users, API tokens."},
 }
 
-// fields is an example of a body that has some fields alone.
-type fields = map[string]any
-
-var (
-	exampleApp = fields{"appName": "my_app", "appURL": "http://127.0.0.1:8080/my-job.tar.gz",
-		"bootstrapScript": "bin/start.sh", "cpuCount": 0.1, "memoryMB": 64}
-	exampleAppChange = fields{"appName": "my_app", "appCacheEnable": false, "memoryMB": nil}
-	exampleJob       = fields{"jobName": "my_job", "appName": "my_app", "jobExecutionType": jobs.Transient,
-		"cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
-		"shardingItemParameters": "0=north,1=east,2=south", "cpuCount": 0.1, "memoryMB": 64}
-	exampleJobChange = fields{"jobName": "my_job", "jobParameter": "2026-05-01"}
-	exampleTrigger   = fields{"jobParameter": "2026-05-01", "env": fields{"LEVEL": "debug"}}
-)
-
 // describedTypes says of the types that are sent what they do not say of themselves.
 func describedTypes() openapi.Types {
 	ofApp, ofJob := app.Hints(), jobs.Hints()
 	text := openapi.Schema{"description": "A text, or an object that hides it or says where it is.", "anyOf": []any{
 		openapi.Schema{"type": "string"},
 		openapi.Schema{"type": "object",
-			"properties": fields{"value": route.TextSchema, "secret": openapi.Schema{"type": "boolean"},
+			"properties": map[string]any{"value": route.TextSchema, "secret": openapi.Schema{"type": "boolean"},
 				"fromFile": route.TextSchema, "fromEnv": route.TextSchema}}}}
 	return openapi.Types{
 		Names: map[reflect.Type]string{
 			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument",
-			reflect.TypeFor[jobs.Overrides](): "RunSettings",
-			reflect.TypeFor[publishedApp]():   "PublishedApp", reflect.TypeFor[failure.Response](): "Error",
+			reflect.TypeFor[jobs.Overrides]():    "RunSettings",
+			reflect.TypeFor[apps.PublishedApp](): "PublishedApp", reflect.TypeFor[failure.Response](): "Error",
 			reflect.TypeFor[failure.Facts](): "ErrorFacts",
 			reflect.TypeFor[view.Page]():     "JobPage", reflect.TypeFor[view.Row](): "JobRow",
 			reflect.TypeFor[view.Run](): "RecentRun", reflect.TypeFor[view.LastRun](): "LastRun",
@@ -140,7 +127,7 @@ func describedTypes() openapi.Types {
 		},
 		About: func(of reflect.Type, field string) string {
 			switch of {
-			case reflect.TypeFor[app.Config](), reflect.TypeFor[views.AppView](), reflect.TypeFor[publishedApp]():
+			case reflect.TypeFor[app.Config](), reflect.TypeFor[views.AppView](), reflect.TypeFor[apps.PublishedApp]():
 				return cmp.Or(ofApp[field].Description, aboutReasons[field])
 			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[views.JobView]():
 				return cmp.Or(ofJob[field].Description, aboutReasons[field])

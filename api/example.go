@@ -77,16 +77,3 @@ func (s *Server) example(*gin.Context) (any, error) {
 	j.Description = "The built-in example: each shard counts to ten seconds. Triggered with the jobParameter fail, shard 2 fails."
 	return exampleDocuments{App: a, Jobs: []jobs.Config{j}}, nil
 }
-
-// schemaOfApp and schemaOfJob are what forms and editors are made of: the fields that this server takes.
-func (s *Server) schemaOfApp(*gin.Context) (any, error) {
-	schema := app.Schema.JSONSchema("App", app.Hints())
-	if s.opts.PodTemplate == nil {
-		schema = schema.Without(app.ContainerFields()...)
-	}
-	return schema, nil
-}
-
-func (s *Server) schemaOfJob(*gin.Context) (any, error) {
-	return jobs.Schema.JSONSchema("Job", jobs.Hints()), nil
-}

@@ -119,10 +119,10 @@ func (s *Server) forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
 		answer.LeaveUnmeasured(c)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
 	}
-	if fetchesPackage(c) {
-		lastLonger(c)
+	if request.FetchesPackage(c) {
+		request.LastLonger(c)
 	}
-	patience, cancel := context.WithTimeout(c.Request.Context(), timeFor(c, s.opts.ForwardTimeout))
+	patience, cancel := context.WithTimeout(c.Request.Context(), request.TimeFor(c, s.opts.ForwardTimeout))
 	defer cancel()
 	for address := ""; ; {
 		var here bool

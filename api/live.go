@@ -88,7 +88,7 @@ func (s *Server) overview(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	a := overviewAnswer{
-		Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: zoneName(cmp.Or(s.opts.Zone, time.UTC)),
+		Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: jobs.ZoneName(cmp.Or(s.opts.Zone, time.UTC)),
 		Summary: o.Summary, Problems: o.Problems,
 	}
 	if caller.Of(c.Request.Context()).SeesAll() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
@@ -23,7 +24,7 @@ type fakePackages struct {
 	came    chan struct{}
 }
 
-func (f *fakePackages) CheckPackage(ctx context.Context, c app.Config) (api.PackageFacts, error) {
+func (f *fakePackages) CheckPackage(ctx context.Context, c app.Config) (apps.PackageFacts, error) {
 	f.mu.Lock()
 	f.fetched = append(f.fetched, c)
 	f.mu.Unlock()
@@ -32,12 +33,12 @@ func (f *fakePackages) CheckPackage(ctx context.Context, c app.Config) (api.Pack
 		select {
 		case <-f.wait:
 		case <-ctx.Done():
-			return api.PackageFacts{}, ctx.Err()
+			return apps.PackageFacts{}, ctx.Err()
 		}
 	}
-	facts := api.PackageFacts{Size: 7, SHA256: "aa", Format: "tar.gz",
-		Files: []api.PackageFile{{Name: "bin/start.sh", Size: 3, Executable: true}}, FilesTotal: 1,
-		Script: api.PackageScript{Path: c.BootstrapScript}}
+	facts := apps.PackageFacts{Size: 7, SHA256: "aa", Format: "tar.gz",
+		Files: []apps.PackageFile{{Name: "bin/start.sh", Size: 3, Executable: true}}, FilesTotal: 1,
+		Script: apps.PackageScript{Path: c.BootstrapScript}}
 	if c.BootstrapScript != "bin/start.sh" {
 		facts.Problems = append(facts.Problems,
 			document.Violate("bootstrapScript", c.BootstrapScript, "%s is not in the package of %s, t0psecret",
@@ -52,7 +53,7 @@ func TestCheckAPackage(t *testing.T) {
 	server := start(t, api.Options{Scheduler: b, Packages: packages})
 	signed := swap(appDocument, "my-job.tar.gz", "my-job.tar.gz?token=t0psecret")
 	answer, text := call(t, server, "POST", "/api/app/check", signed)
-	var facts api.PackageFacts
+	var facts apps.PackageFacts
 	if err := json.Unmarshal([]byte(text), &facts); err != nil || answer.StatusCode != http.StatusOK ||
 		facts.Size != 7 || facts.Problems == nil || len(facts.Files) != 1 {
 		t.Fatalf("%d %s: %v", answer.StatusCode, text, err)

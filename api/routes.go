@@ -12,8 +12,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
@@ -24,81 +22,8 @@ import (
 func (s *Server) routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(
-		s.runs.Routes(), s.logs.Routes(), s.history.Routes(), s.access.Routes(),
-		route.Group("Apps", []route.Route{
-			{Method: post, Path: "/api/app", Rule: route.Publishers,
-				Answer: publishing(s.apps.register, s.registerCheckedApp),
-				Takes:  []request.Declared{checkFirst},
-				Does: route.Does("Publishes a new app").Reads(route.JSONBody("App",
-					exampleApp)).Gives(publishedApp{}).Fails(http.StatusTooManyRequests)},
-			{Method: put, Path: "/api/app", Rule: route.Publishers, Answer: publishing(s.apps.update, s.updateCheckedApp),
-				Takes: []request.Declared{checkFirst},
-				Does: route.Does("Changes the given fields of an app; null sets the default").Reads(route.JSONBody("AppChange",
-					exampleAppChange)).Gives(publishedApp{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
-			{Method: get, Path: "/api/app/list", Rule: route.Readers, Answer: s.apps.list,
-				Takes: listTakes, Does: route.Does("Lists all apps, by name").Gives([]app.Config{}, route.LinkHeader)},
-			{Method: get, Path: "/api/app/{appName}", Rule: route.Readers, Answer: s.apps.get,
-				Does: route.Does("Gives one app").Gives(app.Config{})},
-			{Method: del, Path: "/api/app/{appName}", Rule: route.Publishers, Answer: s.deleteApp,
-				Takes: []request.Declared{withItsJobs}, Does: route.Does("Deletes an app").Gives(views.AppView{})},
-			{Method: get, Path: "/api/app/{appName}/disable", Rule: route.Readers, Answer: s.isAppDisabled,
-				Does: route.Does("Says whether an app is disabled").Gives(true)},
-			{Method: post, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: s.apps.disable(true),
-				Does: route.Does("Disables an app and so all its jobs").Gives(views.AppView{})},
-			{Method: post, Path: "/api/app/{appName}/enable", Rule: route.Operators, Answer: s.apps.disable(false),
-				Does: route.Does("Enables an app").Gives(views.AppView{})},
-			{Method: del, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: s.apps.disable(false),
-				Does: route.Does("Enables an app, as the original has it").Gives(views.AppView{})},
-		}),
-		route.Group("Jobs", []route.Route{
-			{Method: post, Path: "/api/job/register", Rule: route.Publishers, Answer: s.jobs.register,
-				Does: route.Does("Registers a new job").Reads(route.JSONBody("Job",
-					exampleJob)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
-			{Method: put, Path: "/api/job/update", Rule: route.Publishers, Answer: s.jobs.update,
-				Does: route.Does("Changes the given fields of a job, from the next execution on; null sets the default").Reads(route.JSONBody("JobChange", exampleJobChange)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
-			{Method: del, Path: "/api/job/deregister", Rule: route.Publishers, Answer: s.deregisterJob(request.JobNameInBody),
-				Does: route.Does("Removes the job whose name is the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
-			{Method: del, Path: "/api/job/{jobName}/deregister", Rule: route.Publishers,
-				Answer: s.deregisterJob(request.PathName("job")),
-				Does:   route.Does("Removes a job").Gives(views.JobView{})},
-			{Method: get, Path: "/api/job/{jobName}/disable", Rule: route.Readers, Answer: s.isJobDisabled,
-				Does: route.Does("Says whether a job, or its app, is disabled").Gives(true)},
-			{Method: post, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: s.jobs.disable(true),
-				Does: route.Does("Disables a job: no new runs, running ones are killed").Gives(views.JobView{})},
-			{Method: post, Path: "/api/job/{jobName}/enable", Rule: route.Operators, Answer: s.jobs.disable(false),
-				Does: route.Does("Enables a job: it fires from now on").Gives(views.JobView{})},
-			{Method: del, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: s.jobs.disable(false),
-				Does: route.Does("Enables a job, as the original has it").Gives(views.JobView{})},
-			{Method: post, Path: "/api/job/{jobName}/pause", Rule: route.Operators, Answer: s.pauseJob(true),
-				Does: route.Does("Pauses a job: no new runs, running ones run on, what waits is held").Gives(views.JobView{})},
-			{Method: post, Path: "/api/job/{jobName}/resume", Rule: route.Operators, Answer: s.pauseJob(false),
-				Does: route.Does("Ends a job's pause").Gives(views.JobView{})},
-			{Method: post, Path: "/api/job/{jobName}/shutdown", Rule: route.Operators, Answer: s.shutDownJob,
-				Does: route.Does("Shuts a job down: no new runs, running ones run to their end, then it is disabled").Gives(views.JobView{})},
-			{Method: post, Path: "/api/job/trigger", Rule: route.Operators, Answer: s.trigger(request.JobNameInBody, false),
-				Does: route.Does("Asks for a run of the job whose name is the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
-			{Method: post, Path: "/api/job/{jobName}/trigger", Rule: route.Operators,
-				Answer: s.trigger(request.PathName("job"), true),
-				Does:   route.Does("Asks for a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
-			{Method: get, Path: "/api/job/jobs", Rule: route.Readers, Answer: s.jobs.list,
-				Takes: listTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{}, route.LinkHeader)},
-			{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Readers, Answer: s.jobs.get,
-				Does: route.Does("Gives one job").Gives(jobs.Config{})},
-		}),
+		s.apps.Routes(), s.jobs.Routes(), s.runs.Routes(), s.logs.Routes(), s.history.Routes(), s.access.Routes(),
 		route.Group("Before you register", []route.Route{
-			{Method: post, Path: "/api/app/check", Rule: route.Publishers, Answer: s.checkApp,
-				Takes: []request.Declared{checkUpdate},
-				Does:  route.Does("Fetches the package of an app as an executor would, and says what is in it").Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
-			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: s.checkJob,
-				Takes: []request.Declared{checkUpdate, language},
-				Does:  route.Does("Says all that registering or updating a job would say, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
-			{Method: get, Path: "/api/cron", Rule: route.Readers, Answer: s.explainCron, Local: true,
-				Takes: []request.Declared{theCron, theZone, fireCount, language},
-				Does:  route.Does("Puts a cron in words, with its next fires").Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
-			{Method: get, Path: "/api/schema/app", Rule: route.Readers, Answer: s.schemaOfApp, Local: true,
-				Does: route.Does("Gives the JSON Schema of an app's document").GivesSchema()},
-			{Method: get, Path: "/api/schema/job", Rule: route.Readers, Answer: s.schemaOfJob, Local: true,
-				Does: route.Does("Gives the JSON Schema of a job's document").GivesSchema()},
 			{Method: get, Path: "/api/example", Rule: route.Readers, Answer: s.example,
 				Does: route.Does("Gives an app and a job that are ready to be published and registered").Gives(exampleDocuments{})},
 			{Method: get, Path: examplePath, Rule: route.Everybody, Raw: s.examplePackage, Local: true,
@@ -131,7 +56,7 @@ func (s *Server) routes() []route.Route {
 			{Method: get, Path: "/api/operate/sandbox", Rule: route.ReadersOfAll, Answer: s.sandbox,
 				Takes: []request.Declared{sandboxApp},
 				Does:  route.Does("Says where the executors of an app keep their files").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
-			{Method: get, Path: "/api/operate/faulty", Rule: route.ReadersOfAll, Answer: s.faulty,
+			{Method: get, Path: "/api/operate/faulty", Rule: route.ReadersOfAll, Answer: s.faulty.List,
 				Does: route.Does("Lists the documents in the registry that can't be used").Gives([]views.FaultyView{})},
 			{Method: get, Path: "/api/leader", Rule: route.ReadersOfAll, Answer: s.leader, Local: true,
 				Does: route.Does("Says who leads, as far as this server knows").Gives(scheduler.LeaderView{})},
@@ -185,7 +110,7 @@ func (s *Server) register(table []route.Route) {
 // answering wraps the handler of a route that answers with JSON.
 func (s *Server) answering(r route.Route) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), timeFor(c, s.opts.RequestTimeout))
+		ctx, cancel := context.WithTimeout(c.Request.Context(), request.TimeFor(c, s.opts.RequestTimeout))
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 		if len(r.Takes) == 0 && !r.AnyQuery {
@@ -196,7 +121,7 @@ func (s *Server) answering(r route.Route) gin.HandlerFunc {
 		}
 		value, err := r.Answer(c)
 		if err != nil {
-			s.answers.Fail(c.Writer, c.Request, caller.HideInError(ctx, s.opts.Scheduler, s.orFaulty(c, err)))
+			s.answers.Fail(c.Writer, c.Request, caller.HideInError(ctx, s.opts.Scheduler, s.faulty.Explain(c, err)))
 			return
 		}
 		hide := caller.Hiding(ctx, s.opts.Scheduler)

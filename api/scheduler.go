@@ -3,12 +3,11 @@ package api
 import (
 	"context"
 
+	"github.com/elasticjob-go/elasticjob/api/apps"
+	"github.com/elasticjob-go/elasticjob/api/jobs"
 	"github.com/elasticjob-go/elasticjob/api/runs"
-	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
@@ -21,6 +20,8 @@ import (
 // fail with comes back wrapped.
 type Scheduler interface {
 	runs.Scheduler
+	apps.Scheduler
+	jobs.Scheduler
 
 	// Read has look see the scheduler's memory at one moment, as far as the scope goes. What takes long is done after
 	// it.
@@ -31,31 +32,6 @@ type Scheduler interface {
 	Overview(ctx context.Context, scope explain.Scope) (view.Overview, error)
 	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
 
-	RegisterApp(ctx context.Context, scope explain.Scope, c app.Config) (views.AppView, error)
-	UpdateApp(
-		ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
-	) (views.AppView, error)
-	SetAppDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.AppView, error)
-	// DeleteApp fails with Conflict, naming the app's jobs, when it has any,
-	// unless withJobs is set: then they go with it.
-	DeleteApp(ctx context.Context, scope explain.Scope, name string, withJobs bool) (views.AppView, error)
-
-	RegisterJob(ctx context.Context, scope explain.Scope, c jobs.Config) (views.JobView, error)
-	UpdateJob(
-		ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
-	) (views.JobView, error)
-	SetJobDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.JobView, error)
-	// SetJobPaused pauses a job or ends its pause. It fails with Conflict when the job is disabled.
-	SetJobPaused(ctx context.Context, scope explain.Scope, name string, paused bool) (views.JobView, error)
-	// ShutDownJob disables a job, of which what was launched runs to its end.
-	ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
-	DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
-
-	// TriggerWith accepts a run. A repeated idempotency key gives the execution of
-	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
-	TriggerWith(
-		ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
-	) (executionID string, err error)
 	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.
 	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
 

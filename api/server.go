@@ -21,21 +21,21 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api/access"
 	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
+	"github.com/elasticjob-go/elasticjob/api/documents"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/history"
+	"github.com/elasticjob-go/elasticjob/api/jobs"
 	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/api/runs"
-	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
-	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // Options are what a Server needs, and its times; a zero time means the default.
@@ -67,7 +67,7 @@ type Options struct {
 	// Console, if not nil, is what browsers are shown.
 	Console Console
 	// Packages, if not nil, fetches packages to be looked at.
-	Packages Packages
+	Packages apps.Packages
 	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
 	// "/elasticjob-cloud"; empty without ZooKeeper.
 	RegistryRoot string
@@ -123,16 +123,14 @@ type Server struct {
 	byPath map[string]route.Route // one of the routes of each of the router's paths
 	rules  map[string]route.Rule  // by method and the router's path
 	names  map[string][]string
-	apps   documents[app.Config, views.AppView]
-	jobs   documents[jobs.Config, views.JobView]
+	apps   *apps.Handlers
+	jobs   *jobs.Handlers
 
 	transports leaderTransports
 	answers    *answer.Writer
 
 	packedExample func() ([]byte, error)
 	description   func() (*describedAPI, error)
-
-	packageChecks *limit.Quota
 
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
@@ -141,6 +139,7 @@ type Server struct {
 	streams   *limit.Streams // of events
 	followed  *limit.Streams // of output
 	logs      *logs.Handlers
+	faulty    documents.Faulty
 	runs      *runs.Handlers
 	history   *history.Handlers
 	access    *access.Handlers
@@ -176,13 +175,12 @@ func New(opts Options) *Server {
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{}, rules: map[string]route.Rule{},
 		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
-		streams: limit.NewStreams("events"), followed: limit.NewStreams("output"),
-		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second)}
+		streams: limit.NewStreams("events"), followed: limit.NewStreams("output")}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
 	s.description = sync.OnceValues(s.describe)
 	s.metrics, s.durations = newMetrics(opts, s.streams)
-	s.apps, s.jobs = s.newApps(), s.newJobs()
+	s.faulty = documents.Faulty{Scheduler: opts.Scheduler, RegistryRoot: opts.RegistryRoot}
 	s.logs = logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
 		Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
 		Ending: s.ending.Done()})
@@ -190,6 +188,10 @@ func New(opts Options) *Server {
 		Issuer: opts.Issuer, RequestTimeout: opts.RequestTimeout})
 	s.history = history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now})
 	s.runs = runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now})
+	s.apps = apps.New(apps.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("appName"),
+		AllowFile: opts.AllowFile, PodTemplate: opts.PodTemplate, Packages: opts.Packages})
+	s.jobs = jobs.New(jobs.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("jobName"), Now: opts.Now,
+		Zone: opts.Zone})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}

@@ -36,3 +36,11 @@ func Zone(c Config, local *time.Location) (*time.Location, error) {
 	}
 	return zone, nil
 }
+
+// ZoneName is the IANA name of a zone, and "" for one that only this machine knows.
+func ZoneName(zone *time.Location) string {
+	if zone == time.Local {
+		return ""
+	}
+	return zone.String()
+}

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
@@ -47,22 +47,22 @@ func newPackages(c config) (*packages, error) {
 }
 
 // CheckPackage is api.Packages'.
-func (p *packages) CheckPackage(ctx context.Context, c app.Config) (api.PackageFacts, error) {
+func (p *packages) CheckPackage(ctx context.Context, c app.Config) (apps.PackageFacts, error) {
 	command, err := app.SplitCommand(c.BootstrapScript)
 	if err != nil {
-		return api.PackageFacts{}, fmt.Errorf("split the bootstrapScript, which was checked: %w", err)
+		return apps.PackageFacts{}, fmt.Errorf("split the bootstrapScript, which was checked: %w", err)
 	}
 	found, err := executor.CheckPackage(ctx, executor.PackageCheck{
 		URL: c.AppURL, SHA256: c.AppSHA256, Command: command, Folder: p.folder, OfAgent: p.local, RunAs: p.runAs,
 		Hide: p.hide,
 	})
 	if err != nil {
-		return api.PackageFacts{}, fmt.Errorf("check the package of app %s: %w", c.AppName, err)
+		return apps.PackageFacts{}, fmt.Errorf("check the package of app %s: %w", c.AppName, err)
 	}
-	facts := api.PackageFacts{Size: found.Size, SHA256: found.SHA256, Format: found.Format, FilesTotal: found.Total,
-		Script: api.PackageScript(found.Script)}
+	facts := apps.PackageFacts{Size: found.Size, SHA256: found.SHA256, Format: found.Format, FilesTotal: found.Total,
+		Script: apps.PackageScript(found.Script)}
 	for _, f := range found.Files {
-		facts.Files = append(facts.Files, api.PackageFile(f))
+		facts.Files = append(facts.Files, apps.PackageFile(f))
 	}
 	values := map[string]string{"appURL": c.AppURL, "appSHA256": c.AppSHA256, "bootstrapScript": c.BootstrapScript}
 	for _, problem := range found.Problems {

@@ -1,4 +1,4 @@
-package api
+package jobs
 
 import (
 	"time"
@@ -44,7 +44,7 @@ var (
 )
 
 // explainCron answers as one types: nothing of it needs a leader.
-func (s *Server) explainCron(c *gin.Context) (any, error) {
+func (h *Handlers) explainCron(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	count, in := fireCount.Of(q), languageOf(q)
 	if err := q.Err(); err != nil {
@@ -52,22 +52,14 @@ func (s *Server) explainCron(c *gin.Context) (any, error) {
 	}
 	config := jobs.Default()
 	config.JobExecutionType, config.Cron, config.TimeZone = jobs.Transient, theCron.Of(q), theZone.Of(q)
-	bad, notes := config.CheckTiming(s.jobOptions())
+	bad, notes := config.CheckTiming(h.jobOptions())
 	if config.Cron == "" {
 		bad = append(bad, document.Violate("cron", "", "is missing; give one such as 0/5 * * * * ?"))
 	}
 	if err := bad.OrNil(); err != nil {
 		return nil, err
 	}
-	return s.cronOf(config, notes, count, in)
-}
-
-// zoneName is IANA's name of a zone, and "" of one that only this machine knows.
-func zoneName(zone *time.Location) string {
-	if zone == time.Local {
-		return ""
-	}
-	return zone.String()
+	return h.cronOf(config, notes, count, in)
 }
 
 // languageOf is that of words: English, unless Chinese is asked for.
@@ -79,20 +71,20 @@ func languageOf(q *request.Query) cron.Language {
 }
 
 // cronOf puts the cron of a job, which was checked, in words; nil if it has none.
-func (s *Server) cronOf(c jobs.Config, notes []string, count int, in cron.Language) (*cronView, error) {
-	schedule, err := jobs.Schedule(c, s.opts.Zone)
+func (h *Handlers) cronOf(c jobs.Config, notes []string, count int, in cron.Language) (*cronView, error) {
+	schedule, err := jobs.Schedule(c, h.Zone)
 	if schedule == nil || err != nil {
 		return nil, err
 	}
-	zone, err := jobs.Zone(c, s.opts.Zone)
+	zone, err := jobs.Zone(c, h.Zone)
 	if err != nil {
 		return nil, err
 	}
 	v := &cronView{
-		Cron: c.Cron, TimeZone: zoneName(zone), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{},
+		Cron: c.Cron, TimeZone: jobs.ZoneName(zone), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{},
 	}
 	v.Notes = append(v.Notes, notes...)
-	for _, f := range schedule.Preview(s.opts.Now(), count) {
+	for _, f := range schedule.Preview(h.Now(), count) {
 		v.NextFires = append(v.NextFires,
 			fireView{Time: f.At.UTC(), Local: f.At.Format(time.RFC3339), Note: f.Note(in)})
 	}

@@ -1,9 +1,10 @@
-package api
+package jobs
 
 import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/documents"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
@@ -19,21 +20,19 @@ type jobCheck struct {
 	Placement   views.PlacementView `json:"placement"`
 }
 
-var checkUpdate = request.Flag("update", "The body has fields that change the stored document, as that of an update.")
-
 // checkJob says all that register or, with update, update would say, and changes nothing.
-func (s *Server) checkJob(c *gin.Context) (any, error) {
+func (h *Handlers) checkJob(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	update, in := checkUpdate.Of(q), languageOf(q)
+	update, in := documents.CheckUpdate.Of(q), languageOf(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	check, notes, err := s.askJobCheck(c, update)
+	check, notes, err := h.askJobCheck(c, update)
 	if err != nil {
 		return nil, err
 	}
-	_, ofCron := check.Job.Config.CheckTiming(s.jobOptions())
-	cron, err := s.cronOf(check.Job.Config, ofCron, usualFires, in)
+	_, ofCron := check.Job.Config.CheckTiming(h.jobOptions())
+	cron, err := h.cronOf(check.Job.Config, ofCron, usualFires, in)
 	noted := check.Job.After(notes)
 	return jobCheck{
 		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...),
@@ -42,16 +41,16 @@ func (s *Server) checkJob(c *gin.Context) (any, error) {
 }
 
 // askJobCheck reads the document as register and update do.
-func (s *Server) askJobCheck(c *gin.Context, update bool) (check views.JobCheck, notes []string, err error) {
+func (h *Handlers) askJobCheck(c *gin.Context, update bool) (check views.JobCheck, notes []string, err error) {
 	ctx := c.Request.Context()
 	if update {
-		body, name, err := s.jobs.changeBody(c)
+		body, name, err := h.documents.ChangeBody(c)
 		if err != nil {
 			return check, nil, err
 		}
-		check, err = caller.See(ctx, s.opts.Scheduler, func(r explain.Reader) (views.JobCheck, error) {
+		check, err = caller.See(ctx, h.Scheduler, func(r explain.Reader) (views.JobCheck, error) {
 			return r.CheckJobUpdate(name, func(stored jobs.Config) (changed jobs.Config, err error) {
-				changed, notes, err = s.jobs.read(body, stored)
+				changed, notes, err = h.documents.Read(body, stored)
 				return changed, err
 			})
 		})
@@ -61,10 +60,10 @@ func (s *Server) askJobCheck(c *gin.Context, update bool) (check views.JobCheck,
 	if err != nil {
 		return check, nil, err
 	}
-	config, notes, err := s.jobs.read(body, jobs.Default())
+	config, notes, err := h.documents.Read(body, jobs.Default())
 	if err != nil {
 		return check, nil, err
 	}
-	check, err = caller.SeeOf(ctx, s.opts.Scheduler, explain.Reader.CheckJob, config)
+	check, err = caller.SeeOf(ctx, h.Scheduler, explain.Reader.CheckJob, config)
 	return check, notes, err
 }

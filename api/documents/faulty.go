@@ -1,4 +1,4 @@
-package api
+package documents
 
 import (
 	"github.com/gin-gonic/gin"
@@ -12,24 +12,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// faulty lists the documents in the registry that can't be used ([D15]).
-func (s *Server) faulty(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.FaultyDocuments)
+// Faulty are the documents in the registry that can't be used.
+type Faulty struct {
+	Scheduler caller.Scheduler
+	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
+	// "/elasticjob-cloud"; empty without ZooKeeper.
+	RegistryRoot string
+}
+
+// List lists the documents in the registry that can't be used ([D15]).
+func (f Faulty) List(c *gin.Context) (any, error) {
+	all, err := caller.List(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	return answer.Each(all, err, func(v views.FaultyView) views.FaultyView {
-		v.Path = s.opts.RegistryRoot + v.Path
+		v.Path = f.RegistryRoot + v.Path
 		return v
 	})
 }
 
-// orFaulty is what to say instead of an error: that the app or job is not known may only mean that its document
+// Explain is what to say instead of an error: that the app or job is not known may only mean that its document
 // can't be used.
-func (s *Server) orFaulty(c *gin.Context, err error) error {
+func (f Faulty) Explain(c *gin.Context, err error) error {
 	what, name := request.Subject(c)
 	refused := failure.Refusal(err)
 	if refused.Kind != problem.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
-	views, failed := caller.List(c.Request.Context(), s.opts.Scheduler, explain.Reader.FaultyDocuments)
+	views, failed := caller.List(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	if failed != nil {
 		return err
 	}
@@ -37,7 +45,7 @@ func (s *Server) orFaulty(c *gin.Context, err error) error {
 		if view.Kind == what && view.Name == name {
 			return failure.NotFound(refused.Code,
 				"the %s %s is in the registry and can't be used: %s%s: %s; GET /api/operate/faulty lists all such, and docs/api.md says what to do",
-				what, failure.Quoted(name), s.opts.RegistryRoot, view.Path, view.Reason)
+				what, failure.Quoted(name), f.RegistryRoot, view.Path, view.Reason)
 		}
 	}
 	return err

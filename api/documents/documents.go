@@ -1,4 +1,4 @@
-package api
+package documents
 
 import (
 	"context"
@@ -24,125 +24,125 @@ type secretive[C any] interface {
 
 // documents answers the routes that apps and jobs have alike. C is the document, V is
 // what the scheduler says of one.
-type documents[C secretive[C], V any] struct {
-	kind   string // "app" or "job"
-	schema *document.Schema[C]
+type Handlers[C secretive[C], V any] struct {
+	Kind   string // "app" or "job"
+	Schema *document.Schema[C]
 	// check applies all rules to what was read, and has notes on it.
-	check func(C) (document.Violations, []string)
+	Check func(C) (document.Violations, []string)
 
-	server *Server
-	add    func(context.Context, explain.Scope, C) (V, error)
-	change func(context.Context, explain.Scope, string, func(C) (C, error)) (V, error)
+	Scheduler caller.Scheduler
+	Add       func(context.Context, explain.Scope, C) (V, error)
+	Change    func(context.Context, explain.Scope, string, func(C) (C, error)) (V, error)
 	// all gives them in the order of their names.
-	all         func(explain.Reader) []V
-	one         func(explain.Reader, string) (V, error)
-	setDisabled func(context.Context, explain.Scope, string, bool) (V, error)
+	All         func(explain.Reader) []V
+	One         func(explain.Reader, string) (V, error)
+	SetDisabled func(context.Context, explain.Scope, string, bool) (V, error)
 
-	config func(V) C
-	name   func(V) string
+	Config func(V) C
+	Name   func(V) string
 	// answer is what a command is answered with: the document's own fields, and what is not part of it. The notes
 	// of reading the document come before those of the view.
-	answer func(view V, notes []string) any
+	Answer func(view V, notes []string) any
 }
 
-func (d *documents[C, V]) register(c *gin.Context) (any, error) {
+func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	body, err := request.Body(c)
 	if err != nil {
 		return nil, err
 	}
-	config, notes, err := d.read(body, d.schema.Default())
+	config, notes, err := d.Read(body, d.Schema.Default())
 	if err != nil {
 		return nil, err
 	}
 	ctx := c.Request.Context()
-	view, err := d.add(ctx, caller.ScopeOf(ctx), config)
-	return d.answer(view, notes), err
+	view, err := d.Add(ctx, caller.ScopeOf(ctx), config)
+	return d.Answer(view, notes), err
 }
 
 // changeBody is the body of a change, and the name of the stored document that it is about.
-func (d *documents[C, V]) changeBody(c *gin.Context) (body []byte, name string, err error) {
+func (d *Handlers[C, V]) ChangeBody(c *gin.Context) (body []byte, name string, err error) {
 	if body, err = request.Body(c); err != nil {
 		return nil, "", err
 	}
-	if name, err = d.schema.Name(body); err != nil {
+	if name, err = d.Schema.Name(body); err != nil {
 		return nil, "", err
 	}
-	if err := app.CheckName(d.kind+"Name", name, nil).OrNil(); err != nil {
+	if err := app.CheckName(d.Kind+"Name", name, nil).OrNil(); err != nil {
 		return nil, "", err
 	}
-	request.SetSubject(c, d.kind, name)
+	request.SetSubject(c, d.Kind, name)
 	return body, name, nil
 }
 
-func (d *documents[C, V]) update(c *gin.Context) (any, error) {
-	body, name, err := d.changeBody(c)
+func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
+	body, name, err := d.ChangeBody(c)
 	if err != nil {
 		return nil, err
 	}
 	var notes []string
 	ctx := c.Request.Context()
-	view, err := d.change(ctx, caller.ScopeOf(ctx), name, func(stored C) (changed C, err error) {
-		changed, notes, err = d.read(body, stored)
+	view, err := d.Change(ctx, caller.ScopeOf(ctx), name, func(stored C) (changed C, err error) {
+		changed, notes, err = d.Read(body, stored)
 		return changed, err
 	})
-	return d.answer(view, notes), err
+	return d.Answer(view, notes), err
 }
 
 // What lists of documents take. Without any they have all.
 var (
 	listAfter = request.Text("after", "Those whose names come after this one, such as the last one of a page.").WithExample("my_job")
 	listLimit = request.Number("limit", "How many are listed at most.", mostListed, 1, mostListed)
-	listTakes = []request.Declared{listAfter, listLimit}
+	ListTakes = []request.Declared{listAfter, listLimit}
 )
 
 // mostListed is more documents than there can be.
 const mostListed = 1_000_000
 
 // list gives the documents by their names, all or a page of them.
-func (d *documents[C, V]) list(c *gin.Context) (any, error) {
+func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	after, limit := listAfter.Of(q), listLimit.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	views, err := caller.List(c.Request.Context(), d.server.opts.Scheduler, d.all)
+	views, err := caller.List(c.Request.Context(), d.Scheduler, d.All)
 	if err != nil {
 		return nil, err
 	}
-	byName := func(v V, name string) int { return strings.Compare(d.name(v), name) }
+	byName := func(v V, name string) int { return strings.Compare(d.Name(v), name) }
 	from, found := slices.BinarySearchFunc(views, after, byName)
 	if found {
 		from++
 	}
 	if views = views[from:]; len(views) > limit {
 		views = views[:limit]
-		c.Header("Link", answer.NextPage(c.Request.URL, "after", d.name(views[limit-1])))
+		c.Header("Link", answer.NextPage(c.Request.URL, "after", d.Name(views[limit-1])))
 	}
-	return answer.Each(views, nil, d.config)
+	return answer.Each(views, nil, d.Config)
 }
 
-func (d *documents[C, V]) get(c *gin.Context) (any, error) {
-	view, err := d.find(c)
-	return d.config(view), err
+func (d *Handlers[C, V]) Get(c *gin.Context) (any, error) {
+	view, err := d.Find(c)
+	return d.Config(view), err
 }
 
-func (d *documents[C, V]) find(c *gin.Context) (view V, err error) {
-	name, err := request.PathName(d.kind)(c)
+func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
+	name, err := request.PathName(d.Kind)(c)
 	if err != nil {
 		return view, err
 	}
-	return caller.SeeOf(c.Request.Context(), d.server.opts.Scheduler, d.one, name)
+	return caller.SeeOf(c.Request.Context(), d.Scheduler, d.One, name)
 }
 
 // disable makes the handler that disables or enables.
-func (d *documents[C, V]) disable(disabled bool) route.Handler {
-	return d.command(request.PathName(d.kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
-		return d.setDisabled(ctx, scope, name, disabled)
+func (d *Handlers[C, V]) Disable(disabled bool) route.Handler {
+	return d.Command(request.PathName(d.Kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
+		return d.SetDisabled(ctx, scope, name, disabled)
 	})
 }
 
 // command is a handler that does something to the app or job that is named.
-func (d *documents[C, V]) command(
+func (d *Handlers[C, V]) Command(
 	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
 ) route.Handler {
 	return func(c *gin.Context) (any, error) {
@@ -152,19 +152,22 @@ func (d *documents[C, V]) command(
 		}
 		ctx := c.Request.Context()
 		view, err := do(ctx, caller.ScopeOf(ctx), name)
-		return d.answer(view, nil), err
+		return d.Answer(view, nil), err
 	}
 }
 
 // read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that
 // the body leaves out, and those that it has as answers show them, are treated alike.
-func (d *documents[C, V]) read(body []byte, base C) (C, []string, error) {
-	c, notes, err := d.schema.Decode(body, base.WithoutSecrets())
+func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
+	c, notes, err := d.Schema.Decode(body, base.WithoutSecrets())
 	unread, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
 	}
 	c, moved := c.KeepSecrets(base)
-	rules, hints := d.check(c)
+	rules, hints := d.Check(c)
 	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
 }
+
+// checkUpdate is a parameter of checks of documents.
+var CheckUpdate = request.Flag("update", "The body has fields that change the stored document, as that of an update.")

@@ -1,15 +1,14 @@
-package api
+package apps
 
 import (
 	"context"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/documents"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
@@ -57,34 +56,10 @@ type PackageScript struct {
 	Interpreter string `json:"interpreter"`
 }
 
-// packageTime bounds a request that fetches a package; the fetch itself is bounded closer.
-const packageTime = 2*time.Minute + 15*time.Second
-
-// fetchesPackage reports whether a request may take so long.
-func fetchesPackage(c *gin.Context) bool {
-	asked, err := strconv.ParseBool(c.Query("check"))
-	return c.FullPath() == "/api/app/check" || c.FullPath() == "/api/app" && err == nil && asked
-}
-
-// timeFor is how long a request may take that usually has so much time.
-func timeFor(c *gin.Context, usual time.Duration) time.Duration {
-	if fetchesPackage(c) {
-		return max(packageTime, usual)
-	}
-	return usual
-}
-
-// lastLonger lets the connection wait for a package. The body must have been read.
-func lastLonger(c *gin.Context) {
-	line := http.NewResponseController(c.Writer)
-	_ = line.SetReadDeadline(time.Time{})
-	_ = line.SetWriteDeadline(time.Now().Add(packageTime + 15*time.Second))
-}
-
 var errNoPackages = failure.Unavailable("no_package_check", "this server can't fetch packages; publish without check")
 
 // factsOf fetches the package of an app that the caller may publish.
-func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
+func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
 	if err := caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
 		return facts, err
 	}
@@ -92,17 +67,17 @@ func (s *Server) factsOf(c *gin.Context, config app.Config) (facts PackageFacts,
 		return facts, document.Violations{document.Violate("appURL", "",
 			"is empty, so there is no package to be checked: the app has an image, which the cluster's nodes pull")}
 	}
-	if s.opts.Packages == nil {
+	if h.Packages == nil {
 		return facts, errNoPackages
 	}
-	leave, err := s.packageChecks.Enter(caller.Of(c.Request.Context()))
+	leave, err := h.packageChecks.Enter(caller.Of(c.Request.Context()))
 	if err != nil {
 		return facts, err
 	}
 	defer leave()
-	lastLonger(c)
+	request.LastLonger(c)
 	begun := time.Now()
-	facts, err = s.opts.Packages.CheckPackage(c.Request.Context(), config)
+	facts, err = h.Packages.CheckPackage(c.Request.Context(), config)
 	facts.Millis = time.Since(begun).Milliseconds()
 	if facts.Files == nil {
 		facts.Files = []PackageFile{}
@@ -127,51 +102,51 @@ func withoutSecrets(text, url string) string {
 
 // checkApp says what is in the package of an app that is not published yet, or, with update, of the stored one with
 // the given fields.
-func (s *Server) checkApp(c *gin.Context) (any, error) {
+func (h *Handlers) checkApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	update := checkUpdate.Of(q)
+	update := documents.CheckUpdate.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	config, err := s.appToCheck(c, update)
+	config, err := h.appToCheck(c, update)
 	if err != nil {
 		return nil, err
 	}
-	return s.factsOf(c, config)
+	return h.factsOf(c, config)
 }
 
-func (s *Server) appToCheck(c *gin.Context, update bool) (config app.Config, err error) {
+func (h *Handlers) appToCheck(c *gin.Context, update bool) (config app.Config, err error) {
 	if !update {
 		body, err := request.Body(c)
 		if err == nil {
-			config, _, err = s.apps.read(body, app.Default())
+			config, _, err = h.documents.Read(body, app.Default())
 		}
 		return config, err
 	}
-	body, name, err := s.apps.changeBody(c)
+	body, name, err := h.documents.ChangeBody(c)
 	if err != nil {
 		return config, err
 	}
-	stored, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.App, name)
+	stored, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.App, name)
 	if err == nil {
-		config, _, err = s.apps.read(body, stored.Config)
+		config, _, err = h.documents.Read(body, stored.Config)
 	}
 	return config, err
 }
 
 // publishedApp is the answer to a publication whose package was checked.
-type publishedApp struct {
+type PublishedApp struct {
 	views.AppView
 	// Package is nil where it was not checked.
 	Package *PackageFacts `json:"package,omitempty"`
 }
 
 // goodPackage is factsOf, where a problem refuses the app; nil for an app that has an image alone.
-func (s *Server) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
+func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
 	if config.AppURL == "" {
 		return nil, caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName)
 	}
-	facts, err := s.factsOf(c, config)
+	facts, err := h.factsOf(c, config)
 	if err == nil {
 		err = facts.Problems.OrNil()
 	}
@@ -195,28 +170,28 @@ func publishing(without route.Handler, work route.Handler) route.Handler {
 	}
 }
 
-func (s *Server) registerCheckedApp(c *gin.Context) (any, error) {
+func (h *Handlers) registerCheckedApp(c *gin.Context) (any, error) {
 	body, err := request.Body(c)
 	if err != nil {
 		return nil, err
 	}
-	config, notes, err := s.apps.read(body, app.Default())
+	config, notes, err := h.documents.Read(body, app.Default())
 	if err != nil {
 		return nil, err
 	}
-	facts, err := s.goodPackage(c, config)
+	facts, err := h.goodPackage(c, config)
 	if err != nil {
 		return nil, err
 	}
 	ctx := c.Request.Context()
-	view, err := s.opts.Scheduler.RegisterApp(ctx, caller.ScopeOf(ctx), config)
-	return s.published(view, notes, facts), err
+	view, err := h.Scheduler.RegisterApp(ctx, caller.ScopeOf(ctx), config)
+	return h.published(view, notes, facts), err
 }
 
 // updateCheckedApp checks the package of the document that comes of the change: again, if somebody else has changed it
 // meanwhile.
-func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
-	body, name, err := s.apps.changeBody(c)
+func (h *Handlers) updateCheckedApp(c *gin.Context) (any, error) {
+	body, name, err := h.documents.ChangeBody(c)
 	if err != nil {
 		return nil, err
 	}
@@ -227,18 +202,18 @@ func (s *Server) updateCheckedApp(c *gin.Context) (any, error) {
 	)
 	ctx := c.Request.Context()
 	change := func(stored app.Config) (changed app.Config, err error) {
-		if changed, notes, err = s.apps.read(body, stored); err != nil || changed == checked {
+		if changed, notes, err = h.documents.Read(body, stored); err != nil || changed == checked {
 			return changed, err
 		}
-		facts, err = s.goodPackage(c, changed)
+		facts, err = h.goodPackage(c, changed)
 		checked = changed
 		return changed, err
 	}
-	view, err := s.opts.Scheduler.UpdateApp(ctx, caller.ScopeOf(ctx), name, change)
-	return s.published(view, notes, facts), err
+	view, err := h.Scheduler.UpdateApp(ctx, caller.ScopeOf(ctx), name, change)
+	return h.published(view, notes, facts), err
 }
 
-func (s *Server) published(view views.AppView, notes []string, facts *PackageFacts) publishedApp {
+func (h *Handlers) published(view views.AppView, notes []string, facts *PackageFacts) PublishedApp {
 	view.Config, view.NotesView = view.Config.WithoutSecrets(), view.After(notes)
-	return publishedApp{view, facts}
+	return PublishedApp{view, facts}
 }

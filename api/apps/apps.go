@@ -1,0 +1,153 @@
+package apps
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/documents"
+	"github.com/elasticjob-go/elasticjob/api/limit"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
+)
+
+// AppScheduler is what the handlers of apps need of the scheduler.
+type Scheduler interface {
+	caller.Scheduler
+	RegisterApp(ctx context.Context, scope explain.Scope, c app.Config) (views.AppView, error)
+	UpdateApp(
+		ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
+	) (views.AppView, error)
+	SetAppDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.AppView, error)
+	// DeleteApp fails with Conflict, naming the app's jobs, when it has any,
+	// unless withJobs is set: then they go with it.
+	DeleteApp(ctx context.Context, scope explain.Scope, name string, withJobs bool) (views.AppView, error)
+}
+
+// AppOptions are what the handlers of apps need.
+type Options struct {
+	Scheduler Scheduler
+	// Reserved reports the names that no app may have.
+	Reserved func(name string) bool
+	// AllowFile accepts apps with file URLs: everything runs on this machine.
+	AllowFile bool
+	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of
+	// its own; nil on others, where nothing that is about containers is taken.
+	PodTemplate func(template []byte) document.Violations
+	// Packages, if not nil, fetches packages to be looked at.
+	Packages Packages
+}
+
+// appHandlers answer the routes of apps.
+type Handlers struct {
+	Options
+	documents     documents.Handlers[app.Config, views.AppView]
+	packageChecks *limit.Quota
+}
+
+// newAppHandlers makes the handlers.
+func New(o Options) *Handlers {
+	return &Handlers{Options: o, documents: appDocuments(o),
+		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second)}
+}
+
+// routes are those of apps.
+func (h *Handlers) Routes() []route.Route {
+	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return slices.Concat(route.Group("Apps", []route.Route{
+		{Method: post, Path: "/api/app", Rule: route.Publishers,
+			Answer: publishing(h.documents.Register, h.registerCheckedApp),
+			Takes:  []request.Declared{checkFirst},
+			Does: route.Does("Publishes a new app").Reads(route.JSONBody("App",
+				exampleApp)).Gives(PublishedApp{}).Fails(http.StatusTooManyRequests)},
+		{Method: put, Path: "/api/app", Rule: route.Publishers, Answer: publishing(h.documents.Update, h.updateCheckedApp),
+			Takes: []request.Declared{checkFirst},
+			Does: route.Does("Changes the given fields of an app; null sets the default").Reads(route.JSONBody("AppChange",
+				exampleAppChange)).Gives(PublishedApp{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
+		{Method: get, Path: "/api/app/list", Rule: route.Readers, Answer: h.documents.List,
+			Takes: documents.ListTakes, Does: route.Does("Lists all apps, by name").Gives([]app.Config{}, route.LinkHeader)},
+		{Method: get, Path: "/api/app/{appName}", Rule: route.Readers, Answer: h.documents.Get,
+			Does: route.Does("Gives one app").Gives(app.Config{})},
+		{Method: del, Path: "/api/app/{appName}", Rule: route.Publishers, Answer: h.deleteApp,
+			Takes: []request.Declared{withItsJobs}, Does: route.Does("Deletes an app").Gives(views.AppView{})},
+		{Method: get, Path: "/api/app/{appName}/disable", Rule: route.Readers, Answer: h.isAppDisabled,
+			Does: route.Does("Says whether an app is disabled").Gives(true)},
+		{Method: post, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: h.documents.Disable(true),
+			Does: route.Does("Disables an app and so all its jobs").Gives(views.AppView{})},
+		{Method: post, Path: "/api/app/{appName}/enable", Rule: route.Operators, Answer: h.documents.Disable(false),
+			Does: route.Does("Enables an app").Gives(views.AppView{})},
+		{Method: del, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: h.documents.Disable(false),
+			Does: route.Does("Enables an app, as the original has it").Gives(views.AppView{})},
+	}),
+		route.Group("Before you register", []route.Route{
+			{Method: post, Path: "/api/app/check", Rule: route.Publishers, Answer: h.checkApp,
+				Takes: []request.Declared{documents.CheckUpdate},
+				Does:  route.Does("Fetches the package of an app as an executor would, and says what is in it").Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
+			{Method: get, Path: "/api/schema/app", Rule: route.Readers, Answer: h.schemaOfApp, Local: true,
+				Does: route.Does("Gives the JSON Schema of an app's document").GivesSchema()},
+		}))
+}
+
+// appDocuments are the routes of apps.
+func appDocuments(h Options) documents.Handlers[app.Config, views.AppView] {
+	of := h.Scheduler
+	return documents.Handlers[app.Config, views.AppView]{
+		Scheduler: of, Kind: "app", Schema: app.Schema,
+		Check: func(c app.Config) (document.Violations, []string) {
+			return c.Check(app.CheckOptions{
+				Reserved: h.Reserved, AllowFile: h.AllowFile, PodTemplate: h.PodTemplate,
+				NoContainers: h.PodTemplate == nil,
+			}), c.ExposureNotes()
+		},
+		All: explain.Reader.Apps, One: explain.Reader.App,
+		Add: of.RegisterApp, Change: of.UpdateApp, SetDisabled: of.SetAppDisabled,
+		Config: func(v views.AppView) app.Config { return v.Config.WithoutSecrets() },
+		Name:   func(v views.AppView) string { return v.Config.AppName },
+		Answer: func(v views.AppView, read []string) any {
+			v.Config, v.NotesView = v.Config.WithoutSecrets(), v.After(read)
+			return v
+		},
+	}
+}
+
+func (h *Handlers) isAppDisabled(c *gin.Context) (any, error) {
+	view, err := h.documents.Find(c)
+	return view.Disabled, err
+}
+
+var withItsJobs = request.Flag("jobs", "Deletes the app's jobs, too. Without it an app that has jobs is refused.")
+
+func (h *Handlers) deleteApp(c *gin.Context) (any, error) {
+	q := request.QueryOf(c)
+	withJobs := withItsJobs.Of(q)
+	if err := q.Err(); err != nil {
+		return nil, err
+	}
+	do := func(ctx context.Context, scope explain.Scope, name string) (views.AppView, error) {
+		return h.Scheduler.DeleteApp(ctx, scope, name, withJobs)
+	}
+	return h.documents.Command(request.PathName("app"), do)(c)
+}
+
+// schemaOfApp is what forms and editors are made of: the fields that this server takes.
+func (h *Handlers) schemaOfApp(*gin.Context) (any, error) {
+	schema := app.Schema.JSONSchema("App", app.Hints())
+	if h.PodTemplate == nil {
+		schema = schema.Without(app.ContainerFields()...)
+	}
+	return schema, nil
+}
+
+var (
+	exampleApp = map[string]any{"appName": "my_app", "appURL": "http://127.0.0.1:8080/my-job.tar.gz",
+		"bootstrapScript": "bin/start.sh", "cpuCount": 0.1, "memoryMB": 64}
+	exampleAppChange = map[string]any{"appName": "my_app", "appCacheEnable": false, "memoryMB": nil}
+)

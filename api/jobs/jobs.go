@@ -1,0 +1,232 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/documents"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
+)
+
+// JobScheduler is what the handlers of jobs need of the scheduler.
+type Scheduler interface {
+	caller.Scheduler
+	RegisterJob(ctx context.Context, scope explain.Scope, c jobs.Config) (views.JobView, error)
+	UpdateJob(
+		ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
+	) (views.JobView, error)
+	SetJobDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.JobView, error)
+	// SetJobPaused pauses a job or ends its pause. It fails with Conflict when the job is disabled.
+	SetJobPaused(ctx context.Context, scope explain.Scope, name string, paused bool) (views.JobView, error)
+	// ShutDownJob disables a job, of which what was launched runs to its end.
+	ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
+	DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
+
+	// TriggerWith accepts a run. A repeated idempotency key gives the execution of
+	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
+	TriggerWith(
+		ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
+	) (executionID string, err error)
+}
+
+// JobOptions are what the handlers of jobs need.
+type Options struct {
+	Scheduler Scheduler
+	// Reserved reports the names that no job may have.
+	Reserved func(name string) bool
+	// Now decides whether a cron still fires.
+	Now func() time.Time
+	// Zone is that of crons whose job names none; nil is UTC.
+	Zone *time.Location
+}
+
+// jobHandlers answer the routes of jobs.
+type Handlers struct {
+	Options
+	documents documents.Handlers[jobs.Config, views.JobView]
+}
+
+// newJobHandlers makes the handlers.
+func New(o Options) *Handlers {
+	h := &Handlers{Options: o}
+	h.documents = h.newDocuments()
+	return h
+}
+
+// routes are those of jobs.
+func (h *Handlers) Routes() []route.Route {
+	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	return slices.Concat(route.Group("Jobs", []route.Route{
+		{Method: post, Path: "/api/job/register", Rule: route.Publishers, Answer: h.documents.Register,
+			Does: route.Does("Registers a new job").Reads(route.JSONBody("Job",
+				exampleJob)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+		{Method: put, Path: "/api/job/update", Rule: route.Publishers, Answer: h.documents.Update,
+			Does: route.Does("Changes the given fields of a job, from the next execution on; null sets the default").Reads(route.JSONBody("JobChange", exampleJobChange)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+		{Method: del, Path: "/api/job/deregister", Rule: route.Publishers, Answer: h.deregisterJob(request.JobNameInBody),
+			Does: route.Does("Removes the job whose name is the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+		{Method: del, Path: "/api/job/{jobName}/deregister", Rule: route.Publishers,
+			Answer: h.deregisterJob(request.PathName("job")),
+			Does:   route.Does("Removes a job").Gives(views.JobView{})},
+		{Method: get, Path: "/api/job/{jobName}/disable", Rule: route.Readers, Answer: h.isJobDisabled,
+			Does: route.Does("Says whether a job, or its app, is disabled").Gives(true)},
+		{Method: post, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: h.documents.Disable(true),
+			Does: route.Does("Disables a job: no new runs, running ones are killed").Gives(views.JobView{})},
+		{Method: post, Path: "/api/job/{jobName}/enable", Rule: route.Operators, Answer: h.documents.Disable(false),
+			Does: route.Does("Enables a job: it fires from now on").Gives(views.JobView{})},
+		{Method: del, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: h.documents.Disable(false),
+			Does: route.Does("Enables a job, as the original has it").Gives(views.JobView{})},
+		{Method: post, Path: "/api/job/{jobName}/pause", Rule: route.Operators, Answer: h.pauseJob(true),
+			Does: route.Does("Pauses a job: no new runs, running ones run on, what waits is held").Gives(views.JobView{})},
+		{Method: post, Path: "/api/job/{jobName}/resume", Rule: route.Operators, Answer: h.pauseJob(false),
+			Does: route.Does("Ends a job's pause").Gives(views.JobView{})},
+		{Method: post, Path: "/api/job/{jobName}/shutdown", Rule: route.Operators, Answer: h.shutDownJob,
+			Does: route.Does("Shuts a job down: no new runs, running ones run to their end, then it is disabled").Gives(views.JobView{})},
+		{Method: post, Path: "/api/job/trigger", Rule: route.Operators, Answer: h.trigger(request.JobNameInBody, false),
+			Does: route.Does("Asks for a run of the job whose name is the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
+		{Method: post, Path: "/api/job/{jobName}/trigger", Rule: route.Operators,
+			Answer: h.trigger(request.PathName("job"), true),
+			Does:   route.Does("Asks for a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
+		{Method: get, Path: "/api/job/jobs", Rule: route.Readers, Answer: h.documents.List,
+			Takes: documents.ListTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{}, route.LinkHeader)},
+		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Readers, Answer: h.documents.Get,
+			Does: route.Does("Gives one job").Gives(jobs.Config{})},
+	}),
+		route.Group("Before you register", []route.Route{
+			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: h.checkJob,
+				Takes: []request.Declared{documents.CheckUpdate, language},
+				Does:  route.Does("Says all that registering or updating a job would say, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
+			{Method: get, Path: "/api/cron", Rule: route.Readers, Answer: h.explainCron, Local: true,
+				Takes: []request.Declared{theCron, theZone, fireCount, language},
+				Does:  route.Does("Puts a cron in words, with its next fires").Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
+			{Method: get, Path: "/api/schema/job", Rule: route.Readers, Answer: h.schemaOfJob, Local: true,
+				Does: route.Does("Gives the JSON Schema of a job's document").GivesSchema()},
+		}))
+}
+
+// newDocuments are the routes of jobs.
+func (h *Handlers) newDocuments() documents.Handlers[jobs.Config, views.JobView] {
+	of := h.Scheduler
+	return documents.Handlers[jobs.Config, views.JobView]{
+		Scheduler: of, Kind: "job", Schema: jobs.Schema,
+		Check: func(c jobs.Config) (document.Violations, []string) {
+			return c.Check(h.jobOptions())
+		},
+		All: explain.Reader.Jobs, One: explain.Reader.Job,
+		Add: of.RegisterJob, Change: of.UpdateJob, SetDisabled: of.SetJobDisabled,
+		Config: func(v views.JobView) jobs.Config { return v.Config.WithoutSecrets() },
+		Name:   func(v views.JobView) string { return v.Config.JobName },
+		Answer: func(v views.JobView, read []string) any {
+			v.Config, v.NotesView = v.Config.WithoutSecrets(), v.After(read)
+			return v
+		},
+	}
+}
+
+// jobOptions are those of a job's rules, now.
+func (h *Handlers) jobOptions() jobs.CheckOptions {
+	return jobs.CheckOptions{Reserved: h.Reserved, Now: h.Now(), Local: h.Zone}
+}
+
+// isJobDisabled is true, as in the original, if the job or its app is.
+func (h *Handlers) isJobDisabled(c *gin.Context) (any, error) {
+	name, err := request.PathName("job")(c)
+	if err != nil {
+		return nil, err
+	}
+	return caller.See(c.Request.Context(), h.Scheduler, func(r explain.Reader) (bool, error) {
+		view, err := r.Job(name)
+		if err != nil || view.Disabled {
+			return view.Disabled, err
+		}
+		owner, err := r.App(view.AppName)
+		return owner.Disabled, err
+	})
+}
+
+// pauseJob makes the handler that pauses a job or ends its pause.
+func (h *Handlers) pauseJob(paused bool) route.Handler {
+	do := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
+		return h.Scheduler.SetJobPaused(ctx, scope, name, paused)
+	}
+	return h.documents.Command(request.PathName("job"), do)
+}
+
+func (h *Handlers) shutDownJob(c *gin.Context) (any, error) {
+	return h.documents.Command(request.PathName("job"), h.Scheduler.ShutDownJob)(c)
+}
+
+func (h *Handlers) deregisterJob(name request.Naming) route.Handler {
+	return func(c *gin.Context) (any, error) { return h.documents.Command(name, h.Scheduler.DeregisterJob)(c) }
+}
+
+// trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
+func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler {
+	return func(c *gin.Context) (any, error) {
+		key, err := request.IdempotencyKey(c)
+		if err != nil {
+			return nil, err
+		}
+		name, err := name(c)
+		if err != nil {
+			return nil, err
+		}
+		var own jobs.Overrides
+		if ownSettings {
+			if own, err = h.overrides(c, name); err != nil {
+				return nil, err
+			}
+			// With variables such as LD_PRELOAD or PATH whoever sets them says what is run.
+			if who := caller.Of(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
+				return nil, caller.NotAllowed(who.Principal, "the role admin, as env says what is run: trigger without it")
+			}
+		}
+		ctx := c.Request.Context()
+		id, err := h.Scheduler.TriggerWith(ctx, caller.ScopeOf(ctx), name, key, own)
+		return route.Triggered{ExecutionID: id}, err
+	}
+}
+
+// overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.
+func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
+	if c.Request.ContentLength == 0 {
+		return jobs.Overrides{}, nil // no body is of no type either
+	}
+	body, err := request.Body(c)
+	if err != nil {
+		return jobs.Overrides{}, err
+	}
+	own, err := jobs.DecodeOverrides(body)
+	unread, ok := err.(document.Violations)
+	if !ok {
+		return own, err // nil, or no object at all
+	}
+	view, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, job)
+	if err != nil {
+		return own, err
+	}
+	return own, unread.And(own.KeepSecrets(view.Config).Check(view.Config)).OrNil()
+}
+
+// schemaOfJob is what forms and editors are made of.
+func (h *Handlers) schemaOfJob(*gin.Context) (any, error) {
+	return jobs.Schema.JSONSchema("Job", jobs.Hints()), nil
+}
+
+var (
+	exampleJob = map[string]any{"jobName": "my_job", "appName": "my_app", "jobExecutionType": jobs.Transient,
+		"cron": "0 0 3 ? * MON-FRI", "shardingTotalCount": 3,
+		"shardingItemParameters": "0=north,1=east,2=south", "cpuCount": 0.1, "memoryMB": 64}
+	exampleJobChange = map[string]any{"jobName": "my_job", "jobParameter": "2026-05-01"}
+	exampleTrigger   = map[string]any{"jobParameter": "2026-05-01", "env": map[string]any{"LEVEL": "debug"}}
+)
