@@ -6,9 +6,6 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// always is for routes all of whose answers last.
-func always(*gin.Context) bool { return true }
-
 // bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of
 // them, or while the process has no descriptors left.
 func (s *Server) bounding(n *limit.Streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {

@@ -3,12 +3,10 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
 // anyServer is one that answers nothing, for its routes.
@@ -68,9 +66,6 @@ func AnswersByApp() map[string]any {
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
 	return caller.Hiding(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
 }
-
-// CountFires is what GET /api/overview/fires costs, once in some seconds.
-func CountFires(schedules []config.ScheduleView, now time.Time) { countFires(schedules, now) }
 
 // complete reports whether a rule says for whom it is.
 func complete(r route.Rule) bool {

@@ -3,7 +3,6 @@ package api_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -84,29 +83,5 @@ func TestFiresAhead(t *testing.T) {
 	if answer, text := call(t, server, "GET", "/api/overview/fires",
 		""); answer.StatusCode != http.StatusInternalServerError || !strings.Contains(text, "error") {
 		t.Errorf("%d %s", answer.StatusCode, text)
-	}
-}
-
-// BenchmarkFiresAhead counts the fires of 100,000 jobs, outside of the loop.
-func BenchmarkFiresAhead(b *testing.B) {
-	for _, distinct := range []int{1_000, 100_000} {
-		b.Run(fmt.Sprintf("schedules=%d", distinct), func(b *testing.B) {
-			views := make([]config.ScheduleView, distinct)
-			zones := []string{"UTC", "Europe/Berlin", "America/New_York"}
-			for i := range views {
-				expr := fmt.Sprintf("%d %d %d * * ?", i%60, i/60%60, i/3600%24)
-				switch {
-				case i%10 == 0:
-					expr = fmt.Sprintf("%d/10 * * * * ?", i%60)
-				case i%10 < 4:
-					expr = fmt.Sprintf("%d %d/5 * * * ?", i%60, i/60%60)
-				}
-				views[i] = config.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct,
-					Shards: 300_000 / distinct}
-			}
-			for b.Loop() {
-				api.CountFires(views, noon)
-			}
-		})
 	}
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
-	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
-	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
 // routes is the table of all routes: those of contract 1.3 to 1.5 in the
@@ -22,44 +19,13 @@ import (
 func (s *Server) routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(
-		s.apps.Routes(), s.jobs.Routes(), s.runs.Routes(), s.logs.Routes(), s.history.Routes(), s.access.Routes(),
+		s.apps.Routes(), s.jobs.Routes(), s.runs.Routes(), s.logs.Routes(), s.history.Routes(), s.cluster.Routes(),
+		s.access.Routes(),
 		route.Group("Before you register", []route.Route{
 			{Method: get, Path: "/api/example", Rule: route.Readers, Answer: s.example,
 				Does: route.Does("Gives an app and a job that are ready to be published and registered").Gives(exampleDocuments{})},
 			{Method: get, Path: examplePath, Rule: route.Everybody, Raw: s.examplePackage, Local: true,
 				Does: route.Does("Gives the package of the example").Streams("application/gzip", "The package.", nil)},
-		}),
-		route.Group("Live", []route.Route{
-			{Method: get, Path: "/api/events", Rule: route.Readers, Raw: s.events, Lasts: always, Streams: s.streams,
-				Does: route.Does("Follows what changes, as server-sent events").Streams("text/event-stream",
-					"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
-			{Method: get, Path: "/api/jobs", Rule: route.Readers, Answer: s.jobPage,
-				Takes: jobPageTakes, Does: route.Does("Gives one page of the jobs: searched, filtered, sorted").Gives(view.Page{})},
-			{Method: get, Path: "/api/overview", Rule: route.Readers, Answer: s.overview,
-				Does: route.Does("Shows the cluster at a glance, and what needs a look now").Gives(overviewAnswer{})},
-		}),
-		route.Group("Cluster", []route.Route{
-			{Method: get, Path: "/api/cluster", Rule: route.ReadersOfAll, Answer: s.cluster,
-				Takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
-				Does:  route.Does("Shows the cluster as the leader knows it, with one page of its agents").Gives(views.ClusterView{})},
-			{Method: get, Path: "/api/cluster/agents/{agentId}", Rule: route.ReadersOfAll,
-				Answer: route.WithID("agentId", s.agent),
-				Does:   route.Does("Gives one agent, its executors, and tasks that run there").Gives(views.AgentDetail{})},
-			{Method: get, Path: "/api/overview/fires", Rule: route.ReadersOfAll, Answer: s.firesAhead,
-				Does: route.Does("Says how many jobs fire in each minute of the next hour").Gives(firesAhead{})},
-		}),
-		route.Group("Operation", []route.Route{
-			{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: s.reconcile(true),
-				Does: route.Does("Asks the cluster now about every task that is known here").Gives(true).Fails(http.StatusTooManyRequests)},
-			{Method: post, Path: "/api/operate/reconcile/implicit", Rule: route.OperatorsOfAll, Answer: s.reconcile(false),
-				Does: route.Does("Asks the cluster for all of the framework's tasks that it knows").Gives(true).Fails(http.StatusTooManyRequests)},
-			{Method: get, Path: "/api/operate/sandbox", Rule: route.ReadersOfAll, Answer: s.sandbox,
-				Takes: []request.Declared{sandboxApp},
-				Does:  route.Does("Says where the executors of an app keep their files").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
-			{Method: get, Path: "/api/operate/faulty", Rule: route.ReadersOfAll, Answer: s.faulty.List,
-				Does: route.Does("Lists the documents in the registry that can't be used").Gives([]views.FaultyView{})},
-			{Method: get, Path: "/api/leader", Rule: route.ReadersOfAll, Answer: s.leader, Local: true,
-				Does: route.Does("Says who leads, as far as this server knows").Gives(scheduler.LeaderView{})},
 		}),
 		route.Group("The server", []route.Route{
 			{Method: get, Path: "/", Rule: route.Everybody, Raw: s.front, Local: true,

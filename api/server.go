@@ -24,6 +24,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
+	"github.com/elasticjob-go/elasticjob/api/cluster"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/api/documents"
 	"github.com/elasticjob-go/elasticjob/api/failure"
@@ -135,10 +136,10 @@ type Server struct {
 	metrics   http.Handler
 	durations *prometheus.HistogramVec
 	refusals  refusals
-	fires     firesCache
 	streams   *limit.Streams // of events
 	followed  *limit.Streams // of output
 	logs      *logs.Handlers
+	cluster   *cluster.Handlers
 	faulty    documents.Faulty
 	runs      *runs.Handlers
 	history   *history.Handlers
@@ -174,7 +175,7 @@ func New(opts Options) *Server {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{}, rules: map[string]route.Rule{},
-		transports: newLeaderTransports(opts.TLS), fires: newFiresCache(), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
+		transports: newLeaderTransports(opts.TLS), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
 		streams: limit.NewStreams("events"), followed: limit.NewStreams("output")}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	s.packedExample = sync.OnceValues(packExample)
@@ -192,6 +193,9 @@ func New(opts Options) *Server {
 		AllowFile: opts.AllowFile, PodTemplate: opts.PodTemplate, Packages: opts.Packages})
 	s.jobs = jobs.New(jobs.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("jobName"), Now: opts.Now,
 		Zone: opts.Zone})
+	s.cluster = cluster.New(cluster.Options{Answers: s.answers, Scheduler: opts.Scheduler, Faulty: s.faulty,
+		Followed: s.streams, FrameworkName: opts.FrameworkName, Version: opts.Version, Warning: opts.Warning,
+		Zone: opts.Zone, Now: opts.Now, Ending: s.ending.Done()})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}

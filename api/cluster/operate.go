@@ -1,4 +1,4 @@
-package api
+package cluster
 
 import (
 	"cmp"
@@ -14,21 +14,21 @@ import (
 )
 
 // leader says who leads, as far as this server knows.
-func (s *Server) leader(*gin.Context) (any, error) {
-	l, ok := s.opts.Scheduler.Leader()
+func (h *Handlers) leader(*gin.Context) (any, error) {
+	l, ok := h.Scheduler.Leader()
 	if !ok {
 		return nil, failure.Unavailable("no_leader", "nobody is known to lead: %s",
-			cmp.Or(s.opts.Scheduler.Health().Detail, "waiting for an election"))
+			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	}
 	l.Since = l.Since.UTC()
 	return l, nil
 }
 
 // reconcile asks the cluster about our tasks now ([D20]: too soon is 429).
-func (s *Server) reconcile(explicit bool) route.Handler {
+func (h *Handlers) reconcile(explicit bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		ctx := c.Request.Context()
-		return true, s.opts.Scheduler.Reconcile(ctx, caller.ScopeOf(ctx), explicit)
+		return true, h.Scheduler.Reconcile(ctx, caller.ScopeOf(ctx), explicit)
 	}
 }
 
@@ -36,7 +36,7 @@ var sandboxApp = request.Text("appName", "The app whose executors it is about.")
 
 // sandbox lists where an app's executors keep their files ([D21]: from what offers
 // and updates reported, no agent is asked).
-func (s *Server) sandbox(c *gin.Context) (any, error) {
+func (h *Handlers) sandbox(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	if err := q.Err(); err != nil {
 		return nil, err
@@ -50,6 +50,6 @@ func (s *Server) sandbox(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Sandboxes, name)
+	views, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Sandboxes, name)
 	return answer.OrEmpty(views), err
 }

@@ -1,4 +1,4 @@
-package api
+package cluster
 
 import (
 	"context"
@@ -28,23 +28,23 @@ var (
 
 // cluster is what the leader knows of the cluster. It is read twice, so that nothing is sorted while the loop waits:
 // an agent that went away in between is missing from the page.
-func (s *Server) cluster(c *gin.Context) (any, error) {
+func (h *Handlers) cluster(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	f := views.ClusterFilter{Search: ofAgent.Of(q), Page: agentPage.Of(q), PerPage: agentsPerPage.Of(q)}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	names, err := caller.See(c.Request.Context(), s.opts.Scheduler, explain.Reader.AgentNames)
+	names, err := caller.See(c.Request.Context(), h.Scheduler, explain.Reader.AgentNames)
 	if err != nil {
 		return nil, err
 	}
 	ids, total := f.Of(names)
-	v, err := caller.SeeOf(c.Request.Context(), s.opts.Scheduler, explain.Reader.Cluster, ids)
-	v.AgentsTotal, v.FrameworkName = total, s.opts.FrameworkName
+	v, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Cluster, ids)
+	v.AgentsTotal, v.FrameworkName = total, h.FrameworkName
 	return v, err
 }
 
 // agent is one agent with what runs there.
-func (s *Server) agent(ctx context.Context, id string) (any, error) {
-	return caller.SeeOf(ctx, s.opts.Scheduler, explain.Reader.Agent, id)
+func (h *Handlers) agent(ctx context.Context, id string) (any, error) {
+	return caller.SeeOf(ctx, h.Scheduler, explain.Reader.Agent, id)
 }

@@ -1,4 +1,4 @@
-package api
+package cluster
 
 import (
 	"bytes"
@@ -24,33 +24,33 @@ const (
 
 // events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or
 // whoever asked is no longer let in. Browsers come again by themselves.
-func (s *Server) events(c *gin.Context) {
+func (h *Handlers) events(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	answer.LeaveUnmeasured(c)
-	changes, err := s.opts.Scheduler.Follow(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
+	changes, err := h.Scheduler.Follow(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	defer changes.Close()
-	h := c.Writer.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("X-Accel-Buffering", "no") // proxies that hold answers back would hold events back
-	out := s.answers.Patient(c.Writer)
+	headers := c.Writer.Header()
+	headers.Set("Content-Type", "text/event-stream; charset=utf-8")
+	headers.Set("X-Accel-Buffering", "no") // proxies that hold answers back would hold events back
+	out := h.Answers.Patient(c.Writer)
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request was read; the answer lasts
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
 	}
-	(&eventStream{server: s, c: c, out: out, changes: changes}).run()
+	(&eventStream{server: h, c: c, out: out, changes: changes}).run()
 }
 
 // eventStream is one client that follows events.
 type eventStream struct {
-	server  *Server
+	server  *Handlers
 	c       *gin.Context
 	out     *answer.PatientWriter
 	changes *view.Stream
@@ -62,17 +62,17 @@ type eventStream struct {
 }
 
 func (e *eventStream) run() {
-	s, ctx := e.server, e.c.Request.Context()
+	h, ctx := e.server, e.c.Request.Context()
 	who := caller.Of(ctx)
 	hello := struct {
 		Term    int64  `json:"term"`
 		Version string `json:"version"`
 		Leader  string `json:"leader"`
 	}{}
-	if l, ok := s.opts.Scheduler.Leader(); ok {
+	if l, ok := h.Scheduler.Leader(); ok {
 		hello.Term = l.Term
 		if who.SeesAll() {
-			hello.Leader, hello.Version = l.Address, s.opts.Version
+			hello.Leader, hello.Version = l.Address, h.Version
 		}
 	}
 	ok := e.send("hello", hello) && e.sendSummary()
@@ -88,7 +88,7 @@ func (e *eventStream) run() {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.ending.Done():
+		case <-h.Ending:
 			return
 		case <-e.changes.Ended():
 			return
@@ -119,7 +119,7 @@ func (e *eventStream) run() {
 // sendSummary sends the summary if it differs from the last one.
 func (e *eventStream) sendSummary() bool {
 	ctx := e.c.Request.Context()
-	now, err := e.server.opts.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
+	now, err := e.server.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
 	if err != nil {
 		e.looks = max(e.looks, 1)
 		return true // as while the registry is silent; the stream's end says when the term has ended

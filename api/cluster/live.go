@@ -1,4 +1,4 @@
-package api
+package cluster
 
 import (
 	"cmp"
@@ -41,7 +41,7 @@ var (
 )
 
 // jobPage lists jobs: those that match, sorted, a page of them.
-func (s *Server) jobPage(c *gin.Context) (any, error) {
+func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	ask := view.Query{
 		Search: pageSearch.Of(q), App: pageApp.Of(q), Type: pageType.Of(q), States: pageStates.Of(q),
@@ -55,7 +55,7 @@ func (s *Server) jobPage(c *gin.Context) (any, error) {
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	return s.opts.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), ask)
+	return h.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), ask)
 }
 
 // overviewAnswer is the cluster at a glance.
@@ -82,21 +82,21 @@ func factsOf(l scheduler.LeaderView) *leaderFacts {
 }
 
 // overview sums up what there is, and says what is wrong, the worst first.
-func (s *Server) overview(c *gin.Context) (any, error) {
-	o, err := s.opts.Scheduler.Overview(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
+func (h *Handlers) overview(c *gin.Context) (any, error) {
+	o, err := h.Scheduler.Overview(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {
 		return nil, err
 	}
 	a := overviewAnswer{
-		Time: s.opts.Now().UTC().Truncate(time.Millisecond), TimeZone: jobs.ZoneName(cmp.Or(s.opts.Zone, time.UTC)),
+		Time: h.Now().UTC().Truncate(time.Millisecond), TimeZone: jobs.ZoneName(cmp.Or(h.Zone, time.UTC)),
 		Summary: o.Summary, Problems: o.Problems,
 	}
 	if caller.Of(c.Request.Context()).SeesAll() {
-		a.Version = s.opts.Version
-		if l, ok := s.opts.Scheduler.Leader(); ok {
+		a.Version = h.Version
+		if l, ok := h.Scheduler.Leader(); ok {
 			a.Leader = factsOf(l)
 		}
-		if warning := s.opts.Warning(); warning != "" {
+		if warning := h.Warning(); warning != "" {
 			a.Problems = append(a.Problems, view.WarningOf(warning))
 		}
 	}

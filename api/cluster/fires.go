@@ -1,4 +1,4 @@
-package api
+package cluster
 
 import (
 	"context"
@@ -78,13 +78,13 @@ func (k *firesCache) get(
 }
 
 // firesAhead answers when jobs fire within the next hour.
-func (s *Server) firesAhead(c *gin.Context) (any, error) {
+func (h *Handlers) firesAhead(c *gin.Context) (any, error) {
 	ctx := c.Request.Context()
 	if err := caller.ScopeOf(ctx).RequireAll(); err != nil { // the answer may be one that was counted for somebody else
 		return nil, err
 	}
 	schedules := func() ([]config.ScheduleView, error) {
-		return caller.See(ctx, s.opts.Scheduler, explain.Reader.Schedules)
+		return caller.See(ctx, h.Scheduler, explain.Reader.Schedules)
 	}
-	return s.fires.get(ctx, s.opts.Now(), schedules)
+	return h.fires.get(ctx, h.Now(), schedules)
 }

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/documents"
+	"github.com/elasticjob-go/elasticjob/api/limit"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+	"github.com/elasticjob-go/elasticjob/scheduler/explain"
+	"github.com/elasticjob-go/elasticjob/scheduler/view"
+)
+
+// ClusterScheduler is what the handlers of the cluster need of the scheduler.
+type Scheduler interface {
+	caller.Scheduler
+	// JobPage, Summary, Overview and Follow are what is watched, as far as the scope goes.
+	JobPage(ctx context.Context, scope explain.Scope, q view.Query) (view.Page, error)
+	Summary(ctx context.Context, scope explain.Scope) (view.Summary, error)
+	Overview(ctx context.Context, scope explain.Scope) (view.Overview, error)
+	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
+	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.
+	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
+	// Leader and Health answer at once, whatever state the scheduler is in. Leader is who leads, as far as this process
+	// knows; false when nobody is known to.
+	Leader() (scheduler.LeaderView, bool)
+	Health() scheduler.Health
+}
+
+// ClusterOptions are what the handlers of the cluster need.
+type Options struct {
+	Answers   *answer.Writer
+	Scheduler Scheduler
+	Faulty    documents.Faulty
+	// Followed counts the streams of events.
+	Followed *limit.Streams
+	// FrameworkName is what the cluster knows this scheduler by.
+	FrameworkName string
+	Version       string
+	// Warning says what an operator should look at though work goes on.
+	Warning func() string
+	// Zone is that of crons whose job names none; nil is UTC.
+	Zone *time.Location
+	Now  func() time.Time
+	// Ending is closed when the server ends: then it ends streams of events.
+	Ending <-chan struct{}
+}
+
+// clusterHandlers answer what is watched and what is operated: all jobs at a glance, agents, events.
+type Handlers struct {
+	Options
+	fires firesCache
+}
+
+// newClusterHandlers makes the handlers.
+func New(o Options) *Handlers {
+	return &Handlers{Options: o, fires: newFiresCache()}
+}
+
+// routes are those of the cluster.
+func (h *Handlers) Routes() []route.Route {
+	const get, post = http.MethodGet, http.MethodPost
+	return slices.Concat(route.Group("Live", []route.Route{
+		{Method: get, Path: "/api/events", Rule: route.Readers, Raw: h.events, Lasts: route.Always, Streams: h.Followed,
+			Does: route.Does("Follows what changes, as server-sent events").Streams("text/event-stream",
+				"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
+		{Method: get, Path: "/api/jobs", Rule: route.Readers, Answer: h.jobPage,
+			Takes: jobPageTakes, Does: route.Does("Gives one page of the jobs: searched, filtered, sorted").Gives(view.Page{})},
+		{Method: get, Path: "/api/overview", Rule: route.Readers, Answer: h.overview,
+			Does: route.Does("Shows the cluster at a glance, and what needs a look now").Gives(overviewAnswer{})},
+	}), route.Group("Cluster", []route.Route{
+		{Method: get, Path: "/api/cluster", Rule: route.ReadersOfAll, Answer: h.cluster,
+			Takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
+			Does:  route.Does("Shows the cluster as the leader knows it, with one page of its agents").Gives(views.ClusterView{})},
+		{Method: get, Path: "/api/cluster/agents/{agentId}", Rule: route.ReadersOfAll,
+			Answer: route.WithID("agentId", h.agent),
+			Does:   route.Does("Gives one agent, its executors, and tasks that run there").Gives(views.AgentDetail{})},
+		{Method: get, Path: "/api/overview/fires", Rule: route.ReadersOfAll, Answer: h.firesAhead,
+			Does: route.Does("Says how many jobs fire in each minute of the next hour").Gives(firesAhead{})},
+	}), route.Group("Operation", []route.Route{
+		{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(true),
+			Does: route.Does("Asks the cluster now about every task that is known here").Gives(true).Fails(http.StatusTooManyRequests)},
+		{Method: post, Path: "/api/operate/reconcile/implicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(false),
+			Does: route.Does("Asks the cluster for all of the framework's tasks that it knows").Gives(true).Fails(http.StatusTooManyRequests)},
+		{Method: get, Path: "/api/operate/sandbox", Rule: route.ReadersOfAll, Answer: h.sandbox,
+			Takes: []request.Declared{sandboxApp},
+			Does:  route.Does("Says where the executors of an app keep their files").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
+		{Method: get, Path: "/api/operate/faulty", Rule: route.ReadersOfAll, Answer: h.Faulty.List,
+			Does: route.Does("Lists the documents in the registry that can't be used").Gives([]views.FaultyView{})},
+		{Method: get, Path: "/api/leader", Rule: route.ReadersOfAll, Answer: h.leader, Local: true,
+			Does: route.Does("Says who leads, as far as this server knows").Gives(scheduler.LeaderView{})},
+	}))
+}
