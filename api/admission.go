@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 
@@ -16,9 +15,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
-
-// wideKey of a request's context holds whether the listener can be reached from other machines.
-type wideKey struct{}
 
 // admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked
 // for.
@@ -47,7 +43,7 @@ func (s *Server) identify(r *http.Request, rule route.Rule) (who caller.Caller, 
 		return who, nil
 	}
 	state := s.access.State()
-	unguarded := state == auth.Empty && isOfThisMachine(r)
+	unguarded := state == auth.Empty && caller.IsOfThisMachine(r)
 	if err := s.checkOrigin(r, rule, unguarded); err != nil {
 		return who, err
 	}
@@ -61,39 +57,6 @@ func (s *Server) identify(r *http.Request, rule route.Rule) (who caller.Caller, 
 		err = nil
 	}
 	return who, err
-}
-
-// isOfThisMachine reports whether a request came in by a loopback address of a listener that has no others, and by no
-// proxy: one on this machine connects from here for clients that are anywhere.
-func isOfThisMachine(r *http.Request) bool {
-	wide, _ := r.Context().Value(wideKey{}).(bool)
-	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return !wide && ok && here.IP.IsLoopback() && !isProxied(r)
-}
-
-// proxyHeaders are headers that reverse proxies, load balancers and CDNs add to requests, and that clients of this API
-// don't send. A * at the end of a name stands for any rest. A proxy whose headers are missing here would open a server
-// without users to all its clients.
-var proxyHeaders = []string{
-	"Forwarded*", "X-Forwarded*", "Via", "X-Via*", "Proxy-*", "X-Proxy*", "Wl-Proxy-*", "X-Real-*", "X-Remote-*",
-	"X-Client-*", "Client-Ip", "X-Cluster-*", "True-Client-*", "X-True-Client-*", "X-Original-*", "X-Originating-*",
-	"X-Rewrite-*", "X-Host", "X-Scheme", "X-Url-Scheme", "Front-End-Https", "X-Varnish*", "X-Envoy-*", "X-Arr-*",
-	"Cdn-*", "X-Cdn-*", "Cf-*", "Fastly-*", "X-Fastly-*", "Akamai-*", "X-Akamai-*", "Incap-*", "X-Sucuri-*", "Ali-*",
-	"Eagleid", "Fly-*", "X-Azure-*", "X-Appengine-*", "X-Cloud-Trace-*", "X-Amzn-*", "X-Amz-*", "Cloudfront-*",
-	"Do-Connecting-*", "X-Vercel-*", "X-Nf-*", "X-Heroku-*", "Tailscale-*", "Ngrok-*",
-}
-
-// isProxied reports whether a request has a header that a proxy adds. What the header says is never believed.
-func isProxied(r *http.Request) bool {
-	for name := range r.Header {
-		for _, known := range proxyHeaders {
-			begin, all := strings.CutSuffix(known, "*")
-			if name == known || all && strings.HasPrefix(name, begin) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 var (
@@ -192,7 +155,7 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 
 // ruleOf is the rule of a request's route. Only those who are let in are told that there is no such route.
 func (s *Server) ruleOf(c *gin.Context) route.Rule {
-	path := s.routePath(c)
+	path := s.pages.RoutePath(c)
 	if path == "" {
 		return route.Rule{Scope: route.Oneself}
 	}

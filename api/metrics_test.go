@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/metrics"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
@@ -24,10 +25,10 @@ func someStats() stats.Stats {
 	return st
 }
 
-func someHistory() api.HistoryStats {
-	return api.HistoryStats{RowsWaiting: 11, Oldest: 90 * time.Second, BytesWaiting: 2000, BytesMost: 1 << 32,
+func someHistory() metrics.HistoryStats {
+	return metrics.HistoryStats{RowsWaiting: 11, Oldest: 90 * time.Second, BytesWaiting: 2000, BytesMost: 1 << 32,
 		RowsWritten: 40,
-		RowsLost:    api.LostRows{OutboxFull: 1, OutboxFailed: 2, Refused: 3}}
+		RowsLost:    metrics.LostRows{OutboxFull: 1, OutboxFailed: 2, Refused: 3}}
 }
 
 func TestMetrics(t *testing.T) {

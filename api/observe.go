@@ -10,13 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/pages"
 	"github.com/gin-gonic/gin"
 )
 
 // observe logs and measures every request, by its route's template, and gives every answer its headers.
 func (s *Server) observe(c *gin.Context) {
 	begin := time.Now()
-	guard(c.Writer.Header())
+	pages.Guard(c.Writer.Header())
 	ctx, refused := answer.WithRefusal(c.Request.Context())
 	c.Request = c.Request.WithContext(ctx)
 	defer func() {
@@ -38,7 +39,7 @@ func (s *Server) observe(c *gin.Context) {
 }
 
 func (s *Server) template(c *gin.Context) string {
-	return cmp.Or(s.byPath[s.routePath(c)].Path, "none")
+	return cmp.Or(s.byPath[s.pages.RoutePath(c)].Path, "none")
 }
 
 // methodLabel keeps what clients invent out of the metrics.

@@ -2,9 +2,9 @@ package api
 
 // Description is what GET /api/openapi.json answers.
 func (s *Server) Description() ([]byte, error) {
-	made, err := s.describe()
+	made, err := s.description.Describe()
 	if err != nil {
 		return nil, err
 	}
-	return made.text, nil
+	return made.Text(), nil
 }

@@ -1,29 +1,15 @@
 package api
 
 import (
-	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/route"
 )
-
-// CheckListen says what is wrong with the form of an address to listen on, "host:port" as for net.Listen.
-func CheckListen(addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("listen address %q: want host:port, such as 127.0.0.1:8899: %w", addr, err)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("listen address %q: %q is no port; want a number from 0 to 65535", addr, port)
-	}
-	return nil
-}
 
 // isLoopback reports whether a host without port names this machine itself.
 func isLoopback(host string) bool {
@@ -62,20 +48,13 @@ func (s *Server) checkOrigin(r *http.Request, rule route.Rule, unguarded bool) e
 	}
 	return failure.New(http.StatusForbidden, "origin_not_allowed",
 		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be %s://%s, and is %s",
-		schemeOf(r), r.Host, failure.Quoted(strings.Join(origins, ", ")))
-}
-
-func schemeOf(r *http.Request) string {
-	if r.TLS != nil {
-		return "https"
-	}
-	return "http"
+		caller.Scheme(r), r.Host, failure.Quoted(strings.Join(origins, ", ")))
 }
 
 // isOurs reports whether an origin is that of our own pages. Without TLS of our own there may be a proxy before us
 // that has some.
 func isOurs(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
-	return err == nil && (u.Scheme == "https" || u.Scheme == schemeOf(r)) && u.User == nil && u.Path == "" &&
+	return err == nil && (u.Scheme == "https" || u.Scheme == caller.Scheme(r)) && u.User == nil && u.Path == "" &&
 		u.RawQuery == "" && u.Fragment == "" && strings.EqualFold(u.Host, r.Host)
 }

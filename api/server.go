@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -25,13 +24,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 	"github.com/elasticjob-go/elasticjob/api/cluster"
+	"github.com/elasticjob-go/elasticjob/api/description"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/api/documents"
+	"github.com/elasticjob-go/elasticjob/api/example"
 	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/health"
 	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/jobs"
 	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/api/logs"
+	"github.com/elasticjob-go/elasticjob/api/metrics"
+	"github.com/elasticjob-go/elasticjob/api/pages"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/api/runs"
@@ -66,7 +70,7 @@ type Options struct {
 	// Advertise is the host:port at which others find this server; it is allowed as Host.
 	Advertise string
 	// Console, if not nil, is what browsers are shown.
-	Console Console
+	Console pages.Console
 	// Packages, if not nil, fetches packages to be looked at.
 	Packages apps.Packages
 	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
@@ -87,7 +91,7 @@ type Options struct {
 	// Now decides whether a cron still fires; nil is time.Now.
 	Now func() time.Time
 	// HistoryStats, if not nil, is asked at each scrape of /metrics. It must not wait.
-	HistoryStats func() HistoryStats
+	HistoryStats func() metrics.HistoryStats
 	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It
 	// must not wait.
 	Throttled func() int64
@@ -130,20 +134,21 @@ type Server struct {
 	transports leaderTransports
 	answers    *answer.Writer
 
-	packedExample func() ([]byte, error)
-	description   func() (*describedAPI, error)
-
-	metrics   http.Handler
-	durations *prometheus.HistogramVec
-	refusals  refusals
-	streams   *limit.Streams // of events
-	followed  *limit.Streams // of output
-	logs      *logs.Handlers
-	cluster   *cluster.Handlers
-	faulty    documents.Faulty
-	runs      *runs.Handlers
-	history   *history.Handlers
-	access    *access.Handlers
+	metrics     http.Handler
+	durations   *prometheus.HistogramVec
+	refusals    refusals
+	streams     *limit.Streams // of events
+	followed    *limit.Streams // of output
+	logs        *logs.Handlers
+	example     *example.Handlers
+	pages       *pages.Handlers
+	health      *health.Handlers
+	description *description.Handlers
+	cluster     *cluster.Handlers
+	faulty      documents.Faulty
+	runs        *runs.Handlers
+	history     *history.Handlers
+	access      *access.Handlers
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -178,9 +183,12 @@ func New(opts Options) *Server {
 		transports: newLeaderTransports(opts.TLS), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
 		streams: limit.NewStreams("events"), followed: limit.NewStreams("output")}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
-	s.packedExample = sync.OnceValues(packExample)
-	s.description = sync.OnceValues(s.describe)
-	s.metrics, s.durations = newMetrics(opts, s.streams)
+	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats, Open: s.streams.Count,
+		HistoryStats: opts.HistoryStats, Throttled: opts.Throttled}
+	if opts.TLS != nil {
+		metricOptions.NotAfter = opts.TLS.NotAfter
+	}
+	s.metrics, s.durations = metrics.New(metricOptions)
 	s.faulty = documents.Faulty{Scheduler: opts.Scheduler, RegistryRoot: opts.RegistryRoot}
 	s.logs = logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
 		Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
@@ -196,6 +204,14 @@ func New(opts Options) *Server {
 	s.cluster = cluster.New(cluster.Options{Answers: s.answers, Scheduler: opts.Scheduler, Faulty: s.faulty,
 		Followed: s.streams, FrameworkName: opts.FrameworkName, Version: opts.Version, Warning: opts.Warning,
 		Zone: opts.Zone, Now: opts.Now, Ending: s.ending.Done()})
+	s.example = example.New(example.Options{Answers: s.answers, AgentURL: opts.AgentURL,
+		ExampleImage: opts.ExampleImage})
+	s.pages = pages.New(pages.Options{Answers: s.answers, Console: opts.Console, Version: opts.Version,
+		State: s.access.State})
+	s.health = health.New(health.Options{Scheduler: opts.Scheduler, Version: opts.Version, Warning: opts.Warning,
+		Advertise: opts.Advertise, State: s.access.State})
+	s.description = description.New(description.Options{Answers: s.answers, Version: opts.Version,
+		Table: func() []route.Route { return s.table }})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}
@@ -249,7 +265,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	return s.serve(ctx, l, func(ctx context.Context,
 		_ net.Conn) context.Context {
-		return context.WithValue(ctx, wideKey{}, wide)
+		return caller.WithWide(ctx, wide)
 	})
 }
 
@@ -326,8 +342,8 @@ func (s *Server) recover(c *gin.Context) {
 }
 
 func (s *Server) noRoute(c *gin.Context) {
-	if s.opensPage(c.Request) {
-		s.page(c)
+	if s.pages.Opens(c.Request) {
+		s.pages.Page(c)
 		return
 	}
 	hint := "GET / says what there is, docs/api.md has all routes"
@@ -360,82 +376,4 @@ func (s *Server) artifact(c *gin.Context) {
 		s.answers.Fail(c.Writer, c.Request, failure.NotFound("artifact_not_found",
 			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", failure.Quoted(c.Param("name"))))
 	}
-}
-
-type health struct {
-	Status     string `json:"status"`
-	Version    string `json:"version,omitempty"`
-	Leading    bool   `json:"leading"`
-	Subscribed bool   `json:"subscribed"`
-	Leader     string `json:"leader,omitempty"`
-	Detail     string `json:"detail,omitempty"`
-	Warning    string `json:"warning,omitempty"`
-}
-
-func (s *Server) health(status string) health {
-	h := s.opts.Scheduler.Health()
-	l, _ := s.opts.Scheduler.Leader()
-	return health{Status: status, Version: s.opts.Version, Leading: h.Leading, Subscribed: h.Subscribed,
-		Leader: l.Address, Detail: h.Detail, Warning: s.opts.Warning()}
-}
-
-// shownTo is what a caller sees of it: how this server does, everybody; of the others, and of what is wrong, only who
-// may read all. While nobody can be let in, as the registry does not answer, this machine sees why on a loopback
-// address.
-func (s *Server) shownTo(c *gin.Context, h health) health {
-	if caller.Of(c.Request.Context()).SeesAll() || s.access.State() == auth.Unknown && isOfThisMachine(c.Request) {
-		return h
-	}
-	return health{Status: h.Status, Leading: h.Leading, Subscribed: h.Subscribed}
-}
-
-// healthz says that the process answers.
-func (s *Server) healthz(c *gin.Context) (any, error) { return s.shownTo(c, s.health("ok")), nil }
-
-// readyz says whether it can do its work now: a leader, when the cluster's events
-// come in, a follower, when there is a leader to forward requests to.
-func (s *Server) readyz(c *gin.Context) (any, error) {
-	h := s.health("ready")
-	follows := !h.Leading && h.Leader != "" && h.Leader != s.opts.Advertise
-	if !follows && !(h.Leading && h.Subscribed) {
-		return nil, failure.Unavailable("not_ready", "%s",
-			cmp.Or(s.shownTo(c, h).Detail, "the scheduler cannot do its work yet"))
-	}
-	return s.shownTo(c, h), nil
-}
-
-// front is for the one who comes to the address without knowing what is here: with a browser, the console.
-func (s *Server) front(c *gin.Context) {
-	if s.opensPage(c.Request) {
-		s.page(c)
-		return
-	}
-	c.Header("Content-Type", "text/plain; charset=utf-8")
-	who := caller.Of(c.Request.Context())
-	name, hint, at := "ElasticJob", "", schemeOf(c.Request)+"://"+c.Request.Host
-	if who.SeesAll() {
-		name += " " + s.opts.Version
-	}
-	if who.Kind != auth.Machine { // who is nobody, or has a token
-		at = `-H "Authorization: Bearer $TOKEN" ` + at
-	}
-	switch {
-	case s.access.State() == auth.Empty && who.Kind == auth.Machine:
-		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
-	case s.access.State() == auth.Empty && !who.LetIn():
-		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
-	}
-	console := ""
-	if s.opts.Console != nil {
-		console = "Its console is for a browser, at " + schemeOf(c.Request) + "://" + c.Request.Host + "\n"
-	}
-	_, _ = io.WriteString(c.Writer, strings.Join([]string{
-		name + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
-		console + hint,
-		"curl " + at + "/api/app/list",
-		"curl " + at + "/api/job/jobs",
-		"curl -X POST " + at + "/api/job/my_job/trigger",
-		"curl " + at + "/api/executions",
-		"",
-	}, "\n"))
 }

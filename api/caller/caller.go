@@ -92,3 +92,11 @@ type (
 	socketKey       struct{}
 	forwardedForKey struct{}
 )
+
+// Scheme is the scheme by which a request came to this server.
+func Scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/api"
 	apihistory "github.com/elasticjob-go/elasticjob/api/history"
+	"github.com/elasticjob-go/elasticjob/api/metrics"
 	"github.com/elasticjob-go/elasticjob/history"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
@@ -24,7 +24,7 @@ const recorderEnd = 5 * time.Second
 type recorder struct {
 	scheduler scheduler.History
 	reads     apihistory.History
-	stats     func() api.HistoryStats
+	stats     func() metrics.HistoryStats
 	warning   func() string
 	end       func() error
 }
@@ -69,7 +69,7 @@ func startRecorder(c config, log *slog.Logger) (recorder, error) {
 	}
 	return recorder{
 		scheduler: r, reads: db,
-		stats:   func() api.HistoryStats { return historyStats(r.Status(), time.Now()) },
+		stats:   func() metrics.HistoryStats { return historyStats(r.Status(), time.Now()) },
 		warning: func() string { return r.Status().Warning(time.Now()) },
 		end: func() error {
 			stop()
@@ -99,11 +99,11 @@ func warnOfRows(c config, log *slog.Logger) {
 }
 
 // historyStats are a recorder's numbers as /metrics shows them.
-func historyStats(s history.Status, now time.Time) api.HistoryStats {
-	stats := api.HistoryStats{
+func historyStats(s history.Status, now time.Time) metrics.HistoryStats {
+	stats := metrics.HistoryStats{
 		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, BytesMost: s.Bound,
 		RowsWritten: s.Written,
-		RowsLost:    api.LostRows{OutboxFull: s.Lost.Full, OutboxFailed: s.Lost.Failed, Refused: s.Lost.Refused},
+		RowsLost:    metrics.LostRows{OutboxFull: s.Lost.Full, OutboxFailed: s.Lost.Failed, Refused: s.Lost.Refused},
 	}
 	if !s.Oldest.IsZero() {
 		stats.Oldest = max(0, now.Sub(s.Oldest))

@@ -1,4 +1,4 @@
-package api
+package example
 
 import (
 	"archive/tar"
@@ -9,15 +9,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-//go:embed example/hello.sh
+//go:embed hello.sh
 var exampleScript []byte
 
 const (
@@ -28,6 +31,38 @@ const (
 		`for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; echo "$second of 10"; done; ` +
 		`if [ "$ELASTICJOB_SHARDING_ITEM $ELASTICJOB_JOB_PARAMETER" = "2 fail" ]; then echo "shard 2 was asked to fail, by the job parameter" >&2; exit 1; fi'`
 )
+
+// ExampleOptions are what the handlers of the example need.
+type Options struct {
+	Answers *answer.Writer
+	// AgentURL is where agents reach this server, without a path.
+	AgentURL string
+	// ExampleImage is what the example runs in where jobs run in images; "" where it is a package, which agents fetch
+	// at AgentURL.
+	ExampleImage string
+}
+
+// exampleHandlers answer the routes of the example.
+type Handlers struct {
+	Options
+	packed func() ([]byte, error)
+}
+
+// newExampleHandlers makes the handlers.
+func New(o Options) *Handlers {
+	return &Handlers{Options: o, packed: sync.OnceValues(packExample)}
+}
+
+// routes are those of the example.
+func (h *Handlers) Routes() []route.Route {
+	const get = http.MethodGet
+	return route.Group("Before you register", []route.Route{
+		{Method: get, Path: "/api/example", Rule: route.Readers, Answer: h.example,
+			Does: route.Does("Gives an app and a job that are ready to be published and registered").Gives(exampleDocuments{})},
+		{Method: get, Path: examplePath, Rule: route.Everybody, Raw: h.examplePackage, Local: true,
+			Does: route.Does("Gives the package of the example").Streams("application/gzip", "The package.", nil)},
+	})
+}
 
 // packExample makes the example's package. One build of this program makes the same bytes each time.
 func packExample() ([]byte, error) {
@@ -46,10 +81,10 @@ func packExample() ([]byte, error) {
 }
 
 // examplePackage is for agents. Another release may have another one under the same name, so it is asked for again.
-func (s *Server) examplePackage(c *gin.Context) {
-	content, err := s.packedExample()
+func (h *Handlers) examplePackage(c *gin.Context) {
+	content, err := h.packed()
 	if err != nil {
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Header("Content-Type", "application/gzip")
@@ -64,12 +99,12 @@ type exampleDocuments struct {
 	Jobs []jobs.Config `json:"jobs"`
 }
 
-func (s *Server) example(*gin.Context) (any, error) {
+func (h *Handlers) example(*gin.Context) (any, error) {
 	a := app.Default()
-	a.AppName, a.AppURL, a.BootstrapScript = "example", s.opts.AgentURL+examplePath, exampleCommand
+	a.AppName, a.AppURL, a.BootstrapScript = "example", h.AgentURL+examplePath, exampleCommand
 	a.CPUCount, a.MemoryMB = 0.1, 64
-	if s.opts.ExampleImage != "" {
-		a.AppURL, a.Image, a.BootstrapScript = "", s.opts.ExampleImage, exampleLine
+	if h.ExampleImage != "" {
+		a.AppURL, a.Image, a.BootstrapScript = "", h.ExampleImage, exampleLine
 	}
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.Cron = "hello", a.AppName, jobs.Transient, "0/30 * * * * ?"

@@ -1,4 +1,4 @@
-package api
+package description
 
 import (
 	"bytes"
@@ -8,11 +8,12 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
@@ -27,18 +28,48 @@ type describedAPI struct {
 	tag  string
 }
 
+// DescriptionOptions are what the description of the API is made of.
+type Options struct {
+	Answers *answer.Writer
+	Version string
+	// Table is that of all routes.
+	Table func() []route.Route
+}
+
+// descriptionHandlers answer with the description of the API.
+type Handlers struct {
+	Options
+	described func() (*describedAPI, error)
+}
+
+// newDescriptionHandlers makes the handlers.
+func New(o Options) *Handlers {
+	h := &Handlers{Options: o}
+	h.described = sync.OnceValues(h.Describe)
+	return h
+}
+
+// routes is that of the description.
+func (h *Handlers) Routes() []route.Route {
+	const get = http.MethodGet
+	return route.Group("The server", []route.Route{
+		{Method: get, Path: "/api/openapi.json", Rule: route.Readers, Raw: h.openAPI, Local: true,
+			Does: route.Does("Describes this API, as OpenAPI 3.1").Gives(map[string]any{})},
+	})
+}
+
 // describe writes the description. It is made of the table of routes, of the types that are sent, and of the schemas
 // of documents.
-func (s *Server) describe() (*describedAPI, error) {
+func (h *Handlers) Describe() (*describedAPI, error) {
 	more, err := documentSchemas()
 	if err != nil {
 		return nil, err
 	}
 	var operations []openapi.Operation
-	for _, r := range s.table {
+	for _, r := range h.Table() {
 		operations = append(operations, r.Operation())
 	}
-	text, err := openapi.New(apiInfo(s.opts.Version), describedTypes(), more, operations)
+	text, err := openapi.New(apiInfo(h.Version), describedTypes(), more, operations)
 	if err != nil {
 		return nil, err
 	}
@@ -46,35 +77,22 @@ func (s *Server) describe() (*describedAPI, error) {
 }
 
 // openAPI answers with the description, which is made when it is first asked for.
-func (s *Server) openAPI(c *gin.Context) {
+func (h *Handlers) openAPI(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	made, err := s.description()
+	made, err := h.described()
 	if err != nil {
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Header("Content-Type", route.JSON)
 	c.Header("Cache-Control", "no-cache")
 	c.Header("ETag", made.tag)
-	s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
+	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(made.text))
 	})
-}
-
-// docs is the page that shows the description. It is as open as the console, and tells as little: what it shows it
-// asks for, as its reader.
-func (s *Server) docs(c *gin.Context) {
-	if s.opts.Console == nil {
-		s.answers.Fail(c.Writer, c.Request,
-			failure.NotFound("no_console", "this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
-		return
-	}
-	c.Header("Content-Security-Policy", pagePolicy)
-	c.Status(http.StatusOK)
-	s.opts.Console.Docs(c.Writer, c.Request)
 }
 
 // documentSchemas are those of the bodies that apps and jobs are published and changed with: the ones that GET
@@ -122,3 +140,6 @@ func changeSchema(whole openapi.Schema, named string, names ...string) openapi.S
 	}
 	return changed
 }
+
+// Text is the text.
+func (d *describedAPI) Text() []byte { return d.text }

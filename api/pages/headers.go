@@ -1,4 +1,4 @@
-package api
+package pages
 
 import "net/http"
 
@@ -16,7 +16,7 @@ const (
 
 // guard sets the headers of every answer, refusals included. There is no Strict-Transport-Security: it holds for a
 // host's name with all of its ports, and so would shut out other servers of the machine that speak plain HTTP.
-func guard(h http.Header) {
+func Guard(h http.Header) {
 	h.Set("Content-Security-Policy", dataPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

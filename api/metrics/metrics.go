@@ -1,4 +1,4 @@
-package api
+package metrics
 
 import (
 	"net/http"
@@ -8,13 +8,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
+// MetricOptions are what is measured.
+type Options struct {
+	Version string
+	// Stats are the scheduler's, asked for at each scrape.
+	Stats func() stats.Stats
+	// Open is how many streams of events there are.
+	Open func() int
+	// HistoryStats, if not nil, is asked at each scrape. It must not wait.
+	HistoryStats func() HistoryStats
+	// NotAfter, if not nil, is when the certificate in force expires.
+	NotAfter func() time.Time
+	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It
+	// must not wait.
+	Throttled func() int64
+}
+
 // newMetrics makes the handler of /metrics and the histogram of our own
 // requests, in a registry of their own.
-func newMetrics(opts Options, open *limit.Streams) (http.Handler, *prometheus.HistogramVec) {
+func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "elasticjob_http_request_duration_seconds",
@@ -29,15 +44,15 @@ func newMetrics(opts Options, open *limit.Streams) (http.Handler, *prometheus.Hi
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		durations, build,
-		collector[stats.Stats]{opts.Scheduler.Stats, schedulerFamilies},
+		collector[stats.Stats]{opts.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
-		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(open.Count()) }))
+		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(opts.Open()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}
-	if opts.TLS != nil {
-		registry.MustRegister(collector[time.Time]{opts.TLS.NotAfter, tlsFamilies})
+	if opts.NotAfter != nil {
+		registry.MustRegister(collector[time.Time]{opts.NotAfter, tlsFamilies})
 	}
 	if opts.Throttled != nil {
 		registry.MustRegister(collector[int64]{opts.Throttled, kubernetesFamilies})

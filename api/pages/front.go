@@ -1,0 +1,46 @@
+package pages
+
+import (
+	"io"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/gin-gonic/gin"
+)
+
+// front is for the one who comes to the address without knowing what is here: with a browser, the console.
+func (h *Handlers) front(c *gin.Context) {
+	if h.Opens(c.Request) {
+		h.Page(c)
+		return
+	}
+	c.Header("Content-Type", "text/plain; charset=utf-8")
+	who := caller.Of(c.Request.Context())
+	name, hint, at := "ElasticJob", "", caller.Scheme(c.Request)+"://"+c.Request.Host
+	if who.SeesAll() {
+		name += " " + h.Version
+	}
+	if who.Kind != auth.Machine { // who is nobody, or has a token
+		at = `-H "Authorization: Bearer $TOKEN" ` + at
+	}
+	switch {
+	case h.State() == auth.Empty && who.Kind == auth.Machine:
+		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
+	case h.State() == auth.Empty && !who.LetIn():
+		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
+	}
+	console := ""
+	if h.Console != nil {
+		console = "Its console is for a browser, at " + caller.Scheme(c.Request) + "://" + c.Request.Host + "\n"
+	}
+	_, _ = io.WriteString(c.Writer, strings.Join([]string{
+		name + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
+		console + hint,
+		"curl " + at + "/api/app/list",
+		"curl " + at + "/api/job/jobs",
+		"curl -X POST " + at + "/api/job/my_job/trigger",
+		"curl " + at + "/api/executions",
+		"",
+	}, "\n"))
+}
