@@ -1,18 +1,20 @@
-// Package api is the scheduler's REST interface. It is the only package that knows
-// HTTP servers: it turns requests into calls of the Scheduler interface, and
-// what comes back into JSON.
+// Package api is the scheduler's REST interface. It and its parts are the only packages that know HTTP servers: they
+// turn requests into calls of the scheduler, and what comes back into JSON.
 //
-// The way of a request:
+// The way of a request, and the package that does each step:
 //
-//	observe   headers of every answer, log, metrics                     observe.go headers.go
-//	prove     what a follower says of a request that it forwards        proof.go
-//	admit     who asks, from where, and whether the route is for them   access.go origin.go rule.go
-//	route     the table of all routes, in both forms of the original    routes.go
-//	forward   to the leader, where this server isn't it                 forward.go
-//	read      query, name in the path, document in the body             request.go
-//	scope     of the scheduler, what is of the caller's apps            scope.go
-//	call      Scheduler, or Logs for output of tasks                    apps.go jobs.go work.go logs.go operate.go
-//	answer    JSON, or the one form that all errors have                answer.go
+//	observe   headers of every answer, log, metrics                     observe.go metrics
+//	prove     what a follower says of a request that it forwards        admission
+//	admit     who asks, from where, and whether the route is for them   admission route
+//	route     the table of all routes, which each resource has its      routes.go route
+//	          part of
+//	forward   to the leader, where this server isn't it                 forward
+//	read      query, name in the path, document in the body             request
+//	scope     of the scheduler, what is of the caller's apps            caller
+//	call      the scheduler, or agents for the output of tasks          apps jobs runs logs history access cluster
+//	answer    JSON, or the one form that all errors have                answer failure
+//
+// A new route is one entry in the Routes of its resource, and one function.
 //
 // A document is read by the package that owns it (app, jobs), and its rules are
 // checked here, before anything is changed; the reserved names among these

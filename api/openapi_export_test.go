@@ -1,10 +1,12 @@
 package api
 
+import (
+	"github.com/elasticjob-go/elasticjob/api/description"
+	"github.com/elasticjob-go/elasticjob/api/route"
+)
+
 // Description is what GET /api/openapi.json answers.
 func (s *Server) Description() ([]byte, error) {
-	made, err := s.description.Describe()
-	if err != nil {
-		return nil, err
-	}
-	return made.Text(), nil
+	return description.New(description.Options{Version: s.opts.Version,
+		Table: func() []route.Route { return s.table }}).JSON()
 }

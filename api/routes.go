@@ -9,27 +9,60 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/api/answer"
+	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/cluster"
+	"github.com/elasticjob-go/elasticjob/api/description"
+	"github.com/elasticjob-go/elasticjob/api/example"
+	"github.com/elasticjob-go/elasticjob/api/health"
+	"github.com/elasticjob-go/elasticjob/api/history"
+	"github.com/elasticjob-go/elasticjob/api/jobs"
+	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
+	"github.com/elasticjob-go/elasticjob/api/runs"
 )
 
 // routes is the table of all routes: those of contract 1.3 to 1.5 in the
 // documented form and in that of 3.0.1, then the new ones. HEAD goes wherever GET goes.
 func (s *Server) routes() []route.Route {
-	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
+	const get = http.MethodGet
+	opts := s.opts
 	return slices.Concat(
-		s.apps.Routes(), s.jobs.Routes(), s.runs.Routes(), s.logs.Routes(), s.history.Routes(), s.cluster.Routes(),
-		s.access.Routes(), s.example.Routes(), s.pages.Routes(), s.health.Routes(), s.description.Routes(),
+		logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
+			Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
+			Ending: s.ending.Done()}).Routes(),
+		history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now}).Routes(),
+		runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now}).Routes(),
+		apps.New(apps.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("appName"),
+			AllowFile: opts.AllowFile, PodTemplate: opts.PodTemplate, Packages: opts.Packages}).Routes(),
+		jobs.New(jobs.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("jobName"), Now: opts.Now,
+			Zone: opts.Zone}).Routes(),
+		cluster.New(cluster.Options{Answers: s.answers, Scheduler: opts.Scheduler, Faulty: s.faulty,
+			Followed: s.streams, FrameworkName: opts.FrameworkName, Version: opts.Version, Warning: opts.Warning,
+			Zone: opts.Zone, Now: opts.Now, Ending: s.ending.Done()}).Routes(),
+		example.New(example.Options{Answers: s.answers, AgentURL: opts.AgentURL,
+			ExampleImage: opts.ExampleImage}).Routes(),
+		health.New(health.Options{Scheduler: opts.Scheduler, Version: opts.Version, Warning: opts.Warning,
+			Advertise: opts.Advertise, State: s.access.State}).Routes(),
+		description.New(description.Options{Answers: s.answers, Version: opts.Version,
+			Table: func() []route.Route { return s.table }}).Routes(),
+		s.access.Routes(), s.pages.Routes(),
 		route.Group("The server", []route.Route{
 			{Method: get, Path: "/metrics", Rule: route.Scrapers, Raw: gin.WrapH(s.metrics), Local: true,
 				Does: route.Does("Gives the metrics, for Prometheus").Streams("text/plain",
 					"Metrics in the form of Prometheus.", nil)},
 			{Method: get, Path: "/artifacts/{name}", Rule: route.Everybody, Raw: s.artifact, Local: true,
-				Does: route.Does("Gives the executor's binary, for agents").Streams("application/octet-stream", "The file.",
+				Does: route.Does("Gives the executor's binary, for agents").Streams("application/octet-stream",
+					"The file.",
 					nil).Fails(http.StatusServiceUnavailable)},
 		}),
 	)
+}
+
+// reserved reports the names that the router's table takes [D05].
+func (s *Server) reserved(variable string) func(name string) bool {
+	return func(name string) bool { return slices.Contains(s.names[variable], name) }
 }
 
 // register puts the table into the router.
@@ -41,7 +74,7 @@ func (s *Server) register(table []route.Route) {
 		if work == nil {
 			work = s.answering(r)
 		}
-		work = s.leaderOnly(r, request.WithQuery(r.Takes, work))
+		work = s.forwarder.LeaderOnly(r, request.WithQuery(r.Takes, work))
 		if r.Lasts != nil {
 			work = s.bounding(r.Streams, r.Lasts, work)
 		}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,26 +18,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/elasticjob-go/elasticjob/api/access"
+	"github.com/elasticjob-go/elasticjob/api/admission"
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/apps"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/certificate"
-	"github.com/elasticjob-go/elasticjob/api/cluster"
-	"github.com/elasticjob-go/elasticjob/api/description"
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 	"github.com/elasticjob-go/elasticjob/api/documents"
-	"github.com/elasticjob-go/elasticjob/api/example"
 	"github.com/elasticjob-go/elasticjob/api/failure"
-	"github.com/elasticjob-go/elasticjob/api/health"
+	"github.com/elasticjob-go/elasticjob/api/forward"
 	"github.com/elasticjob-go/elasticjob/api/history"
-	"github.com/elasticjob-go/elasticjob/api/jobs"
 	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/api/logs"
 	"github.com/elasticjob-go/elasticjob/api/metrics"
 	"github.com/elasticjob-go/elasticjob/api/pages"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
-	"github.com/elasticjob-go/elasticjob/api/runs"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
@@ -59,7 +54,7 @@ type Options struct {
 	TLS *certificate.Keeper
 	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is
 	// believed.
-	Proofs Proofs
+	Proofs admission.Proofs
 	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
 	OpenID access.OpenID
 	Issuer access.Issuer
@@ -128,27 +123,19 @@ type Server struct {
 	byPath map[string]route.Route // one of the routes of each of the router's paths
 	rules  map[string]route.Rule  // by method and the router's path
 	names  map[string][]string
-	apps   *apps.Handlers
-	jobs   *jobs.Handlers
 
-	transports leaderTransports
-	answers    *answer.Writer
+	answers   *answer.Writer
+	admission *admission.Admission
+	forwarder *forward.Forwarder
+	access    *access.Handlers
+	pages     *pages.Handlers
+	faulty    documents.Faulty
 
-	metrics     http.Handler
-	durations   *prometheus.HistogramVec
-	refusals    refusals
-	streams     *limit.Streams // of events
-	followed    *limit.Streams // of output
-	logs        *logs.Handlers
-	example     *example.Handlers
-	pages       *pages.Handlers
-	health      *health.Handlers
-	description *description.Handlers
-	cluster     *cluster.Handlers
-	faulty      documents.Faulty
-	runs        *runs.Handlers
-	history     *history.Handlers
-	access      *access.Handlers
+	metrics   http.Handler
+	durations *prometheus.HistogramVec
+	refusals  refusals
+	streams   *limit.Streams // of events
+	followed  *limit.Streams // of output
 
 	ending       context.Context // over at the beginning of the end
 	endFollowers context.CancelFunc
@@ -179,8 +166,9 @@ func New(opts Options) *Server {
 	if opts.Artifact == nil {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
-	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{}, rules: map[string]route.Rule{},
-		transports: newLeaderTransports(opts.TLS), answers: answer.NewWriter(opts.Logger, opts.WriteStall),
+	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{},
+		rules:   map[string]route.Rule{},
+		answers: answer.NewWriter(opts.Logger, opts.WriteStall),
 		streams: limit.NewStreams("events"), followed: limit.NewStreams("output")}
 	s.ending, s.endFollowers = context.WithCancel(context.Background())
 	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats, Open: s.streams.Count,
@@ -190,28 +178,15 @@ func New(opts Options) *Server {
 	}
 	s.metrics, s.durations = metrics.New(metricOptions)
 	s.faulty = documents.Faulty{Scheduler: opts.Scheduler, RegistryRoot: opts.RegistryRoot}
-	s.logs = logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
-		Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
-		Ending: s.ending.Done()})
 	s.access = access.New(access.Options{Log: s.log, Answers: s.answers, Access: opts.Access, OpenID: opts.OpenID,
 		Issuer: opts.Issuer, RequestTimeout: opts.RequestTimeout})
-	s.history = history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now})
-	s.runs = runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now})
-	s.apps = apps.New(apps.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("appName"),
-		AllowFile: opts.AllowFile, PodTemplate: opts.PodTemplate, Packages: opts.Packages})
-	s.jobs = jobs.New(jobs.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("jobName"), Now: opts.Now,
-		Zone: opts.Zone})
-	s.cluster = cluster.New(cluster.Options{Answers: s.answers, Scheduler: opts.Scheduler, Faulty: s.faulty,
-		Followed: s.streams, FrameworkName: opts.FrameworkName, Version: opts.Version, Warning: opts.Warning,
-		Zone: opts.Zone, Now: opts.Now, Ending: s.ending.Done()})
-	s.example = example.New(example.Options{Answers: s.answers, AgentURL: opts.AgentURL,
-		ExampleImage: opts.ExampleImage})
 	s.pages = pages.New(pages.Options{Answers: s.answers, Console: opts.Console, Version: opts.Version,
 		State: s.access.State})
-	s.health = health.New(health.Options{Scheduler: opts.Scheduler, Version: opts.Version, Warning: opts.Warning,
-		Advertise: opts.Advertise, State: s.access.State})
-	s.description = description.New(description.Options{Answers: s.answers, Version: opts.Version,
-		Table: func() []route.Route { return s.table }})
+	s.admission = admission.New(admission.Options{Answers: s.answers, Access: opts.Access, State: s.access.State,
+		Proofs: opts.Proofs, Advertise: opts.Advertise, RuleOf: s.ruleOf})
+	s.forwarder = forward.New(forward.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler,
+		Proof: s.admission.Proof, TLS: opts.TLS, Advertise: opts.Advertise, ForwardTimeout: opts.ForwardTimeout,
+		LastAnswer: opts.LastAnswer, Ending: s.ending})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}
@@ -223,16 +198,11 @@ func New(opts Options) *Server {
 	s.engine.UseEscapedPath, s.engine.UnescapePathValues = true, false
 	s.engine.ForwardedByClientIP = false
 	_ = s.engine.SetTrustedProxies(nil) // fails for addresses only, and there are none
-	s.engine.Use(s.observe, s.recover, s.proven, s.admit)
+	s.engine.Use(s.observe, s.recover, s.admission.Proven, s.admission.Admit)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	s.register(s.table)
 	return s
-}
-
-// reserved reports the names that the router's table takes [D05].
-func (s *Server) reserved(variable string) func(name string) bool {
-	return func(name string) bool { return slices.Contains(s.names[variable], name) }
 }
 
 // ServeHTTP answers one request. A trailing slash in its path makes no difference.
@@ -272,7 +242,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // serve is Serve, with what requests of a connection have in their context.
 func (s *Server) serve(ctx context.Context, l net.Listener,
 	about func(context.Context, net.Conn) context.Context) error {
-	defer s.transports.close()
+	defer s.forwarder.Close()
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
@@ -370,8 +340,8 @@ func (s *Server) artifact(c *gin.Context) {
 		c.Header("Content-Type", "application/octet-stream")
 		c.Header("Cache-Control", "public, immutable, max-age=31536000")
 		http.ServeFile(c.Writer, c.Request, file)
-	case c.GetHeader(forwardedBy) == "" && !s.opts.Scheduler.Health().Leading:
-		s.forward(c, s.artifact, true)
+	case c.GetHeader(admission.ForwardedBy) == "" && !s.opts.Scheduler.Health().Leading:
+		s.forwarder.Forward(c, s.artifact, true)
 	default:
 		s.answers.Fail(c.Writer, c.Request, failure.NotFound("artifact_not_found",
 			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", failure.Quoted(c.Param("name"))))

@@ -1,3 +1,4 @@
+// Package access answers the routes of logins, sessions, users and API tokens.
 package access
 
 import (
@@ -38,7 +39,7 @@ type Access interface {
 
 var _ Access = (*auth.Access)(nil)
 
-// AccessOptions are what the handlers of logins, users and tokens need.
+// Options are what the handlers of logins, users and tokens need.
 type Options struct {
 	Log     *slog.Logger
 	Answers *answer.Writer
@@ -51,13 +52,13 @@ type Options struct {
 	RequestTimeout time.Duration
 }
 
-// accessHandlers answer the routes of logins, users and tokens.
+// Handlers answer the routes of logins, users and tokens.
 type Handlers struct{ Options }
 
-// newAccessHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// routes are those of who may connect.
+// Routes are those of who may connect.
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return route.Group("Who may connect", []route.Route{
@@ -85,8 +86,9 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Ends all logins of a name").Gives(true)},
 		{Method: del, Path: "/api/logins", Rule: route.AdminsOfAll, Answer: h.replaceKeys, Local: true,
 			Does: route.Does("Ends all logins of everybody, and replaces the keys that they were signed with").Gives(true)},
-		{Method: put, Path: "/api/users/{userName}/password", Rule: route.Themselves, Answer: h.setPassword, Local: true,
-			Does: route.Does("Sets a user's password; all logins of the user end").Reads(route.BodyOf(passwordBody{})).Gives(true).Fails(http.StatusTooManyRequests)},
+		{Method: put, Path: "/api/users/{userName}/password", Rule: route.Themselves, Answer: h.setPassword,
+			Local: true,
+			Does:  route.Does("Sets a user's password; all logins of the user end").Reads(route.BodyOf(passwordBody{})).Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.tokens, Local: true,
 			Does: route.Does("Lists API tokens, without what makes them tokens").Gives([]auth.APIToken{})},
 		{Method: post, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.addToken, Local: true,
@@ -100,7 +102,7 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// state is whether a login is needed, as Access says, and always where an OpenID provider is. Without any nothing is
+// State is whether a login is needed, as Access says, and always where an OpenID provider is. Without any nothing is
 // known of anybody, and nobody is let in.
 func (h *Handlers) State() auth.State {
 	if h.Access == nil {

@@ -25,7 +25,7 @@ type loginBody struct {
 	Password string   `json:"password"`
 }
 
-// ways are those by which people can log in here.
+// Ways are those by which people can log in here.
 type Ways struct {
 	Password bool `json:"password"`
 	OpenID   bool `json:"openId"`
@@ -103,7 +103,7 @@ func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	return true, h.changed(c, h.Access.Logout(c.Request.Context(), who))
 }
 
-// sessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no
+// SessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no
 // other host, and nobody without TLS, has set it.
 func SessionCookie(r *http.Request) string {
 	if r.TLS != nil {
@@ -122,7 +122,7 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 	http.SetCookie(c.Writer, cookie)
 }
 
-// dropBadCookie has the browser forget a cookie that is good no more.
+// DropBadCookie has the browser forget a cookie that is good no more.
 func DropBadCookie(c *gin.Context, err error) {
 	f := failure.Of(c.Request, err)
 	_, none := c.Request.Cookie(SessionCookie(c.Request))

@@ -58,7 +58,8 @@ func (h *Handlers) changed(c *gin.Context, err error) error {
 			"the registry did not answer, and the change may have been done: look before you send it again")
 	}
 	h.Log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
-	return failure.NotBegun("registry_silent", "users and tokens could not be changed: try again; if that lasts, the server's log says why")
+	return failure.NotBegun("registry_silent",
+		"users and tokens could not be changed: try again; if that lasts, the server's log says why")
 }
 
 // ofPeople is changed, with the code that is told for a user or token that is not there, or is there already.

@@ -1,3 +1,4 @@
+// Package answer writes answers: JSON, lists row by row, failures in the one form that all have, and answers that last.
 package answer
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// answers writes what requests are answered with.
+// Writer writes what requests are answered with.
 type Writer struct {
 	log *slog.Logger
 	// stall is how long a client may take for one piece of an answer that comes bit by bit.
@@ -25,12 +26,12 @@ type Writer struct {
 	compress func(http.Handler) http.HandlerFunc
 }
 
-// newAnswers gives clients of long answers so much time for each piece.
+// NewWriter gives clients of long answers so much time for each piece.
 func NewWriter(log *slog.Logger, stall time.Duration) *Writer {
 	return &Writer{log: log, stall: stall, compress: newCompressor()}
 }
 
-// fail answers with an error. What nobody foresaw is logged under an id, and
+// Fail answers with an error. What nobody foresaw is logged under an id, and
 // only the id is sent.
 func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failure.Of(r, err)
@@ -59,7 +60,7 @@ func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	JSON(w, f.Status, f.Body())
 }
 
-// writeJSON sends v, one line, with a newline for people at a terminal.
+// JSON sends v, one line, with a newline for people at a terminal.
 func JSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -74,7 +75,7 @@ func JSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body.Bytes()) // the client may have gone
 }
 
-// orEmpty makes a missing list "[]" in JSON.
+// OrEmpty makes a missing list "[]" in JSON.
 func OrEmpty[S ~[]E, E any](list S) S {
 	if list == nil {
 		return S{}
@@ -85,7 +86,7 @@ func OrEmpty[S ~[]E, E any](list S) S {
 // refusalKey of a request's context holds what it was refused with.
 type refusalKey struct{}
 
-// notingRefusal gives a context to a request, and its failure once it was answered with one.
+// WithRefusal gives a context to a request, and its failure once it was answered with one.
 func WithRefusal(ctx context.Context) (context.Context, func() *failure.Failure) {
 	refused := new(*failure.Failure)
 	return context.WithValue(ctx, refusalKey{}, refused), func() *failure.Failure { return *refused }
@@ -94,7 +95,7 @@ func WithRefusal(ctx context.Context) (context.Context, func() *failure.Failure)
 // tokens in a path are somebody's mistake; others must not find them in the log.
 var inPath = regexp.MustCompile(`ej[tl]_[^/]*`)
 
-// loggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The
+// LoggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The
 // query is in no log.
 func LoggedPath(r *http.Request) string {
 	path := inPath.ReplaceAllString(r.URL.Path, "******")

@@ -25,7 +25,7 @@ func newCompressor() func(http.Handler) http.HandlerFunc {
 	return compress
 }
 
-// compressed has write answer a request with what is compressed, if the client takes that and the request only reads.
+// Compressed has write answer a request with what is compressed, if the client takes that and the request only reads.
 func (a *Writer) Compressed(w http.ResponseWriter, r *http.Request, write http.HandlerFunc) {
 	if failure.IsRead(r.Method) {
 		write = a.compress(write)

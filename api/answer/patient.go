@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// patientWriter gives the client some time for each piece of an answer, however
+// PatientWriter gives the client some time for each piece of an answer, however
 // long all of it takes, and however long nothing comes in between.
 type PatientWriter struct {
 	http.ResponseWriter
@@ -13,11 +13,12 @@ type PatientWriter struct {
 	stall time.Duration
 }
 
-// patient makes the writer of a long answer.
+// Patient makes the writer of a long answer.
 func (a *Writer) Patient(w http.ResponseWriter) *PatientWriter {
 	return &PatientWriter{ResponseWriter: w, line: http.NewResponseController(w), stall: a.stall}
 }
 
+// Write gives the client its time for one piece.
 func (w *PatientWriter) Write(b []byte) (int, error) {
 	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
 	return w.ResponseWriter.Write(b)
@@ -34,7 +35,7 @@ func (w *PatientWriter) FlushError() error {
 // Unwrap lets http.ResponseController flush what is below.
 func (w *PatientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// breakOff ends an answer so that the client sees that it is not all.
+// BreakOff ends an answer so that the client sees that it is not all.
 func BreakOff(out *http.ResponseController) {
 	_ = out.Flush() // what there is
 	panic(http.ErrAbortHandler)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// rows is an answer that is a list, which is written row by row: a list of all documents may be hundreds of megabytes,
+// Rows is an answer that is a list, which is written row by row: a list of all documents may be hundreds of megabytes,
 // and many may read it at once.
 type Rows struct {
 	n int
@@ -15,7 +15,7 @@ type Rows struct {
 	at func(i int) any
 }
 
-// each is the list of the answers for some views.
+// Each is the list of the answers for some views.
 func Each[V, A any](views []V, err error, answer func(V) A) (any, error) {
 	return Rows{len(views), func(i int) any { return answer(views[i]) }}, err
 }
@@ -23,7 +23,7 @@ func Each[V, A any](views []V, err error, answer func(V) A) (any, error) {
 // rowsPiece is how many bytes of rows are written at once, and a row more.
 const rowsPiece = 64 << 10
 
-// writeRows sends a list, each row as shown makes it, as writeJSON does, "[]" when it is empty. It gives the client
+// Rows sends a list, each row as shown makes it, as writeJSON does, "[]" when it is empty. It gives the client
 // the stall for each piece.
 func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown func(any) (any, error)) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -1,3 +1,4 @@
+// Package apps answers the routes of apps, and checks their packages.
 package apps
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// AppScheduler is what the handlers of apps need of the scheduler.
+// Scheduler is what the handlers of apps need of the scheduler.
 type Scheduler interface {
 	caller.Scheduler
 	RegisterApp(ctx context.Context, scope explain.Scope, c app.Config) (views.AppView, error)
@@ -32,7 +33,7 @@ type Scheduler interface {
 	DeleteApp(ctx context.Context, scope explain.Scope, name string, withJobs bool) (views.AppView, error)
 }
 
-// AppOptions are what the handlers of apps need.
+// Options are what the handlers of apps need.
 type Options struct {
 	Scheduler Scheduler
 	// Reserved reports the names that no app may have.
@@ -46,20 +47,20 @@ type Options struct {
 	Packages Packages
 }
 
-// appHandlers answer the routes of apps.
+// Handlers answer the routes of apps.
 type Handlers struct {
 	Options
 	documents     documents.Handlers[app.Config, views.AppView]
 	packageChecks *limit.Quota
 }
 
-// newAppHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, documents: appDocuments(o),
 		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second)}
 }
 
-// routes are those of apps.
+// Routes are those of apps.
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(route.Group("Apps", []route.Route{
@@ -68,12 +69,14 @@ func (h *Handlers) Routes() []route.Route {
 			Takes:  []request.Declared{checkFirst},
 			Does: route.Does("Publishes a new app").Reads(route.JSONBody("App",
 				exampleApp)).Gives(PublishedApp{}).Fails(http.StatusTooManyRequests)},
-		{Method: put, Path: "/api/app", Rule: route.Publishers, Answer: publishing(h.documents.Update, h.updateCheckedApp),
-			Takes: []request.Declared{checkFirst},
+		{Method: put, Path: "/api/app", Rule: route.Publishers,
+			Answer: publishing(h.documents.Update, h.updateCheckedApp),
+			Takes:  []request.Declared{checkFirst},
 			Does: route.Does("Changes the given fields of an app; null sets the default").Reads(route.JSONBody("AppChange",
 				exampleAppChange)).Gives(PublishedApp{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/app/list", Rule: route.Readers, Answer: h.documents.List,
-			Takes: documents.ListTakes, Does: route.Does("Lists all apps, by name").Gives([]app.Config{}, route.LinkHeader)},
+			Takes: documents.ListTakes, Does: route.Does("Lists all apps, by name").Gives([]app.Config{},
+				route.LinkHeader)},
 		{Method: get, Path: "/api/app/{appName}", Rule: route.Readers, Answer: h.documents.Get,
 			Does: route.Does("Gives one app").Gives(app.Config{})},
 		{Method: del, Path: "/api/app/{appName}", Rule: route.Publishers, Answer: h.deleteApp,

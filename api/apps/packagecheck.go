@@ -134,7 +134,7 @@ func (h *Handlers) appToCheck(c *gin.Context, update bool) (config app.Config, e
 	return config, err
 }
 
-// publishedApp is the answer to a publication whose package was checked.
+// PublishedApp is the answer to a publication whose package was checked.
 type PublishedApp struct {
 	views.AppView
 	// Package is nil where it was not checked.

@@ -1,3 +1,4 @@
+// Package caller says who a request comes from, and what of the scheduler they may see.
 package caller
 
 import (
@@ -11,57 +12,58 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// caller is who a request comes from: nobody, on an open route, or one who was let in.
+// Caller is who a request comes from: nobody, on an open route, or one who was let in.
 type Caller struct {
 	auth.Principal
-	// from is the client's address.
+	// From is the client's address.
 	From string
-	// lapsed, if not nil, reports whether what they were let in by has ended since, for answers that last.
+	// Lapsed, if not nil, reports whether what they were let in by has ended since, for answers that last.
 	Lapsed func() bool
 }
 
-// letIn reports whether it is known who this is.
+// LetIn reports whether it is known who this is.
 func (c Caller) LetIn() bool { return c.Kind != "" }
 
-// seesAll reports whether the caller may read what belongs to no app, such as who leads.
+// SeesAll reports whether the caller may read what belongs to no app, such as who leads.
 func (c Caller) SeesAll() bool { return c.Includes(auth.Viewer) && c.Unrestricted() }
 
-// forSome reports whether what the caller may do is for some apps only.
+// ForSome reports whether what the caller may do is for some apps only.
 func (c Caller) ForSome() bool { return !c.Unrestricted() }
 
-// actor is the caller as the audit names one.
+// Actor is the caller as the audit names one.
 func (c Caller) Actor() event.Actor {
 	return event.Actor{Name: c.Name, Kind: string(c.Kind), From: c.From}
 }
 
+// Of is who the request of a context comes from, nobody if it was not let in.
 func Of(ctx context.Context) Caller {
 	who, _ := ctx.Value(callerKey{}).(Caller)
 	return who
 }
 
-// withCaller gives a context to the requests of a caller.
+// With gives a context to the requests of a caller.
 func With(ctx context.Context, who Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
-// withSocketPeer gives a context to the requests of a Unix socket, which are all from one principal.
+// WithSocketPeer gives a context to the requests of a Unix socket, which are all from one principal.
 func WithSocketPeer(ctx context.Context, p auth.Principal) context.Context {
 	return context.WithValue(ctx, socketKey{}, p)
 }
 
-// socketPeer is who the requests of a Unix socket come from; false for a request that came in otherwise.
+// SocketPeer is who the requests of a Unix socket come from; false for a request that came in otherwise.
 func SocketPeer(ctx context.Context) (auth.Principal, bool) {
 	p, ok := ctx.Value(socketKey{}).(auth.Principal)
 	return p, ok
 }
 
-// withForwardedFor gives a context to a request that a follower has forwarded, with the address of its client, which
+// WithForwardedFor gives a context to a request that a follower has forwarded, with the address of its client, which
 // the follower has proved.
 func WithForwardedFor(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, forwardedForKey{}, client)
 }
 
-// clientAddress is where a request comes from: the other end of the connection, or, of a forwarded one, what the
+// Address is where a request comes from: the other end of the connection, or, of a forwarded one, what the
 // follower has proved.
 func Address(r *http.Request) string {
 	if _, ok := SocketPeer(r.Context()); ok {
@@ -76,13 +78,14 @@ func Address(r *http.Request) string {
 	return r.RemoteAddr // of a Unix socket
 }
 
-// notAllowed is the answer to one who was let in, and may not do this.
+// NotAllowed is the answer to one who was let in, and may not do this.
 func NotAllowed(p auth.Principal, needs string) error {
 	has := p.Role.String()
 	if !p.Unrestricted() {
 		has += " for the apps " + strings.Join(p.Apps, ", ")
 	}
-	return failure.New(http.StatusForbidden, "not_allowed", "this needs %s; %s has %s", needs, failure.Quoted(p.Name), has)
+	return failure.New(http.StatusForbidden, "not_allowed", "this needs %s; %s has %s", needs, failure.Quoted(p.Name),
+		has)
 }
 
 // These keys of a request's context hold the caller, who a Unix socket's requests come from, and the client's address

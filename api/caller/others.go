@@ -19,7 +19,7 @@ import (
 // another app".
 const ofAnotherApp = "of another app"
 
-// hidingOthers makes of answers, or of their parts, what the caller may read. Why something waits may have to do with
+// Hiding makes of answers, or of their parts, what the caller may read. Why something waits may have to do with
 // an app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
 // executors. Whatever texts an answer has, those ids are hidden in all of them: no field is left out because nobody
 // thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
@@ -40,7 +40,7 @@ func Hiding(ctx context.Context, s Scheduler) func(any) (any, error) {
 	}
 }
 
-// errorWithoutOthers is what the scheduler refuses a request with, as the caller may read it.
+// HideInError is what the scheduler refuses a request with, as the caller may read it.
 func HideInError(ctx context.Context, s Scheduler, err error) error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
 		answer, failure := Hiding(ctx, s)(*refused)

@@ -36,7 +36,8 @@ var (
 	pageOrder    = request.Choice("order", "Up or down. What has nothing to be sorted by comes last.", "ASC", "DESC")
 	pageNumber   = request.Number("page", "Which page, counted from 1.", 1, 1, 1_000_000)
 	pageRows     = request.Number("per_page", "How many rows a page has.", somePageRows, 1, mostPageRows)
-	jobPageTakes = []request.Declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder, pageNumber,
+	jobPageTakes = []request.Declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder,
+		pageNumber,
 		pageRows}
 )
 

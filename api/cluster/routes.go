@@ -1,3 +1,4 @@
+// Package cluster answers what is watched and operated: all jobs at a glance, events, agents, reconciliation.
 package cluster
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// ClusterScheduler is what the handlers of the cluster need of the scheduler.
+// Scheduler is what the handlers of the cluster need of the scheduler.
 type Scheduler interface {
 	caller.Scheduler
 	// JobPage, Summary, Overview and Follow are what is watched, as far as the scope goes.
@@ -34,7 +35,7 @@ type Scheduler interface {
 	Health() scheduler.Health
 }
 
-// ClusterOptions are what the handlers of the cluster need.
+// Options are what the handlers of the cluster need.
 type Options struct {
 	Answers   *answer.Writer
 	Scheduler Scheduler
@@ -53,22 +54,23 @@ type Options struct {
 	Ending <-chan struct{}
 }
 
-// clusterHandlers answer what is watched and what is operated: all jobs at a glance, agents, events.
+// Handlers answer what is watched and what is operated: all jobs at a glance, agents, events.
 type Handlers struct {
 	Options
 	fires firesCache
 }
 
-// newClusterHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, fires: newFiresCache()}
 }
 
-// routes are those of the cluster.
+// Routes are those of the cluster.
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Live", []route.Route{
-		{Method: get, Path: "/api/events", Rule: route.Readers, Raw: h.events, Lasts: route.Always, Streams: h.Followed,
+		{Method: get, Path: "/api/events", Rule: route.Readers, Raw: h.events, Lasts: route.Always,
+			Streams: h.Followed,
 			Does: route.Does("Follows what changes, as server-sent events").Streams("text/event-stream",
 				"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
 		{Method: get, Path: "/api/jobs", Rule: route.Readers, Answer: h.jobPage,

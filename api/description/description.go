@@ -1,3 +1,5 @@
+// Package description describes the API as OpenAPI: from the table of routes, the types that are sent, and the schemas of
+// documents.
 package description
 
 import (
@@ -28,7 +30,7 @@ type describedAPI struct {
 	tag  string
 }
 
-// DescriptionOptions are what the description of the API is made of.
+// Options are what the description of the API is made of.
 type Options struct {
 	Answers *answer.Writer
 	Version string
@@ -36,20 +38,20 @@ type Options struct {
 	Table func() []route.Route
 }
 
-// descriptionHandlers answer with the description of the API.
+// Handlers answer with the description of the API.
 type Handlers struct {
 	Options
 	described func() (*describedAPI, error)
 }
 
-// newDescriptionHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers {
 	h := &Handlers{Options: o}
-	h.described = sync.OnceValues(h.Describe)
+	h.described = sync.OnceValues(h.describe)
 	return h
 }
 
-// routes is that of the description.
+// Routes is that of the description.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
@@ -60,7 +62,7 @@ func (h *Handlers) Routes() []route.Route {
 
 // describe writes the description. It is made of the table of routes, of the types that are sent, and of the schemas
 // of documents.
-func (h *Handlers) Describe() (*describedAPI, error) {
+func (h *Handlers) describe() (*describedAPI, error) {
 	more, err := documentSchemas()
 	if err != nil {
 		return nil, err
@@ -74,6 +76,15 @@ func (h *Handlers) Describe() (*describedAPI, error) {
 		return nil, err
 	}
 	return &describedAPI{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}, nil
+}
+
+// JSON is the description.
+func (h *Handlers) JSON() ([]byte, error) {
+	made, err := h.described()
+	if err != nil {
+		return nil, err
+	}
+	return made.text, nil
 }
 
 // openAPI answers with the description, which is made when it is first asked for.
@@ -141,5 +152,3 @@ func changeSchema(whole openapi.Schema, named string, names ...string) openapi.S
 	return changed
 }
 
-// Text is the text.
-func (d *describedAPI) Text() []byte { return d.text }

@@ -1,3 +1,5 @@
+// Package documents answers the routes that apps and jobs have alike: their documents are registered, changed, listed and
+// given in the same way.
 package documents
 
 import (
@@ -22,29 +24,30 @@ type secretive[C any] interface {
 	KeepSecrets(stored C) (C, document.Violations)
 }
 
-// documents answers the routes that apps and jobs have alike. C is the document, V is
+// Handlers answers the routes that apps and jobs have alike. C is the document, V is
 // what the scheduler says of one.
 type Handlers[C secretive[C], V any] struct {
 	Kind   string // "app" or "job"
 	Schema *document.Schema[C]
-	// check applies all rules to what was read, and has notes on it.
+	// Check applies all rules to what was read, and has notes on it.
 	Check func(C) (document.Violations, []string)
 
 	Scheduler caller.Scheduler
 	Add       func(context.Context, explain.Scope, C) (V, error)
 	Change    func(context.Context, explain.Scope, string, func(C) (C, error)) (V, error)
-	// all gives them in the order of their names.
+	// All gives them in the order of their names.
 	All         func(explain.Reader) []V
 	One         func(explain.Reader, string) (V, error)
 	SetDisabled func(context.Context, explain.Scope, string, bool) (V, error)
 
 	Config func(V) C
 	Name   func(V) string
-	// answer is what a command is answered with: the document's own fields, and what is not part of it. The notes
+	// Answer is what a command is answered with: the document's own fields, and what is not part of it. The notes
 	// of reading the document come before those of the view.
 	Answer func(view V, notes []string) any
 }
 
+// Register adds the document that is the body.
 func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	body, err := request.Body(c)
 	if err != nil {
@@ -59,7 +62,7 @@ func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	return d.Answer(view, notes), err
 }
 
-// changeBody is the body of a change, and the name of the stored document that it is about.
+// ChangeBody is the body of a change, and the name of the stored document that it is about.
 func (d *Handlers[C, V]) ChangeBody(c *gin.Context) (body []byte, name string, err error) {
 	if body, err = request.Body(c); err != nil {
 		return nil, "", err
@@ -74,6 +77,7 @@ func (d *Handlers[C, V]) ChangeBody(c *gin.Context) (body []byte, name string, e
 	return body, name, nil
 }
 
+// Update changes the fields of a stored document that the body has.
 func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
 	body, name, err := d.ChangeBody(c)
 	if err != nil {
@@ -98,7 +102,7 @@ var (
 // mostListed is more documents than there can be.
 const mostListed = 1_000_000
 
-// list gives the documents by their names, all or a page of them.
+// List gives the documents by their names, all or a page of them.
 func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	after, limit := listAfter.Of(q), listLimit.Of(q)
@@ -121,11 +125,13 @@ func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
 	return answer.Each(views, nil, d.Config)
 }
 
+// Get gives one document.
 func (d *Handlers[C, V]) Get(c *gin.Context) (any, error) {
 	view, err := d.Find(c)
 	return d.Config(view), err
 }
 
+// Find is what the scheduler says of the document that is named in the path.
 func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
 	name, err := request.PathName(d.Kind)(c)
 	if err != nil {
@@ -134,14 +140,14 @@ func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
 	return caller.SeeOf(c.Request.Context(), d.Scheduler, d.One, name)
 }
 
-// disable makes the handler that disables or enables.
+// Disable makes the handler that disables or enables.
 func (d *Handlers[C, V]) Disable(disabled bool) route.Handler {
 	return d.Command(request.PathName(d.Kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
 		return d.SetDisabled(ctx, scope, name, disabled)
 	})
 }
 
-// command is a handler that does something to the app or job that is named.
+// Command is a handler that does something to the app or job that is named.
 func (d *Handlers[C, V]) Command(
 	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
 ) route.Handler {
@@ -156,7 +162,7 @@ func (d *Handlers[C, V]) Command(
 	}
 }
 
-// read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that
+// Read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that
 // the body leaves out, and those that it has as answers show them, are treated alike.
 func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	c, notes, err := d.Schema.Decode(body, base.WithoutSecrets())
@@ -169,5 +175,5 @@ func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
 }
 
-// checkUpdate is a parameter of checks of documents.
+// CheckUpdate is a parameter of checks of documents.
 var CheckUpdate = request.Flag("update", "The body has fields that change the stored document, as that of an update.")

@@ -1,3 +1,4 @@
+// Package example answers with the example app and job, and their package.
 package example
 
 import (
@@ -32,7 +33,7 @@ const (
 		`if [ "$ELASTICJOB_SHARDING_ITEM $ELASTICJOB_JOB_PARAMETER" = "2 fail" ]; then echo "shard 2 was asked to fail, by the job parameter" >&2; exit 1; fi'`
 )
 
-// ExampleOptions are what the handlers of the example need.
+// Options are what the handlers of the example need.
 type Options struct {
 	Answers *answer.Writer
 	// AgentURL is where agents reach this server, without a path.
@@ -42,18 +43,18 @@ type Options struct {
 	ExampleImage string
 }
 
-// exampleHandlers answer the routes of the example.
+// Handlers answer the routes of the example.
 type Handlers struct {
 	Options
 	packed func() ([]byte, error)
 }
 
-// newExampleHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, packed: sync.OnceValues(packExample)}
 }
 
-// routes are those of the example.
+// Routes are those of the example.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Before you register", []route.Route{

@@ -1,3 +1,4 @@
+// Package health answers probes.
 package health
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// HealthOptions are what the handlers of health need.
+// Options are what the handlers of health need.
 type Options struct {
 	Scheduler interface {
 		Leader() (scheduler.LeaderView, bool)
@@ -27,13 +28,13 @@ type Options struct {
 	State func() auth.State
 }
 
-// healthHandlers say how the server does.
+// Handlers say how the server does.
 type Handlers struct{ Options }
 
-// newHealthHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// routes are those of health.
+// Routes are those of health.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{

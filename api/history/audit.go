@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// auditRow is one change that somebody has made.
+// AuditRow is one change that somebody has made.
 type AuditRow struct {
 	ID         string          `json:"id"`
 	Time       time.Time       `json:"time"`
@@ -30,7 +30,7 @@ type AuditRow struct {
 	After      json.RawMessage `json:"after"`
 }
 
-// changeRow is one change of a job, for those who may see the job: where it came from is for admins.
+// ChangeRow is one change of a job, for those who may see the job: where it came from is for admins.
 type ChangeRow struct {
 	ID     string          `json:"id"`
 	Time   time.Time       `json:"time"`

@@ -1,3 +1,4 @@
+// Package history answers from what was recorded: searches, statistics, changes that people have made, numbers over time.
 package history
 
 import (
@@ -47,7 +48,7 @@ type History interface {
 	Audits(ctx context.Context, q search.Audits) ([]event.Audit, error)
 }
 
-// HistoryOptions are what the handlers of the history need.
+// Options are what the handlers of the history need.
 type Options struct {
 	// History may be nil: then the routes that need it answer 503 no_history.
 	History   History
@@ -55,13 +56,13 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// historyHandlers answer from what was recorded.
+// Handlers answer from what was recorded.
 type Handlers struct{ Options }
 
-// newHistoryHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// historyPatience bounds how long what the scheduler itself can answer waits for what the history adds.
+// Patience bounds how long what the scheduler itself can answer waits for what the history adds.
 const Patience = 3 * time.Second
 
 // fromHistory makes a handler of what only the history can answer.
@@ -75,7 +76,7 @@ func (h *Handlers) fromHistory(answer func(c *gin.Context, stored History) (any,
 	}
 }
 
-// unreadable is the answer where the history could not be read.
+// Unreadable is the answer where the history could not be read.
 func Unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return failure.Unavailable("history_unavailable",
@@ -120,13 +121,15 @@ func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Question
 	}
 	job := q.Get("jobName")
 	if job == "" {
-		return asked, caller.NotAllowed(who.Principal, "a grant for all apps, or a job that it is asked about, by jobName")
+		return asked, caller.NotAllowed(who.Principal,
+			"a grant for all apps, or a job that it is asked about, by jobName")
 	}
 	return asked, caller.MaySee(c.Request.Context(), h.Scheduler, job)
 }
 
 // parsed reads a question.
-func parsed[Q any](c *gin.Context, parse func(url.Values) (Q, []search.Violation)) (asked Q, q *request.Query, err error) {
+func parsed[Q any](c *gin.Context, parse func(url.Values) (Q, []search.Violation)) (asked Q, q *request.Query,
+	err error) {
 	q = request.QueryOf(c)
 	q.Parse(func(values url.Values) (bad document.Violations) {
 		var broken []search.Violation

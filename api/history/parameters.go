@@ -15,6 +15,7 @@ import (
 // plainParameter is one that package search reads.
 type plainParameter openapi.Parameter
 
+// Described is what the description of the API says of the parameter.
 func (p plainParameter) Described() openapi.Parameter { return openapi.Parameter(p) }
 
 func searchText(name, about string) plainParameter {

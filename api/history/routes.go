@@ -9,14 +9,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// routes are those of what was recorded.
+// Routes are those of what was recorded.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	// What the database alone answers needs no leader. A server that was given none asks the one that leads.
 	stored := h.History != nil
 	return slices.Concat(route.Group("History", []route.Route{
-		{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Readers, Answer: h.fromHistory(h.jobStatistics),
-			Takes: []request.Declared{statisticsSince}, Does: route.Does("Says how a job did").Gives(search.JobStatistics{})},
+		{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Readers,
+			Answer: h.fromHistory(h.jobStatistics),
+			Takes:  []request.Declared{statisticsSince},
+			Does:   route.Does("Says how a job did").Gives(search.JobStatistics{})},
 		{Method: get, Path: "/api/job/events/executions", Rule: route.Readers, Answer: h.fromHistory(h.runEvents),
 			Local: stored,
 			Takes: searchTakes(search.Runs),
@@ -45,8 +47,9 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Says how many jobs were registered, each day").Gives([]search.Registered{})},
 	}),
 		route.Group("Runs and output", []route.Route{
-			{Method: get, Path: "/api/job/statistics/jobs/executionType", Rule: route.Readers, Answer: h.executionTypes,
-				Does: route.Does("Counts the jobs that are registered now by their types").Gives(jobCounts{})},
+			{Method: get, Path: "/api/job/statistics/jobs/executionType", Rule: route.Readers,
+				Answer: h.executionTypes,
+				Does:   route.Does("Counts the jobs that are registered now by their types").Gives(jobCounts{})},
 		}),
 		route.Group("Audit", []route.Route{
 			{Method: get, Path: "/api/job/{jobName}/changes", Rule: route.Readers, Answer: h.jobChanges,

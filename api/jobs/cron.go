@@ -81,7 +81,8 @@ func (h *Handlers) cronOf(c jobs.Config, notes []string, count int, in cron.Lang
 		return nil, err
 	}
 	v := &cronView{
-		Cron: c.Cron, TimeZone: jobs.ZoneName(zone), Words: schedule.Words(in), NextFires: []fireView{}, Notes: []string{},
+		Cron: c.Cron, TimeZone: jobs.ZoneName(zone), Words: schedule.Words(in), NextFires: []fireView{},
+		Notes: []string{},
 	}
 	v.Notes = append(v.Notes, notes...)
 	for _, f := range schedule.Preview(h.Now(), count) {

@@ -1,3 +1,4 @@
+// Package jobs answers the routes of jobs, and puts crons in words.
 package jobs
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// JobScheduler is what the handlers of jobs need of the scheduler.
+// Scheduler is what the handlers of jobs need of the scheduler.
 type Scheduler interface {
 	caller.Scheduler
 	RegisterJob(ctx context.Context, scope explain.Scope, c jobs.Config) (views.JobView, error)
@@ -40,7 +41,7 @@ type Scheduler interface {
 	) (executionID string, err error)
 }
 
-// JobOptions are what the handlers of jobs need.
+// Options are what the handlers of jobs need.
 type Options struct {
 	Scheduler Scheduler
 	// Reserved reports the names that no job may have.
@@ -51,20 +52,20 @@ type Options struct {
 	Zone *time.Location
 }
 
-// jobHandlers answer the routes of jobs.
+// Handlers answer the routes of jobs.
 type Handlers struct {
 	Options
 	documents documents.Handlers[jobs.Config, views.JobView]
 }
 
-// newJobHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers {
 	h := &Handlers{Options: o}
 	h.documents = h.newDocuments()
 	return h
 }
 
-// routes are those of jobs.
+// Routes are those of jobs.
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(route.Group("Jobs", []route.Route{
@@ -73,8 +74,9 @@ func (h *Handlers) Routes() []route.Route {
 				exampleJob)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: put, Path: "/api/job/update", Rule: route.Publishers, Answer: h.documents.Update,
 			Does: route.Does("Changes the given fields of a job, from the next execution on; null sets the default").Reads(route.JSONBody("JobChange", exampleJobChange)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
-		{Method: del, Path: "/api/job/deregister", Rule: route.Publishers, Answer: h.deregisterJob(request.JobNameInBody),
-			Does: route.Does("Removes the job whose name is the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+		{Method: del, Path: "/api/job/deregister", Rule: route.Publishers,
+			Answer: h.deregisterJob(request.JobNameInBody),
+			Does:   route.Does("Removes the job whose name is the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: del, Path: "/api/job/{jobName}/deregister", Rule: route.Publishers,
 			Answer: h.deregisterJob(request.PathName("job")),
 			Does:   route.Does("Removes a job").Gives(views.JobView{})},
@@ -92,13 +94,15 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Ends a job's pause").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/shutdown", Rule: route.Operators, Answer: h.shutDownJob,
 			Does: route.Does("Shuts a job down: no new runs, running ones run to their end, then it is disabled").Gives(views.JobView{})},
-		{Method: post, Path: "/api/job/trigger", Rule: route.Operators, Answer: h.trigger(request.JobNameInBody, false),
-			Does: route.Does("Asks for a run of the job whose name is the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
+		{Method: post, Path: "/api/job/trigger", Rule: route.Operators,
+			Answer: h.trigger(request.JobNameInBody, false),
+			Does:   route.Does("Asks for a run of the job whose name is the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
 		{Method: post, Path: "/api/job/{jobName}/trigger", Rule: route.Operators,
 			Answer: h.trigger(request.PathName("job"), true),
 			Does:   route.Does("Asks for a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
 		{Method: get, Path: "/api/job/jobs", Rule: route.Readers, Answer: h.documents.List,
-			Takes: documents.ListTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{}, route.LinkHeader)},
+			Takes: documents.ListTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{},
+				route.LinkHeader)},
 		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Readers, Answer: h.documents.Get,
 			Does: route.Does("Gives one job").Gives(jobs.Config{})},
 	}),
@@ -188,7 +192,8 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 			}
 			// With variables such as LD_PRELOAD or PATH whoever sets them says what is run.
 			if who := caller.Of(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
-				return nil, caller.NotAllowed(who.Principal, "the role admin, as env says what is run: trigger without it")
+				return nil, caller.NotAllowed(who.Principal,
+					"the role admin, as env says what is run: trigger without it")
 			}
 		}
 		ctx := c.Request.Context()

@@ -1,3 +1,4 @@
+// Package limit bounds costly requests and answers that last, in all and for each caller.
 package limit
 
 import (
@@ -13,7 +14,7 @@ import (
 // costlyAtOnce is how many requests of one costly kind are worked on at once.
 const costlyAtOnce = 2
 
-// quota bounds how many requests of a costly kind are worked on at once: one of each caller, and costlyAtOnce of all.
+// Quota bounds how many requests of a costly kind are worked on at once: one of each caller, and costlyAtOnce of all.
 // Nobody waits, because a queue would hold the requests, and their memory, of a caller that sends many.
 type Quota struct {
 	// code is that of refusals, what the kind of requests that they name.
@@ -25,7 +26,7 @@ type Quota struct {
 	running map[holder]bool
 }
 
-// newQuota bounds requests of a kind: refusals have a code, name the kind, and say when to try again.
+// NewQuota bounds requests of a kind: refusals have a code, name the kind, and say when to try again.
 func NewQuota(code, what string, retryAfter time.Duration) *Quota {
 	return &Quota{code: code, what: what, retryAfter: retryAfter}
 }
@@ -36,7 +37,7 @@ type holder struct {
 	name string
 }
 
-// enter takes a place for a request of that caller, which leave gives back, or refuses it with 429.
+// Enter takes a place for a request of that caller, which leave gives back, or refuses it with 429.
 func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
 	by := holder{who.Kind, who.Name}
 	q.mu.Lock()

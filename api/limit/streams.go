@@ -15,7 +15,7 @@ const retryStream = 15 * time.Second
 // leastStreams is how many streams one caller may have, however few a server has.
 const leastStreams = 4
 
-// streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: this
+// Streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: this
 // server's own, and those that it passes on from the leader.
 type Streams struct {
 	// what they follow, as messages have it.
@@ -26,10 +26,10 @@ type Streams struct {
 	of   map[holder]int
 }
 
-// newStreams counts streams that follow something.
+// NewStreams counts streams that follow something.
 func NewStreams(what string) *Streams { return &Streams{what: what} }
 
-// outOfDescriptors is the answer while the process has no descriptors left for streams.
+// OutOfDescriptors is the answer while the process has no descriptors left for streams.
 func (n *Streams) OutOfDescriptors() error {
 	f := failure.Unavailable("out_of_descriptors",
 		"this server has no file descriptors left, and so lets nobody follow %s: "+
@@ -38,7 +38,7 @@ func (n *Streams) OutOfDescriptors() error {
 	return f
 }
 
-// enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a
+// Enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a
 // quarter of them at most; on a machine that is its only user, all.
 func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 	by, share := holder{who.Kind, who.Name}, most
@@ -70,12 +70,13 @@ func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 }
 
 func (n *Streams) refuse(why string, args ...any) error {
-	f := failure.Unavailable("too_many_streams", why+": close some, or ask for what you need without following", args...)
+	f := failure.Unavailable("too_many_streams", why+": close some, or ask for what you need without following",
+		args...)
 	f.RetryAfter = retryStream
 	return f
 }
 
-// count is how many are open.
+// Count is how many are open.
 func (n *Streams) Count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// match is a line of a text in which something was found.
+// Match is a line of a text in which something was found.
 type Match struct {
 	// Offset is where the line begins; of the first line of a search that began within one, where the search began.
 	Offset int64 `json:"offset"`

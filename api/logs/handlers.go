@@ -1,3 +1,4 @@
+// Package logs answers with the output of tasks, as it is, as it comes, and with the lines in it that have a text.
 package logs
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// LogOptions are what the handlers of output need.
+// Options are what the handlers of output need.
 type Options struct {
 	Log       *slog.Logger
 	Answers   *answer.Writer
@@ -33,18 +34,18 @@ type Options struct {
 	Ending <-chan struct{}
 }
 
-// logHandlers answer the routes of tasks' output.
+// Handlers answer the routes of tasks' output.
 type Handlers struct {
 	Options
 	searches *limit.Quota
 }
 
-// newLogHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, searches: limit.NewQuota("search_running", "searches in output", time.Second)}
 }
 
-// Logs reads files through the API of the agent that holds them. Errors wrap
+// Files reads files through the API of the agent that holds them. Errors wrap
 // cluster.ErrGone when the agent answers that there is no such file.
 type Files interface {
 	// Read returns at most length bytes from offset; none at or past the end.
@@ -52,7 +53,7 @@ type Files interface {
 	Size(ctx context.Context, agentURL, path string) (int64, error)
 }
 
-// routes are those of tasks' output.
+// Routes are those of tasks' output.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Runs and output", []route.Route{

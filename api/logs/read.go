@@ -200,7 +200,8 @@ func (l *log) problem(ctx context.Context, err error) error {
 	if l.place.AgentURL != "" {
 		keeper = "the agent at " + l.place.AgentURL
 	}
-	silent := failure.Unavailable("agent_unreachable", "%s, which keeps the output of task %s, did not give it: try again",
+	silent := failure.Unavailable("agent_unreachable",
+		"%s, which keeps the output of task %s, did not give it: try again",
 		keeper, failure.Quoted(l.taskID))
 	silent.Cause = err
 	return silent

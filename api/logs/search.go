@@ -23,7 +23,7 @@ const (
 	mostMatches = 1000
 )
 
-// found is the answer to a search.
+// Found is the answer to a search.
 type Found struct {
 	Matches []Match `json:"matches"`
 	// Next is where to go on, nil when all of it was looked through.

@@ -1,3 +1,4 @@
+// Package metrics gives the metrics, for Prometheus. docs/metrics.md has all of them.
 package metrics
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// MetricOptions are what is measured.
+// Options are what is measured.
 type Options struct {
 	Version string
 	// Stats are the scheduler's, asked for at each scrape.
@@ -27,7 +28,7 @@ type Options struct {
 	Throttled func() int64
 }
 
-// newMetrics makes the handler of /metrics and the histogram of our own
+// New makes the handler of /metrics and the histogram of our own
 // requests, in a registry of their own.
 func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()

@@ -1,3 +1,4 @@
+// Package pages answers browsers with the console, and others with some lines about the API.
 package pages
 
 import (
@@ -25,7 +26,7 @@ type Console interface {
 	Static(w http.ResponseWriter, r *http.Request) bool
 }
 
-// PageOptions are what the handlers of pages need.
+// Options are what the handlers of pages need.
 type Options struct {
 	Answers *answer.Writer
 	// Console may be nil: then there are no pages.
@@ -35,13 +36,13 @@ type Options struct {
 	State func() auth.State
 }
 
-// pageHandlers answer with pages for browsers, and lines for others.
+// Handlers answer with pages for browsers, and lines for others.
 type Handlers struct{ Options }
 
-// newPageHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// routes are those of pages.
+// Routes are those of pages.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
@@ -83,6 +84,7 @@ func (h *Handlers) RoutePath(c *gin.Context) string {
 	return c.FullPath()
 }
 
+// Page answers with the console.
 func (h *Handlers) Page(c *gin.Context) {
 	c.Header("Content-Security-Policy", pagePolicy)
 	c.Status(http.StatusOK)
@@ -103,7 +105,8 @@ func (h *Handlers) static(c *gin.Context) {
 func (h *Handlers) docs(c *gin.Context) {
 	if h.Console == nil {
 		h.Answers.Fail(c.Writer, c.Request,
-			failure.NotFound("no_console", "this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
+			failure.NotFound("no_console",
+				"this server has no pages for browsers; GET /api/openapi.json has what this one would show"))
 		return
 	}
 	c.Header("Content-Security-Policy", pagePolicy)

@@ -14,7 +14,7 @@ const (
 	filePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'"
 )
 
-// guard sets the headers of every answer, refusals included. There is no Strict-Transport-Security: it holds for a
+// Guard sets the headers of every answer, refusals included. There is no Strict-Transport-Security: it holds for a
 // host's name with all of its ports, and so would shut out other servers of the machine that speak plain HTTP.
 func Guard(h http.Header) {
 	h.Set("Content-Security-Policy", dataPolicy)

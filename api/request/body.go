@@ -29,11 +29,12 @@ type boundedBody struct {
 	begun bool
 }
 
+// BoundBody is the body of a request, of which at most 1 MiB can be read.
 func BoundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return &boundedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), whole: r.Body}
 }
 
-// bound bounds what is read of a request's body by its route, and refuses one that is said to be larger.
+// Bound bounds what is read of a request's body by its route, and refuses one that is said to be larger.
 func Bound(w http.ResponseWriter, r *http.Request, open bool) error {
 	most := int64(maxBody)
 	if b, ok := r.Body.(*boundedBody); ok && open {
@@ -51,7 +52,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// discardBody takes what a client is still sending. Most clients read the answer only when they have sent all; were
+// DiscardBody takes what a client is still sending. Most clients read the answer only when they have sent all; were
 // the connection closed before, they would find it reset and never see the answer. One that waits for 100 Continue has
 // not sent anything.
 func DiscardBody(w http.ResponseWriter, r *http.Request) {

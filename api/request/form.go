@@ -25,7 +25,7 @@ type Form struct {
 	bad   document.Violations
 }
 
-// readForm reads a body with the fields of B. It refuses one that is no object; other fields are violations.
+// ReadForm reads a body with the fields of B. It refuses one that is no object; other fields are violations.
 func ReadForm[B any](c *gin.Context) (*Form, error) {
 	names := FieldNames(reflect.TypeFor[B]())
 	body, err := Body(c)
@@ -78,10 +78,12 @@ func namedTwice(body []byte) string {
 	return ""
 }
 
+// Refuse notes a rule that a field breaks.
 func (f *Form) Refuse(name, format string, args ...any) {
 	f.bad = append(f.bad, document.Violate(name, "", format, args...))
 }
 
+// Has reports whether the body has a field that is not null.
 func (f *Form) Has(name string) bool {
 	raw, ok := f.given[name]
 	return ok && string(raw) != "null"
@@ -94,19 +96,19 @@ func (f *Form) read(name string, into any, rule string) {
 	}
 }
 
-// text is a text, "" when absent.
+// Text is a text, "" when absent.
 func (f *Form) Text(name string) (text string) {
 	f.read(name, &text, "must be a text")
 	return text
 }
 
-// moment is a time, zero when absent.
+// Moment is a time, zero when absent.
 func (f *Form) Moment(name string) (at time.Time) {
 	f.read(name, &at, "must be a time such as 2026-05-01T12:00:00Z")
 	return at
 }
 
-// grant is a role with its apps. No pattern is none: that a grant is for all apps is said by leaving them out.
+// Grant is a role with its apps. No pattern is none: that a grant is for all apps is said by leaving them out.
 func (f *Form) Grant() (g auth.Grant) {
 	switch {
 	case !f.Has("role"):
@@ -124,7 +126,7 @@ func (f *Form) Grant() (g auth.Grant) {
 	return g
 }
 
-// with joins what could not be read with the rules that the rest breaks, which err has if it is of that kind.
+// With joins what could not be read with the rules that the rest breaks, which err has if it is of that kind.
 func (f *Form) With(err error) error {
 	rules, ok := err.(document.Violations)
 	if err != nil && !ok {

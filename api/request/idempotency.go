@@ -20,7 +20,8 @@ var IdempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header",
 func IdempotencyKey(c *gin.Context) (string, error) {
 	key := c.GetHeader("Idempotency-Key")
 	if len(key) > maxKey {
-		return "", failure.BadRequest("bad_idempotency_key", "the Idempotency-Key header has %d characters; %d are the most",
+		return "", failure.BadRequest("bad_idempotency_key",
+			"the Idempotency-Key header has %d characters; %d are the most",
 			len(key), maxKey)
 	}
 	return key, nil

@@ -15,13 +15,14 @@ import (
 // neither is without the other.
 type Parameter[T any] struct {
 	openapi.Parameter
-	// of reads it. What can't be read is among what the query's err says.
+	// Of reads it. What can't be read is among what the query's err says.
 	Of func(*Query) T
 }
 
+// Described is what the description of the API says of the parameter.
 func (p Parameter[T]) Described() openapi.Parameter { return p.Parameter }
 
-// declared is a parameter as a route's row has it.
+// Declared is a parameter as a route's row has it.
 type Declared interface{ Described() openapi.Parameter }
 
 func namesOf(all []Declared) []string {
@@ -36,13 +37,13 @@ func declare[T any](name, about string, schema openapi.Schema, of func(*Query) T
 	return Parameter[T]{openapi.Parameter{Name: name, In: "query", About: about, Schema: schema}, of}
 }
 
-// such gives a parameter an example.
+// WithExample gives a parameter an example.
 func (p Parameter[T]) WithExample(example any) Parameter[T] {
 	p.Example = example
 	return p
 }
 
-// needed is a parameter that the route is not answered without.
+// Mandatory is a parameter that the route is not answered without.
 func (p Parameter[T]) Mandatory() Parameter[T] {
 	p.Required = true
 	return p
@@ -63,19 +64,19 @@ func read[T any](q *Query, name string, otherwise T, parse func(text string) (T,
 // errNoValue says that a text is none of what a parameter may be.
 var errNoValue = errors.New("no value of the parameter")
 
-// textParameter is any text, empty when absent.
+// Text is any text, empty when absent.
 func Text(name, about string) Parameter[string] {
 	return declare(name, about, openapi.Schema{"type": "string"}, func(q *Query) string { return q.values.Get(name) })
 }
 
-// flagParameter is a boolean that is false when absent.
+// Flag is a boolean that is false when absent.
 func Flag(name, about string) Parameter[bool] {
 	return declare(name, about, openapi.Schema{"type": "boolean", "default": false}, func(q *Query) bool {
 		return read(q, name, false, strconv.ParseBool, "must be true or false")
 	})
 }
 
-// numberParameter is a whole number from least to most; otherwise when absent.
+// Number is a whole number from least to most; otherwise when absent.
 func Number(name, about string, otherwise, least, most int) Parameter[int] {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
@@ -90,7 +91,7 @@ func Number(name, about string, otherwise, least, most int) Parameter[int] {
 	})
 }
 
-// bytesParameter is a number of bytes; otherwise when absent, which is not told where it is none.
+// Bytes is a number of bytes; otherwise when absent, which is not told where it is none.
 func Bytes(name, about string, otherwise int64) Parameter[int64] {
 	parse := func(text string) (int64, error) {
 		n, err := strconv.ParseUint(text, 10, 63)
@@ -102,7 +103,7 @@ func Bytes(name, about string, otherwise int64) Parameter[int64] {
 		})
 }
 
-// choiceParameter is one of several words, the first when absent. An empty first one is said by leaving the parameter
+// Choice is one of several words, the first when absent. An empty first one is said by leaving the parameter
 // out.
 func Choice(name, about string, words ...string) Parameter[string] {
 	schema := openapi.Schema{"type": "string", "enum": words, "default": words[0]}
@@ -120,7 +121,7 @@ func Choice(name, about string, words ...string) Parameter[string] {
 	})
 }
 
-// wordsParameter are one or more of some words in capitals, separated by commas; none when absent or empty.
+// Words are one or more of some words in capitals, separated by commas; none when absent or empty.
 func Words(name, about string, words []string) Parameter[[]string] {
 	parse := func(text string) (list []string, err error) {
 		if text == "" {
@@ -148,7 +149,7 @@ type When struct {
 	ago *time.Duration
 }
 
-// time is zero when it was not given.
+// Time is zero when it was not given.
 func (w When) Time(now time.Time) time.Time {
 	if w.ago != nil {
 		return now.Add(-*w.ago)
@@ -156,7 +157,7 @@ func (w When) Time(now time.Time) time.Time {
 	return w.at
 }
 
-// momentParameter is a time, or how long before now it was.
+// Moment is a time, or how long before now it was.
 func Moment(name, about string) Parameter[When] {
 	parse := func(text string) (When, error) {
 		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
@@ -173,13 +174,13 @@ func Moment(name, about string) Parameter[When] {
 	}).WithExample("24h")
 }
 
-// place is where in a list a page ends: a moment, and of its rows the one with an id; zero is none.
+// Position is where in a list a page ends: a moment, and of its rows the one with an id; zero is none.
 type Position struct {
 	At time.Time
 	ID string
 }
 
-// beforeParameter is a moment, and after a comma the id of an execution of that moment.
+// Before is a moment, and after a comma the id of an execution of that moment.
 func Before(name, about string) Parameter[Position] {
 	parse := func(text string) (p Position, err error) {
 		text, p.ID, _ = strings.Cut(text, ",")

@@ -1,3 +1,5 @@
+// Package request reads requests: bodies, forms, names in the path and parameters of the query. What is wrong with a
+// request is collected, and told all at once.
 package request
 
 import (
@@ -20,7 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// readBody reads a whole body of a content type that our routes take. What curl
+// Body reads a whole body of a content type that our routes take. What curl
 // sends without -H, application/x-www-form-urlencoded, is read as JSON too.
 func Body(c *gin.Context) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
@@ -38,7 +40,7 @@ func Body(c *gin.Context) ([]byte, error) {
 	return WholeBody(c.Request)
 }
 
-// wholeBody reads a body to its end.
+// WholeBody reads a body to its end.
 func WholeBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
@@ -56,7 +58,8 @@ func nameInBody(c *gin.Context) (string, error) {
 	name := strings.TrimSpace(string(body))
 	switch {
 	case name == "":
-		return "", failure.BadRequest("name_missing", "the body is empty; it must be the job's name, for instance: my_job")
+		return "", failure.BadRequest("name_missing",
+			"the body is empty; it must be the job's name, for instance: my_job")
 	case !utf8.ValidString(name):
 		return "", failure.BadRequest("bad_name", "the body must be the job's name, and is not UTF-8")
 	case strings.HasPrefix(name, `"`):
@@ -73,7 +76,7 @@ func nameInBody(c *gin.Context) (string, error) {
 	return name, nil
 }
 
-// pathValue is the decoded text of a variable in the path [D02].
+// PathValue is the decoded text of a variable in the path [D02].
 func PathValue(c *gin.Context, variable string) (string, error) {
 	text, err := url.PathUnescape(c.Param(variable))
 	if err != nil {
@@ -82,7 +85,7 @@ func PathValue(c *gin.Context, variable string) (string, error) {
 	return text, nil
 }
 
-// known refuses names that nothing can have, before anyone looks for them, and remembers what the request is about.
+// CheckName refuses names that nothing can have, before anyone looks for them, and remembers what the request is about.
 func CheckName(c *gin.Context, what, name string) (string, error) {
 	SetSubject(c, what, name)
 	if len(app.CheckName("name", name, nil)) > 0 {
@@ -92,10 +95,10 @@ func CheckName(c *gin.Context, what, name string) (string, error) {
 	return name, nil
 }
 
-// naming finds the name of the app or job that a request is about.
+// Naming finds the name of the app or job that a request is about.
 type Naming func(c *gin.Context) (string, error)
 
-// pathName finds it in the path: in appName or jobName.
+// PathName finds it in the path: in appName or jobName.
 func PathName(kind string) Naming {
 	return func(c *gin.Context) (string, error) {
 		name, err := PathValue(c, kind+"Name")
@@ -106,7 +109,7 @@ func PathName(kind string) Naming {
 	}
 }
 
-// bodyJobName is the name of a job that is the whole body.
+// JobNameInBody is the name of a job that is the whole body.
 func JobNameInBody(c *gin.Context) (string, error) {
 	name, err := nameInBody(c)
 	if err != nil {
@@ -115,7 +118,7 @@ func JobNameInBody(c *gin.Context) (string, error) {
 	return CheckName(c, "job", name)
 }
 
-// query reads the values of a query string and collects what is wrong with them.
+// Query reads the values of a query string and collects what is wrong with them.
 type Query struct {
 	values url.Values
 	// unread says why the string could not be read, bad which of its values break rules.
@@ -141,6 +144,7 @@ func readQuery(r *http.Request, names ...string) *Query {
 	return q
 }
 
+// Refuse notes a rule that a parameter breaks.
 func (q *Query) Refuse(name, format string, args ...any) {
 	q.bad = append(q.bad, document.Violate(name, q.values.Get(name), format, args...))
 }
@@ -148,7 +152,7 @@ func (q *Query) Refuse(name, format string, args ...any) {
 // queryKey of a request's context holds its query, read by its route's row.
 const queryKey = "query"
 
-// readingQuery reads the query of requests before they are answered.
+// WithQuery reads the query of requests before they are answered.
 func WithQuery(takes []Declared, work gin.HandlerFunc) gin.HandlerFunc {
 	names := namesOf(takes)
 	return func(c *gin.Context) {
@@ -157,28 +161,31 @@ func WithQuery(takes []Declared, work gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// queryOf is the query of a request, in which the parameters of its route's row are known.
+// QueryOf is the query of a request, in which the parameters of its route's row are known.
 func QueryOf(c *gin.Context) *Query { return c.MustGet(queryKey).(*Query) }
 
-// has reports whether the query has a parameter, get its text, empty when absent.
-func (q *Query) Has(name string) bool   { return q.values.Has(name) }
+// Has reports whether the query has a parameter.
+func (q *Query) Has(name string) bool { return q.values.Has(name) }
+
+// Get is the text of a parameter, empty when absent.
 func (q *Query) Get(name string) string { return q.values.Get(name) }
 
-// parse has another package read the query. Forms of consoles send fields that nobody has filled in, too: they count
+// Parse has another package read the query. Forms of consoles send fields that nobody has filled in, too: they count
 // as not given.
 func (q *Query) Parse(read func(url.Values) document.Violations) {
 	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
 	q.bad = append(q.bad, read(q.values)...)
 }
 
-// err is all that was refused.
+// Err is all that was refused.
 func (q *Query) Err() error {
 	switch {
 	case q.unread != nil:
 		return failure.BadRequest("bad_query", "the query is not encoded right: %v", q.unread)
 	case len(q.bad) > 0:
-		return &failure.Failure{Status: http.StatusBadRequest, Code: "bad_query", Message: "the query: " + q.bad.Error(),
-			Fields: q.bad}
+		return &failure.Failure{Status: http.StatusBadRequest, Code: "bad_query",
+			Message: "the query: " + q.bad.Error(),
+			Fields:  q.bad}
 	}
 	return nil
 }
@@ -186,18 +193,18 @@ func (q *Query) Err() error {
 // These keys of a request's context hold what it is about, as far as it names it.
 const subjectKind, subjectName = "subject kind", "subject name"
 
-// subject is what a request is about, as far as it names it: "app" or "job", and the name.
+// Subject is what a request is about, as far as it names it: "app" or "job", and the name.
 func Subject(c *gin.Context) (kind, name string) {
 	return c.GetString(subjectKind), c.GetString(subjectName)
 }
 
-// setSubject remembers what a request is about.
+// SetSubject remembers what a request is about.
 func SetSubject(c *gin.Context, what, name string) {
 	c.Set(subjectKind, what)
 	c.Set(subjectName, name)
 }
 
-// fieldNames are the names in JSON of a struct's fields, those that are embedded included.
+// FieldNames are the names in JSON of a struct's fields, those that are embedded included.
 func FieldNames(t reflect.Type) (names []string) {
 	for _, field := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {

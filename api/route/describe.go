@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// description is what the API's description says of a route, beside its rule and its parameters.
-type description struct {
+// Description is what the API's description says of a route, beside its rule and its parameters.
+type Description struct {
 	summary string
 	headers []openapi.Parameter
 	body    *openapi.Body
@@ -19,71 +19,73 @@ type description struct {
 	errors []int
 }
 
-func Does(summary string) description { return description{summary: summary} }
+// Does begins the description of a route with what it does, in a few words.
+func Does(summary string) Description { return Description{summary: summary} }
 
-// with is a header of requests.
-func (d description) With(header openapi.Parameter) description {
+// With is a header of requests.
+func (d Description) With(header openapi.Parameter) Description {
 	d.headers = append(d.headers, header)
 	return d
 }
 
-// reads is the body that it needs, mayRead one that may be left out.
-func (d description) Reads(content ...openapi.Content) description {
+// Reads is the body that it needs.
+func (d Description) Reads(content ...openapi.Content) Description {
 	d.body = &openapi.Body{Content: content}
 	return d
 }
 
-func (d description) MayRead(content ...openapi.Content) description {
+// MayRead is a body that may be left out.
+func (d Description) MayRead(content ...openapi.Content) Description {
 	d.body = &openapi.Body{Content: content, Optional: true}
 	return d
 }
 
-// gives is a value of the type that it answers with as JSON.
-func (d description) Gives(value any, headers ...openapi.Header) description {
+// Gives is a value of the type that it answers with as JSON.
+func (d Description) Gives(value any, headers ...openapi.Header) Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "Success.", Headers: headers,
 		Content: []openapi.Content{{Media: JSON, Type: value}}}
 	return d
 }
 
-// givesSchema is for answers that are schemas themselves.
-func (d description) GivesSchema() description {
+// GivesSchema is for answers that are schemas themselves.
+func (d Description) GivesSchema() Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "The schema.",
 		Content: []openapi.Content{{Media: JSON,
 			Schema: openapi.Schema{"type": "object", "description": "A JSON Schema (2020-12)."}}}}
 	return d
 }
 
-// streams is for answers that are no JSON.
-func (d description) Streams(media, about string, example any, headers ...openapi.Header) description {
+// Streams is for answers that are no JSON.
+func (d Description) Streams(media, about string, example any, headers ...openapi.Header) Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: about, Headers: headers,
 		Content: []openapi.Content{{Media: media, Schema: openapi.Schema{"type": "string"}, Example: example}}}
 	return d
 }
 
-// orGives is another media type of the same answer.
-func (d description) OrGives(media string) description {
+// OrGives is another media type of the same answer.
+func (d Description) OrGives(media string) Description {
 	d.answer.Content = append(d.answer.Content,
 		openapi.Content{Media: media, Schema: openapi.Schema{"type": "string"}})
 	return d
 }
 
-// redirects is for answers that send a browser elsewhere.
-func (d description) Redirects(status int) description {
+// Redirects is for answers that send a browser elsewhere.
+func (d Description) Redirects(status int) Description {
 	d.answer = openapi.Answer{Status: status, About: "Go there.",
 		Headers: []openapi.Header{{Name: "Location", About: "Where to go.", Always: true,
 			Schema: openapi.Schema{"type": "string"}}, CookieHeader}}
 	return d
 }
 
-// fails are statuses of errors that its row does not imply.
-func (d description) Fails(statuses ...int) description {
+// Fails are statuses of errors that its row does not imply.
+func (d Description) Fails(statuses ...int) Description {
 	d.errors = statuses
 	return d
 }
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 
-// operation is the route as its row has it.
+// Operation is the route as its row has it.
 func (r Route) Operation() openapi.Operation {
 	o := openapi.Operation{Method: r.Method, Path: r.Path, Tag: r.tag, Summary: r.Does.summary, Who: r.Rule.String(),
 		Open: r.Scope == Open,
@@ -132,19 +134,19 @@ func (r Route) errors() []int {
 
 const JSON = "application/json"
 
-// jsonBody is a body whose schema is among documentSchemas.
+// JSONBody is a body whose schema is among documentSchemas.
 func JSONBody(schema string, example any) openapi.Content {
 	return openapi.Content{Media: JSON, Schema: openapi.Ref(schema), Example: example}
 }
 
-// bodyOf is a body of a value's type.
+// BodyOf is a body of a value's type.
 func BodyOf(value any) openapi.Content { return openapi.Content{Media: JSON, Type: value} }
 
-// nameBody is a name that is a body of its own.
+// NameBody is a name that is a body of its own.
 var NameBody = []openapi.Content{
 	{Media: "text/plain", Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 	{Media: JSON, Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 }
 
 // Answer is the answer.
-func (d *description) Answer() openapi.Answer { return d.answer }
+func (d *Description) Answer() openapi.Answer { return d.answer }

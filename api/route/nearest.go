@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// nearestRoute is the route that was most likely meant with a path that has none: one of the same method with a word
+// Nearest is the route that was most likely meant with a path that has none: one of the same method with a word
 // written otherwise, left out, or too much. Nil when none is so near, or several are: an absurd guess would only
 // mislead.
 func Nearest(table []Route, method, path string) *Route {

@@ -1,3 +1,5 @@
+// Package route is what a route is: a path, who may use it, what answers it, and what the description of the API says of
+// it.
 package route
 
 import (
@@ -11,30 +13,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// handler is a route's work: a value to answer as JSON, or an error.
+// Handler is a route's work: a value to answer as JSON, or an error.
 type Handler func(c *gin.Context) (any, error)
 
-// route is one row of the table of all routes. Paths are written as in the
+// Route is one row of the table of all routes. Paths are written as in the
 // documents, with variables in braces.
 type Route struct {
 	Method, Path string
-	// answer makes JSON.
+	// Answer makes JSON.
 	Answer Handler
-	// takes are the parameters of its query. Any other is refused, but with anyQuery, which is for probes.
+	// Takes are the parameters of its query. Any other is refused, but with anyQuery, which is for probes.
 	Takes    []request.Declared
 	AnyQuery bool
 	// tag is the group that the API's description has it in, does what that says of it beside its rule and its
 	// parameters.
 	tag  string
-	Does description
-	// raw, instead of answer, writes by itself.
+	Does Description
+	// Raw, instead of answer, writes by itself.
 	Raw gin.HandlerFunc
-	// lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most.
+	// Lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most.
 	Lasts   func(*gin.Context) bool
 	Streams *limit.Streams
-	// local is answered by every server itself, leader or not.
+	// Local is answered by every server itself, leader or not.
 	Local bool
-	// rule says who may use it. A route without a whole one lets nobody in, and fails a test.
+	// Rule says who may use it. A route without a whole one lets nobody in, and fails a test.
 	Rule
 }
 
@@ -51,7 +53,7 @@ var (
 	AdminsOfAll    = Rule{auth.Admin, Whole}
 )
 
-// under puts routes into a group.
+// Group puts routes into a group.
 func Group(tag string, routes []Route) []Route {
 	for i := range routes {
 		routes[i].tag = tag
@@ -59,7 +61,7 @@ func Group(tag string, routes []Route) []Route {
 	return routes
 }
 
-// reservedNames are the literal segments that stand where other routes have the
+// ReservedNames are the literal segments that stand where other routes have the
 // variable, after the same literals; whatever the method, so that a name stays
 // usable when routes are added to its neighbours.
 func ReservedNames(table []Route, variable string) []string {

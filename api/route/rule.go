@@ -10,17 +10,17 @@ type scope int
 
 const (
 	_ scope = iota
-	// open is for everybody; nobody is asked who they are.
+	// Open is for everybody; nobody is asked who they are.
 	Open
-	// oneself is for everybody who was let in: it is about themselves, whatever their role.
+	// Oneself is for everybody who was let in: it is about themselves, whatever their role.
 	Oneself
-	// byApp is for who has the role for all apps or for some: the scheduler shows them theirs (scope.go).
+	// ByApp is for who has the role for all apps or for some: the scheduler shows them theirs (scope.go).
 	ByApp
-	// whole is for who has the role for all apps.
+	// Whole is for who has the role for all apps.
 	Whole
 )
 
-// rule says who may use a route.
+// Rule says who may use a route.
 type Rule struct {
 	Needs auth.Role
 	Scope scope
@@ -41,7 +41,7 @@ func (r Rule) String() string {
 	return "nobody"
 }
 
-// check says why somebody is not allowed to use the route, or nothing.
+// Check says why somebody is not allowed to use the route, or nothing.
 func (r Rule) Check(p auth.Principal) error {
 	switch {
 	case r.Scope == Open, r.Scope == Oneself && p.Kind != "",

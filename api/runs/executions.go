@@ -99,13 +99,14 @@ func (h *Handlers) allExecutions(
 	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
 	forAll := caller.ScopeOf(c.Request.Context()).IsAll()
-	remembered, err := caller.See(c.Request.Context(), h.Scheduler, func(r explain.Reader) ([]views.ExecutionSummary, error) {
-		found, err := r.Executions(f)
-		if err == nil && also != nil {
-			err = also(r, found)
-		}
-		return found, err
-	})
+	remembered, err := caller.See(c.Request.Context(), h.Scheduler,
+		func(r explain.Reader) ([]views.ExecutionSummary, error) {
+			found, err := r.Executions(f)
+			if err == nil && also != nil {
+				err = also(r, found)
+			}
+			return found, err
+		})
 	unknown := failure.Refusal(err).Kind == problem.NotFound
 	switch {
 	case unknown && !f.Known:

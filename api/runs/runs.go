@@ -1,3 +1,4 @@
+// Package runs answers the routes of runs and their tasks: what the scheduler remembers, and behind it what is stored.
 package runs
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// RunScheduler is what the handlers of runs need of the scheduler.
+// Scheduler is what the handlers of runs need of the scheduler.
 type Scheduler interface {
 	caller.Scheduler
 	// TriggerAgain accepts a run as another one was, with the settings of its own; without withEnv it refuses one with
@@ -29,7 +30,7 @@ type Scheduler interface {
 	KillExecution(ctx context.Context, scope explain.Scope, id string) error
 }
 
-// RunOptions are what the handlers of runs need.
+// Options are what the handlers of runs need.
 type Options struct {
 	Scheduler Scheduler
 	// History may be nil: then only what the scheduler remembers is shown.
@@ -37,13 +38,13 @@ type Options struct {
 	Now     func() time.Time
 }
 
-// runHandlers answer the routes of runs and their tasks.
+// Handlers answer the routes of runs and their tasks.
 type Handlers struct{ Options }
 
-// newRunHandlers makes the handlers.
+// New makes the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// routes are those of runs and their tasks.
+// Routes are those of runs and their tasks.
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Runs and output", []route.Route{
@@ -61,7 +62,8 @@ func (h *Handlers) Routes() []route.Route {
 				route.WarningHeader)},
 		{Method: get, Path: "/api/executions", Rule: route.Readers, Answer: h.executions,
 			Takes: append([]request.Declared{runsOfJob}, executionsTake...),
-			Does: route.Does("Lists the runs of all jobs, the newest fire first").Gives([]executionRow{}, route.LinkHeader,
+			Does: route.Does("Lists the runs of all jobs, the newest fire first").Gives([]executionRow{},
+				route.LinkHeader,
 				route.WarningHeader)},
 		{Method: get, Path: "/api/execution/{executionId}", Rule: route.Readers,
 			Answer: route.WithID("executionId", h.execution),
@@ -71,10 +73,12 @@ func (h *Handlers) Routes() []route.Route {
 			Does:   route.Does("Ends what runs of a run, and what waits of it, for good").Gives(Wish{})},
 		{Method: post, Path: "/api/execution/{executionId}/again", Rule: route.Operators, Answer: h.triggerAgain,
 			Does: route.Does("Triggers the job of a run with what that run had of its own").With(request.IdempotencyHeader).Gives(route.Triggered{}).Fails(http.StatusUnprocessableEntity)},
-		{Method: post, Path: "/api/task/{taskId}/kill", Rule: route.Operators, Answer: route.WithID("taskId", h.killTask),
-			Does: route.Does("Ends one task, whatever failover and maxRetries say").Gives(Wish{})},
-		{Method: post, Path: "/api/task/{taskId}/forget", Rule: route.Operators, Answer: route.WithID("taskId", h.forgetTask),
-			Does: route.Does("Takes your word that a task on an unreachable agent has ended").Gives(Wish{})},
+		{Method: post, Path: "/api/task/{taskId}/kill", Rule: route.Operators,
+			Answer: route.WithID("taskId", h.killTask),
+			Does:   route.Does("Ends one task, whatever failover and maxRetries say").Gives(Wish{})},
+		{Method: post, Path: "/api/task/{taskId}/forget", Rule: route.Operators,
+			Answer: route.WithID("taskId", h.forgetTask),
+			Does:   route.Does("Takes your word that a task on an unreachable agent has ended").Gives(Wish{})},
 	}),
 		route.Group("Jobs", []route.Route{
 			{Method: get, Path: "/api/job/{jobName}/explain", Rule: route.Readers, Answer: h.explain,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/api/access"
+	"github.com/elasticjob-go/elasticjob/api/admission"
 	"github.com/elasticjob-go/elasticjob/auth/oidc"
 )
 
@@ -78,7 +79,7 @@ func callback(scheme, address string) string { return scheme + "://" + address +
 
 // keys are what the servers of a cluster have in common: *auth.Access has them.
 type keys interface {
-	api.Proofs
+	admission.Proofs
 	access.Issuer
 }
 

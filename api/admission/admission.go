@@ -1,4 +1,5 @@
-package api
+// Package admission lets requests in: who asks, from where, and whether the route is for them.
+package admission
 
 import (
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/elasticjob-go/elasticjob/api/access"
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
@@ -16,11 +18,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked
+// Options say who is let in.
+type Options struct {
+	Answers *answer.Writer
+	// Access, if not nil, knows who has a token.
+	Access interface {
+		Authenticate(token string) (auth.Principal, error)
+	}
+	// State is whether a login is needed.
+	State func() auth.State
+	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is
+	// believed.
+	Proofs Proofs
+	// Advertise is the host:port at which others find this server; it is allowed as Host.
+	Advertise string
+	// RuleOf is the rule of a request's route.
+	RuleOf func(c *gin.Context) route.Rule
+}
+
+// Admission lets requests in, or ends them.
+type Admission struct{ Options }
+
+// New makes what lets requests in.
+func New(o Options) *Admission { return &Admission{o} }
+
+// Admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked
 // for.
-func (s *Server) admit(c *gin.Context) {
-	rule := s.ruleOf(c)
-	who, err := s.identify(c.Request, rule)
+func (h *Admission) Admit(c *gin.Context) {
+	rule := h.RuleOf(c)
+	who, err := h.identify(c.Request, rule)
 	c.Request = c.Request.WithContext(scheduler.WithActor(caller.With(c.Request.Context(), who), who.Actor()))
 	if err == nil {
 		err = rule.Check(who.Principal)
@@ -30,29 +56,29 @@ func (s *Server) admit(c *gin.Context) {
 	}
 	if err != nil {
 		access.DropBadCookie(c, err)
-		s.answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, err)
 		c.Abort()
 	}
 }
 
 // identify finds out who asks. On an open route whoever can't be identified is nobody.
-func (s *Server) identify(r *http.Request, rule route.Rule) (who caller.Caller, err error) {
+func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Caller, err error) {
 	who.From = caller.Address(r)
 	if p, ok := caller.SocketPeer(r.Context()); ok {
 		who.Principal = p
 		return who, nil
 	}
-	state := s.access.State()
+	state := h.State()
 	unguarded := state == auth.Empty && caller.IsOfThisMachine(r)
-	if err := s.checkOrigin(r, rule, unguarded); err != nil {
+	if err := h.checkOrigin(r, rule, unguarded); err != nil {
 		return who, err
 	}
 	if unguarded {
 		who.Principal = auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}
-		who.Lapsed = func() bool { return s.access.State() == auth.Closed }
+		who.Lapsed = func() bool { return h.State() == auth.Closed }
 		return who, nil
 	}
-	who.Principal, who.Lapsed, err = s.authenticate(r, state)
+	who.Principal, who.Lapsed, err = h.authenticate(r, state)
 	if rule.Scope == route.Open {
 		err = nil
 	}
@@ -75,19 +101,19 @@ var (
 
 // authenticate finds out who has the token that a request brings, and says later whether it has lapsed since. One that
 // came as a cookie goes on as Authorization, so that the leader need not know how it came.
-func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool,
+func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool,
 	err error) {
 	if state == auth.Empty {
 		return nobody, nil, errNoUsers
 	}
 	token, byCookie, err := givenToken(r)
-	if err != nil && state == auth.Unknown || s.opts.Access == nil {
+	if err != nil && state == auth.Unknown || h.Access == nil {
 		return nobody, nil, failure.ErrAccessUnknown
 	}
 	if err != nil {
 		return nobody, nil, err
 	}
-	p, err := s.opts.Access.Authenticate(token)
+	p, err := h.Access.Authenticate(token)
 	if err != nil {
 		return nobody, nil, err
 	}
@@ -99,7 +125,7 @@ func (s *Server) authenticate(r *http.Request, state auth.State) (nobody auth.Pr
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	return p, func() bool {
-		_, err := s.opts.Access.Authenticate(token)
+		_, err := h.Access.Authenticate(token)
 		return errors.As(err, new(*auth.Refused)) // and not because nobody knows at present
 	}, nil
 }
@@ -151,17 +177,4 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		return "", false, errTokenMissing
 	}
 	return token, byCookie, nil
-}
-
-// ruleOf is the rule of a request's route. Only those who are let in are told that there is no such route.
-func (s *Server) ruleOf(c *gin.Context) route.Rule {
-	path := s.pages.RoutePath(c)
-	if path == "" {
-		return route.Rule{Scope: route.Oneself}
-	}
-	method := c.Request.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	return s.rules[method+" "+path]
 }

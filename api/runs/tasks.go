@@ -73,7 +73,7 @@ func (h *Handlers) explain(c *gin.Context) (any, error) {
 	return e, err
 }
 
-// wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
+// Wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
 type Wish struct {
 	TaskID      string `json:"taskId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`

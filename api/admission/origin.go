@@ -1,4 +1,4 @@
-package api
+package admission
 
 import (
 	"net/http"
@@ -28,10 +28,10 @@ func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostna
 // Sec-Fetch-Site. A page of another port of this host is of the same site, gets our cookies sent, and is as foreign.
 // Where everybody on this machine is let in (unguarded), the Host must be this machine, or what it advertises; else
 // any will do, since a page has no token. An open page may be linked to from anywhere.
-func (s *Server) checkOrigin(r *http.Request, rule route.Rule, unguarded bool) error {
+func (h *Admission) checkOrigin(r *http.Request, rule route.Rule, unguarded bool) error {
 	host := hostOnly(r.Host)
 	if unguarded && !isLoopback(host) &&
-		(s.opts.Advertise == "" || !strings.EqualFold(host, hostOnly(s.opts.Advertise))) {
+		(h.Advertise == "" || !strings.EqualFold(host, hostOnly(h.Advertise))) {
 		return failure.New(http.StatusForbidden, "host_not_allowed",
 			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", failure.Quoted(r.Host))
 	}

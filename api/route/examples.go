@@ -26,7 +26,7 @@ const (
 	ExampleAgent     = "S0"
 )
 
-// textSchema is that of any text.
+// TextSchema is that of any text.
 var TextSchema = openapi.Schema{"type": "string"}
 
 // These headers are of several answers.

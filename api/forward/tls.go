@@ -1,0 +1,46 @@
+package forward
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/elasticjob-go/elasticjob/api/failure"
+)
+
+// speaksTLS is that the leader speaks TLS and this server does not, if its answer says so: the answer of Go's server
+// to what it can't read.
+func (p *forwarding) speaksTLS(answer *http.Response) error {
+	if answer.StatusCode != http.StatusBadRequest || answer.ProtoMajor != 1 || answer.ProtoMinor != 0 ||
+		p.server.TLS != nil {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	if err != nil || !bytes.Contains(text, []byte("HTTPS")) {
+		return nil
+	}
+	p.server.Log.Error("the leader speaks TLS, this server does not: give all servers --tls-cert and --tls-key",
+		"leader", p.address)
+	return failure.NotBegun("tls_differs", "the leader at %s speaks TLS, and this server does not: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
+}
+
+// refusedTLS is what an error of a connection to the leader means for TLS between the two, if anything.
+func (p *forwarding) refusedTLS(err error) error {
+	var plain tls.RecordHeaderError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &plain):
+		p.server.Log.Error("the leader speaks no TLS, this server does: give all servers --tls-cert and --tls-key",
+			"leader", p.address)
+		return failure.NotBegun("tls_differs", "the leader at %s speaks no TLS, and this server does: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
+	case errors.As(err, &untrusted):
+		p.server.Log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", p.address,
+			"error", err)
+		return failure.NotBegun("leader_not_trusted", "this server does not trust the certificate of the leader at %s: "+
+			"give all servers --tls-ca with the certificate of who signed it, and see that it is for the host of the leader's --advertise (%v)", p.address, untrusted.Err)
+	}
+	return nil
+}
