@@ -66,7 +66,9 @@ A flag or ` + settings.EnvPrefix + `… that is given and empty is refused; empt
 	s = settings.New(cmd.Flags())
 	showGroups(cmd, s.Groups())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(users.UserCommand(), users.TokenCommand(), migrateCommand(), backup.BackupCommand(),
-		backup.RestoreCommand(), backup.AcceptCommand(), readyCommand(), localcluster.MasterCommand(), localcluster.AgentCommand())
+	cmd.AddCommand(migrateCommand(), readyCommand())
+	cmd.AddCommand(users.Commands()...)
+	cmd.AddCommand(backup.Commands()...)
+	cmd.AddCommand(localcluster.Commands()...)
 	return cmd
 }

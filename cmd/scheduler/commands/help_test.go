@@ -31,7 +31,8 @@ func TestHelpGroupsFlags(t *testing.T) {
 			named = append(named, strings.Fields(line[at+2:])[0])
 		}
 	}
-	if want := []string{"Cluster", "State", "API and access", "Jobs", "History", "Other"}; !slices.Equal(groups, want) {
+	want := []string{"Cluster", "State", "API and access", "Jobs", "History", "Other"}
+	if !slices.Equal(groups, want) {
 		t.Errorf("groups %q, want %q", groups, want)
 	}
 	if !slices.Equal(named[:3], []string{"local", "mesos", "kubernetes"}) {

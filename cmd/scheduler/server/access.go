@@ -16,11 +16,10 @@ import (
 const firstRead = time.Second
 
 // openAccess reads who may do what, and keeps that up to date until closed is called.
-func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config, log *slog.Logger) (access *auth.Access,
-	closed func(), err error) {
-	access, err = auth.New(auth.Options{Shared: shared, FileToken: string(c.API.Token), LoginLifetime: c.API.LoginLifetime,
-		Logger:    log,
-		KeepAdmin: c.API.Token == "" && c.OpenID.Issuer == ""})
+func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config,
+	log *slog.Logger) (access *auth.Access, closed func(), err error) {
+	access, err = auth.New(auth.Options{Shared: shared, FileToken: string(c.API.Token),
+		LoginLifetime: c.API.LoginLifetime, Logger: log, KeepAdmin: c.API.Token == "" && c.OpenID.Issuer == ""})
 	if err != nil {
 		return nil, nil, err
 	}

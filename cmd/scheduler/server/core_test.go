@@ -59,7 +59,8 @@ func TestExecutorsGetTheCA(t *testing.T) {
 	}{
 		"plain": {[]string{"--mesos", "http://h:1"}, nil, ""},
 		"a CA, carelessly with its key": {
-			[]string{"--mesos", "https://h:1", "--mesos-ca-file", file(t, dir, "ca", "# ours\n"+key+certificate, 0o600)},
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file",
+				file(t, dir, "ca", "# ours\n"+key+certificate, 0o600)},
 			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "",
 		},
 		"a client certificate": {

@@ -112,7 +112,8 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	}
 	web := api.Options{
 		Scheduler: sched, Logs: where.Output, Artifact: where.Artifact, PodTemplate: where.PodTemplate,
-		ExampleImage: where.Image, Packages: packages, AgentURL: c.AgentURL(address), Logger: log, AllowFile: c.Local.On,
+		ExampleImage: where.Image, Packages: packages, AgentURL: c.AgentURL(address), Logger: log,
+		AllowFile:     c.Local.On,
 		FrameworkName: where.Framework.Name, Version: release.Version(), Zone: zone, Access: access,
 		Advertise: address, RegistryRoot: c.ZooKeeper.Root(),
 		History: record.Reads, HistoryStats: record.Stats, Warning: warning(c, sched.Held, record.Warning,

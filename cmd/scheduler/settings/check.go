@@ -54,12 +54,14 @@ func (c *Config) checkPlace(r *report, fileRead bool) {
 		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
 		r.said("local"), r.said("zk"))
 	r.needs(c.Mesos.Masters != "" || c.file != "", "--mesos", "mesos-role", "mesos-user")
-	r.needs(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file", "mesos-key-file",
+	r.needs(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file",
+		"mesos-key-file",
 		"mesos-principal")
 	r.needs(c.ZooKeeper.Servers != "" || c.file != "", "--zk", "zk-namespace")
 	r.needs(c.ZooKeeper.Servers != "", "--zk", "zk-session-timeout", "zk-digest-file")
 	r.needs(c.Registry.DSN != "" || c.Registry.file != "", "--registry", "registry-lease")
-	r.needs(c.Local.On || c.History.DSN != "" || c.History.file != "", "--db-file", "history-days", "history-rows", "history-outbox-mb")
+	r.needs(c.Local.On || c.History.DSN != "" || c.History.file != "", "--db-file", "history-days", "history-rows",
+		"history-outbox-mb")
 	r.needs(c.Local.On, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
 }
 

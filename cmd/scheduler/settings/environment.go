@@ -7,35 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
-
-// EnvPrefix is what the names of the server's own environment variables begin with.
-const EnvPrefix = "ELASTICJOB_"
-
-// Environment is os.Environ as a map.
-func Environment(pairs []string) map[string]string {
-	env := make(map[string]string, len(pairs))
-	for _, pair := range pairs {
-		name, value, _ := strings.Cut(pair, "=")
-		env[name] = value
-	}
-	return env
-}
-
-// Variables are our environment variables, by the flags that they set.
-func Variables(flags *pflag.FlagSet) map[string]string {
-	out := map[string]string{}
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" && f.Name != "version" { // they ask for something; and images often say their version so
-			out[f.Name] = EnvPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		}
-	})
-	return out
-}
 
 // refuseEmptyVariables refuses our environment variables that are given without a value, also those that a flag
 // overrides.
@@ -68,9 +42,9 @@ func fromEnvironment(env, ours map[string]string, r *report, set setter) {
 	r.notes = append(r.notes, misspelt(env, slices.Sorted(maps.Values(ours)))...)
 }
 
-// others are variables with our prefix that are no mistake: those of images, and those that tasks and executors are
+// unrelated are variables with our prefix that are no mistake: those of images, and those that tasks and executors are
 // given.
-var others = []string{
+var unrelated = []string{
 	"HELP", "VERSION",
 	"SHARDING_CONTEXT", "SHARDING_CONTEXT_FILE", "SHARDING_PARAMETER_FILE", "JOB_PARAMETER_FILE",
 	"JOB_NAME", "TASK_ID", "SHARDING_ITEM", "SHARDING_PARAMETER", "SHARDING_TOTAL_COUNT",
@@ -86,7 +60,7 @@ func misspelt(env map[string]string, ours []string) []string {
 	var notes []string
 	for name := range env {
 		rest, prefixed := strings.CutPrefix(name, EnvPrefix)
-		if !prefixed || slices.Contains(bare, rest) || slices.Contains(others, rest) {
+		if !prefixed || slices.Contains(bare, rest) || slices.Contains(unrelated, rest) {
 			continue
 		}
 		if near := spelling.Nearest(rest, bare); near != "" {

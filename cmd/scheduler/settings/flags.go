@@ -37,10 +37,12 @@ func (c *Config) flags(all *pflag.FlagSet) (groups []*pflag.FlagSet) {
 
 func (c *Config) clusterFlags(f *pflag.FlagSet) {
 	f.BoolVar(&c.Local.On, "local", false, "run jobs on this machine: brings a cluster of its own, needs nothing else")
-	f.StringVar(&c.Mesos.Masters, "mesos", "", "run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
+	f.StringVar(&c.Mesos.Masters, "mesos", "",
+		"run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
 	f.BoolVar(&c.Kubernetes.On, "kubernetes", false, "run jobs on Kubernetes: each shard is a pod")
 	f.Float64Var(&c.Local.CPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
-	f.Float64Var(&c.Local.MemoryMB, "local-memory", commandline.DefaultMemory(), "with --local: memory on offer, in MB")
+	f.Float64Var(&c.Local.MemoryMB, "local-memory", commandline.DefaultMemory(),
+		"with --local: memory on offer, in MB")
 	f.BoolVar(&c.Local.GiveUpExecutors, "give-up-executors", false,
 		"with --local: end the executors that an earlier run left behind, instead of finding them again")
 	f.StringVar(&c.Mesos.Role, "mesos-role", "",
@@ -65,7 +67,8 @@ func (c *Config) clusterFlags(f *pflag.FlagSet) {
 func (c *Config) stateFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.DataDir, "data-dir", defaultDataDir(),
 		"folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
-	f.StringVar(&c.ZooKeeper.Servers, "zk", "", "keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
+	f.StringVar(&c.ZooKeeper.Servers, "zk", "",
+		"keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
 	f.StringVar(&c.ZooKeeper.namespace, "zk-namespace", "elasticjob-cloud",
 		"with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
 	f.DurationVar(&c.ZooKeeper.timeout, "zk-session-timeout", 10*time.Second,
@@ -87,7 +90,8 @@ func (c *Config) accessFlags(f *pflag.FlagSet) {
 		"host:port at which agents and other servers find this one (default: the listen address)")
 	f.StringVar(&c.API.tokenFile, "api-token-file", "",
 		"file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
-	f.DurationVar(&c.API.LoginLifetime, "login-lifetime", auth.DefaultLoginLifetime, "how long a login lasts, 1m to 168h")
+	f.DurationVar(&c.API.LoginLifetime, "login-lifetime", auth.DefaultLoginLifetime,
+		"how long a login lasts, 1m to 168h")
 	c.TLS.flags(f)
 	c.OpenID.flags(f)
 }

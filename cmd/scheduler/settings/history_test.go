@@ -86,7 +86,8 @@ func TestAnotherDatabaseOfTheOriginalsFileIsNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		notes := strings.Join(s.report.notes, "\n")
-		if s.config.History.DSN != "" || !strings.Contains(notes, "event_trace_rdb_") || !strings.Contains(notes, "--db") ||
+		if s.config.History.DSN != "" || !strings.Contains(notes, "event_trace_rdb_") ||
+			!strings.Contains(notes, "--db") ||
 			strings.Contains(notes, "hush2") {
 			t.Errorf("%q: %q, notes: %s", lines, s.config.History.DSN, notes)
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// given is a value and where it was given.
-type given struct{ value, where string }
+// originalValue is a value and where it was given.
+type originalValue struct{ value, where string }
 
 // readOriginal reads the file and, over it, the environment variables that have the keys'
 // very names, as the original does. All that is wrong is reported at once.
-func readOriginal(path string, env map[string]string, r *report) (map[string]given, error) {
+func readOriginal(path string, env map[string]string, r *report) (map[string]originalValue, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
@@ -28,7 +28,7 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]giv
 		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
 	var errs []error
-	values := map[string]given{}
+	values := map[string]originalValue{}
 	lines := map[string]int{}
 	for _, p := range properties {
 		if !slices.Contains(keyNames(), p.key) {
@@ -38,7 +38,8 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]giv
 		if before := lines[p.key]; before > 0 { // of several the last counts, as in Java
 			r.note("%s in %s, line %d counts, and the one in line %d has no effect", p.key, path, p.line, before)
 		}
-		values[p.key], lines[p.key] = given{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)}, p.line
+		values[p.key], lines[p.key] = originalValue{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)},
+			p.line
 	}
 	for _, key := range passwords {
 		if values[key].value != "" {
@@ -50,7 +51,7 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]giv
 	}
 	for _, k := range originalKeys {
 		if value := env[k.name]; value != "" {
-			values[k.name] = given{value, "the environment variable " + k.name}
+			values[k.name] = originalValue{value, "the environment variable " + k.name}
 		}
 		g := values[k.name]
 		if !slices.Contains(passwords, k.name) { // they may end in a space
@@ -115,7 +116,7 @@ func fromOriginal(env map[string]string, c *Config, r *report, set setter) error
 
 // addresses makes hostname and http_port the address to listen on, unless
 // --listen says another, and the one that is advertised.
-func addresses(values map[string]given, listen string, r *report, use func(flag, value, where string)) {
+func addresses(values map[string]originalValue, listen string, r *report, use func(flag, value, where string)) {
 	host, port := values["hostname"], values["http_port"]
 	if host.value == "" && port.value == "" {
 		return
@@ -139,7 +140,7 @@ func addresses(values map[string]given, listen string, r *report, use func(flag,
 
 // trace makes the original's event_trace_rdb_… the DSN. As there, nothing is kept unless the address and the user are
 // given.
-func trace(values map[string]given, r *report, use func(flag, value, where string)) {
+func trace(values map[string]originalValue, r *report, use func(flag, value, where string)) {
 	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"],
 		values["event_trace_rdb_password"]
 	switch {

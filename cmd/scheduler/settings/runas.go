@@ -12,7 +12,8 @@ import (
 // checkRunAs refuses jobs that would run as root unasked, and users that can't be had.
 func (c *Config) checkRunAs(r *report, uid int) {
 	switch asked := c.Jobs.RunAs != ""; {
-	case !c.Local.On && c.Mesos.Masters == "", c.Kubernetes.On: // which is refused already, or pods have their own users
+	case !c.Local.On && c.Mesos.Masters == "",
+		c.Kubernetes.On: // which is refused already, or pods have their own users
 	case asked:
 		if err := new(executor.Config).Limit("run-as=" + c.Jobs.RunAs); err != nil {
 			r.Add("%s %q: %w", r.said("run-as"), c.Jobs.RunAs, err)

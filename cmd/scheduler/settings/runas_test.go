@@ -59,7 +59,8 @@ func TestWhoJobsRunAs(t *testing.T) {
 		if err != nil && strings.Contains(c.args, "--kubernetes") && strings.Contains(err.Error(), needed) {
 			t.Errorf("%s is told to add what is then refused: %v", c.args, err)
 		}
-		if notes := strings.Join(s.report.notes, "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
+		if notes := strings.Join(s.report.notes, "\n"); !strings.Contains(notes, c.note) ||
+			c.note == "" && notes != "" {
 			t.Errorf("%s for user %d: notes %q, want %q", c.args, c.uid, notes, c.note)
 		}
 	}

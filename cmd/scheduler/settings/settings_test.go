@@ -68,7 +68,8 @@ func TestTheOriginalsFileIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.config
-	got := []string{c.Mesos.Masters, c.ZooKeeper.Servers, c.ZooKeeper.namespace, string(c.ZooKeeper.Digest), c.API.Listen, c.API.Advertise, c.Mesos.Role, c.Mesos.user}
+	got := []string{c.Mesos.Masters, c.ZooKeeper.Servers, c.ZooKeeper.namespace, string(c.ZooKeeper.Digest),
+		c.API.Listen, c.API.Advertise, c.Mesos.Role, c.Mesos.user}
 	if diff := cmp.Diff([]string{"zk://127.0.0.1:2181/mesos", "127.0.0.1:2181", "elasticjob-cloud", "me:hush",
 		"127.0.0.1:8898", "127.0.0.1:8898", "", ""}, got); diff != "" {
 		t.Error(diff)
@@ -119,7 +120,8 @@ func TestWhatCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.config
-	got := []string{c.Mesos.Masters, c.ZooKeeper.Servers, c.Mesos.Role, c.Mesos.user, c.ZooKeeper.namespace, c.Reconcile.String(), c.API.Listen}
+	got := []string{c.Mesos.Masters, c.ZooKeeper.Servers, c.Mesos.Role, c.Mesos.user, c.ZooKeeper.namespace,
+		c.Reconcile.String(), c.API.Listen}
 	if diff := cmp.Diff([]string{"http://flag:4", "env:3", "old", "file", "elasticjob-cloud", "7m0s",
 		"127.0.0.2:8899"}, got); diff != "" {
 		t.Error(diff)
@@ -301,7 +303,8 @@ func TestNotes(t *testing.T) {
 		}},
 		// Of images, of tests, and of tasks and executors, among which a server may be started.
 		{"--local", []string{
-			"ELASTICJOB_VERSION", "ELASTICJOB_HELP", "ELASTICJOB_HOME", "ELASTICJOB_FAILPOINT", "ELASTICJOB_TEST_MAIN", "ZKK",
+			"ELASTICJOB_VERSION", "ELASTICJOB_HELP", "ELASTICJOB_HOME", "ELASTICJOB_FAILPOINT", "ELASTICJOB_TEST_MAIN",
+			"ZKK",
 			"ELASTICJOB_SHARDING_CONTEXT", "ELASTICJOB_JOB_NAME", "ELASTICJOB_TASK_ID", "ELASTICJOB_SHARDING_ITEM",
 			"ELASTICJOB_SHARDING_PARAMETER",
 			"ELASTICJOB_SHARDING_TOTAL_COUNT", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_EXECUTION_SOURCE",

@@ -6,8 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// AcceptCommand is scheduler accept-registry.
-func AcceptCommand() *cobra.Command {
+func acceptCommand() *cobra.Command {
 	return registryCommand("accept-registry", "Lead on with a database that lacks what servers have seen in it",
 		`accept-registry makes what is in the database of --registry what counts. Servers don't lead with a database that lacks
 commits which they have seen: it failed over to a replica that was behind, or was restored from a copy. Bring back the one that

@@ -8,8 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 )
 
-// BackupCommand is scheduler backup.
-func BackupCommand() *cobra.Command {
+func backupCommand() *cobra.Command {
 	var output string
 	cmd := registryCommand("backup", "Write all that the registry holds to a file, while servers run",
 		`backup writes configuration and state, as they are between two commits of the leader, to a file for its owner only:

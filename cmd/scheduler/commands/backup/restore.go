@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// RestoreCommand is scheduler restore.
-func RestoreCommand() *cobra.Command {
+func restoreCommand() *cobra.Command {
 	var open bool
 	cmd := registryCommand("restore", "Read a backup from standard input into an empty namespace of ZooKeeper, or an empty database",
 		`restore makes what scheduler backup has written in a namespace that is empty or not there, or in a database that has no registry:

@@ -1,5 +1,5 @@
-// Package localcluster has the commands that run a Mesos cluster of one machine, for trials and tests: local-cluster is
-// its master, with agents, and local-agent one more agent.
+// Package localcluster has the commands that run a Mesos cluster of one machine, for trials and tests: local-cluster
+// is its master, with agents, and local-agent one more agent.
 package localcluster
 
 import (
@@ -12,8 +12,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// MasterCommand is scheduler local-cluster.
-func MasterCommand() *cobra.Command {
+// Commands are scheduler local-cluster and scheduler local-agent.
+func Commands() []*cobra.Command { return []*cobra.Command{masterCommand(), agentCommand()} }
+
+func masterCommand() *cobra.Command {
 	var f clusterFlags
 	cmd := &cobra.Command{
 		Use:   "local-cluster",
@@ -52,8 +54,7 @@ reservations, and for masters that stand by for each other, take a real Mesos.`,
 	return cmd
 }
 
-// AgentCommand is scheduler local-agent.
-func AgentCommand() *cobra.Command {
+func agentCommand() *cobra.Command {
 	var f clusterFlags
 	cmd := &cobra.Command{
 		Use:   "local-agent",

@@ -89,8 +89,8 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 		return err
 	}
 	host, _ := os.Hostname() // an audit row without it still says who
-	return work(registryPeople{access, event.Actor{Name: adminsocket.UserName(os.Geteuid()), Kind: string(auth.Machine),
-		From: host}})
+	return work(registryPeople{access, event.Actor{Name: adminsocket.UserName(os.Geteuid()),
+		Kind: string(auth.Machine), From: host}})
 }
 
 // registryPatience is for how long a command waits for a registry that does not answer: somebody waits at a terminal.

@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TokenCommand is scheduler token.
-func TokenCommand() *cobra.Command {
+func tokenCommand() *cobra.Command {
 	var p peopleCommand
 	parent := p.parent("token", "Add, remove and list the API tokens of machines",
 		`token manages API tokens: a role, for all apps or some, for a machine that sends it as

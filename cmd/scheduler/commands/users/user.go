@@ -12,8 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// UserCommand is scheduler user.
-func UserCommand() *cobra.Command {
+func userCommand() *cobra.Command {
 	var p peopleCommand
 	parent := p.parent("user", "Add, change, remove and list the users of the API",
 		`user manages who may use the API, and for what. The roles are

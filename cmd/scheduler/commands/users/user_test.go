@@ -20,7 +20,7 @@ import (
 func typed(t *testing.T, input string, args ...string) (out, notes string, err error) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "scheduler", SilenceErrors: true, SilenceUsage: true}
-	cmd.AddCommand(UserCommand(), TokenCommand())
+	cmd.AddCommand(Commands()...)
 	var stdout, stderr bytes.Buffer
 	cmd.SetArgs(args)
 	cmd.SetIn(strings.NewReader(input))

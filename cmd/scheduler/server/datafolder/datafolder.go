@@ -1,5 +1,5 @@
-// Package datafolder makes the folder of all that a server keeps, and lets those in who have to be: its owner only, but
-// for jobs of another user, which pass through.
+// Package datafolder makes the folder of all that a server keeps, and lets those in who have to be: its owner only,
+// but for jobs of another user, which pass through.
 package datafolder
 
 import (
@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
@@ -98,18 +97,6 @@ func closeSecrets(folder string, others bool, log *slog.Logger) error {
 	default:
 		log.Warn("jobs' secrets can be read by others of this machine",
 			append(said, "error", err, "change", "chmod 700 it")...)
-	}
-	return nil
-}
-
-// letJobsPass opens the way through the data folder to what jobs need in it: the folder itself, and those that are
-// made in it from now on, whatever the umask of who started this server. Nothing can be read there that could not be
-// read without it.
-func letJobsPass(dir string) error {
-	const others = 0o011 // may search
-	syscall.Umask(syscall.Umask(0o077) &^ others)
-	if err := os.Chmod(dir, 0o711); err != nil {
-		return fmt.Errorf("let jobs pass through the data folder: %w; name another with --data-dir", err)
 	}
 	return nil
 }

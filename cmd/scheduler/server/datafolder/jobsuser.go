@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
@@ -78,6 +79,18 @@ func keptUser(dir string) (as *isolation.Account, kept bool) {
 func keepUser(dir string, as *isolation.Account) error {
 	if err := wholefile.Write(userFile(dir), []byte(as.IDs()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("keep the user of jobs: %w", err)
+	}
+	return nil
+}
+
+// letJobsPass opens the way through the data folder to what jobs need in it: the folder itself, and those that are
+// made in it from now on, whatever the umask of who started this server. Nothing can be read there that could not be
+// read without it.
+func letJobsPass(dir string) error {
+	const others = 0o011 // may search
+	syscall.Umask(syscall.Umask(0o077) &^ others)
+	if err := os.Chmod(dir, 0o711); err != nil {
+		return fmt.Errorf("let jobs pass through the data folder: %w; name another with --data-dir", err)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/database"
 )
 
-// openDatabase opens the database of the history in SQL, or returns nil if there is none. One that is down is no error:
-// each call that asks it something says so.
+// openDatabase opens the database of the history in SQL, or returns nil if there is none. One that is down is no
+// error: each call that asks it something says so.
 func openDatabase(c *settings.Config, log *slog.Logger) (*database.DB, error) {
 	switch {
 	case c.History.DSN != "":

@@ -1,5 +1,5 @@
-// Package starts records the starts of a server, and has one launch nothing that was killed for its memory as soon as it
-// launched.
+// Package starts records the starts of a server, and has one launch nothing that was killed for its memory as soon as
+// it launched.
 package starts
 
 import (
@@ -70,8 +70,9 @@ type Starts struct {
 	failed bool
 }
 
-// Open records a start in the data folder, and says why it is to launch nothing if it leads within SettledAfter, or "". Nothing but this depends
-// on the record: one that can't be read counts as none, and one that can't be written is logged.
+// Open records a start in the data folder, and says why it is to launch nothing if it leads within SettledAfter, or
+// "". Nothing but this depends on the record: one that can't be read counts as none, and one that can't be written is
+// logged.
 func Open(dir string, log *slog.Logger) (s *Starts, held string) { return open(dir, ownMemory(), log) }
 
 func open(dir string, m memory, log *slog.Logger) (s *Starts, held string) {

@@ -1,5 +1,3 @@
-// Package backup has the commands about the whole of a registry that servers share: backup, restore, and
-// accept-registry.
 package backup
 
 import (

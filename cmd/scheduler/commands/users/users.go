@@ -6,3 +6,8 @@
 //	registrypeople.go socketpeople.go    in a registry, behind a server's socket
 //	password.go show.go                  what is asked for, and what is shown
 package users
+
+import "github.com/spf13/cobra"
+
+// Commands are scheduler user and scheduler token.
+func Commands() []*cobra.Command { return []*cobra.Command{userCommand(), tokenCommand()} }
