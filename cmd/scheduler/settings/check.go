@@ -55,8 +55,7 @@ func (c *Config) checkPlace(r *report, fileRead bool) {
 		r.said("local"), r.said("zk"))
 	r.needs(c.Mesos.Masters != "" || c.file != "", "--mesos", "mesos-role", "mesos-user")
 	r.needs(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file",
-		"mesos-key-file",
-		"mesos-principal")
+		"mesos-key-file", "mesos-principal")
 	r.needs(c.ZooKeeper.Servers != "" || c.file != "", "--zk", "zk-namespace")
 	r.needs(c.ZooKeeper.Servers != "", "--zk", "zk-session-timeout", "zk-digest-file")
 	r.needs(c.Registry.DSN != "" || c.Registry.file != "", "--registry", "registry-lease")

@@ -62,8 +62,8 @@ func (s *Settings) CompleteAddress(env map[string]string) error {
 	})
 }
 
-// complete has what was found checked, and says whether the file of --config, if there is one, could be read: what it
-// says counts for nothing else.
+// complete adds what the environment and the file of --config say, has all of it checked, and returns what is wrong.
+// Check is told whether that file, if there is one, could be read: if not, what it may say is not asked for again.
 func (s *Settings) complete(env map[string]string, check func(fileRead bool)) error {
 	s.flags.Visit(func(f *pflag.Flag) { s.report.sources[f.Name] = "--" + f.Name })
 	ours := Variables(s.flags)

@@ -100,14 +100,11 @@ func keepProgram(path string, program []byte) error {
 	return wholefile.Write(path, program, 0o755)
 }
 
-// Address is where agents fetch the executor for their platform: from a server, or, where they are this process
-// itself, from disk, for which they need trust no certificate.
-func (a *Executors) Address(local bool, server string) string {
-	if !local {
-		return server + "/artifacts/" + a.own
-	}
-	return (&url.URL{Scheme: "file", Path: a.Own()}).String()
-}
+// URL is where agents fetch the executor for this platform from a server.
+func (a *Executors) URL(server string) string { return server + "/artifacts/" + a.own }
+
+// FileURL is where agents that are this process fetch it: from disk, for which they need trust no certificate.
+func (a *Executors) FileURL() string { return (&url.URL{Scheme: "file", Path: a.Own()}).String() }
 
 // File finds one by its name.
 func (a *Executors) File(name string) (path string, ok bool) {

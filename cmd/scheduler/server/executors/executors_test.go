@@ -76,10 +76,10 @@ func TestAnExecutorThatIsAddedCountsForNothing(t *testing.T) {
 func TestWhereAgentsFetchTheExecutor(t *testing.T) {
 	t.Parallel()
 	a := Executors{dir: "/data dir/artifacts", own: "executor-linux-amd64-ab"}
-	if got := a.Address(false, "https://h:1"); got != "https://h:1/artifacts/executor-linux-amd64-ab" {
+	if got := a.URL("https://h:1"); got != "https://h:1/artifacts/executor-linux-amd64-ab" {
 		t.Error(got)
 	}
-	if got := a.Address(true, "https://h:1"); got != "file:///data%20dir/artifacts/executor-linux-amd64-ab" {
+	if got := a.FileURL(); got != "file:///data%20dir/artifacts/executor-linux-amd64-ab" {
 		t.Error(got)
 	}
 }

@@ -7,16 +7,10 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/keep"
-	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podevent"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podlog"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
-
-// pods are what all pods have in common.
-func pods(k *settings.Kubernetes) pod.Settings {
-	return pod.Settings{Namespace: k.Namespace, Image: k.Image, Template: k.Template}
-}
 
 // openKubernetes makes what reaches the API server; nothing is connected to yet. Outputs have connections of their
 // own: many that last.

@@ -43,7 +43,7 @@ func openLocal(ctx context.Context, c *settings.Config, address string, found *e
 	own := machine.Credentials()
 	reach := mesos.Options{Masters: []string{machine.MasterURL()},
 		Credentials: &mesos.Credentials{User: own.Principal, Secret: own.Secret}}
-	p, err := openMesos(c, reach, address, found, log)
+	p, err := openMesos(c, reach, address, found.FileURL(), log)
 	if err != nil {
 		return Platform{}, errors.Join(err, end())
 	}

@@ -21,8 +21,12 @@ func Open(ctx context.Context, c *settings.Config, address string, held guard.Fi
 	if err != nil {
 		return Platform{}, err
 	}
+	var p Platform
 	if c.Local.On {
-		return openLocal(ctx, c, address, found, held, log)
+		p, err = openLocal(ctx, c, address, found, held, log)
+	} else {
+		p, err = openMesos(c, c.Mesos.Options(), address, found.URL(c.Scheme()+"://"+address), log)
 	}
-	return openMesos(c, c.Mesos.Options(), address, found, log)
+	p.Artifact = found.File
+	return p, err
 }
