@@ -95,7 +95,7 @@ bench: prepare build ## run the benchmarks, those of the history with HISTORY_RO
 
 .PHONY: docs
 docs: ## write the parts of docs/ that are made from the code
-	$(GO) test -count=1 -p 1 -run '^TestReference' ./internal/reason ./api ./cmd/scheduler ./cmd/executor -docs
+	$(GO) test -count=1 -p 1 -run '^TestReference' ./internal/reason ./api ./cmd/scheduler/commands ./cmd/executor -docs
 
 .PHONY: screenshots
 screenshots: build ## take pictures of every view of the console, into docs/screenshots (VIEW=jobs: of one)

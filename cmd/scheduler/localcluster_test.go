@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
@@ -200,46 +198,6 @@ func TestLocalClusterOfProcesses(t *testing.T) {
 		}
 		if err := p.wait(); err != nil {
 			t.Errorf("%v: %v, %s", p.cmd.Args, err, &p.log)
-		}
-	}
-}
-
-func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
-	t.Parallel()
-	good := func() clusterFlags {
-		return clusterFlags{
-			Options: local.Options{
-				Listen: "127.0.0.1:5050", DataDir: t.TempDir(), Agents: 2,
-				AgentPingTimeout: time.Second, MaxAgentPingTimeouts: 5, AgentReregisterTimeout: time.Minute,
-				Heartbeat: time.Second,
-			},
-			registry: registryFile, log: logging{level: "info", format: "auto"},
-		}
-	}
-	f := good()
-	if _, err := f.options(slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
-	for want, change := range map[string]func(*clusterFlags){
-		"--listen":      func(f *clusterFlags) { f.Listen = "0.0.0.0:5050" },
-		"--data-dir":    func(f *clusterFlags) { f.DataDir = "" },
-		"--registry":    func(f *clusterFlags) { f.registry = "etcd" },
-		"--agents":      func(f *clusterFlags) { f.Agents = -1 },
-		"--cpus":        func(f *clusterFlags) { f.CPUs = -1 },
-		"--memory":      func(f *clusterFlags) { f.MemoryMB = 1 },
-		"--credentials": func(f *clusterFlags) { f.credentials = "/no/such/file" },
-		"contradict":    func(f *clusterFlags) { f.credentials, f.NoCredentials = "/no/such/file", true },
-		"--ip":          func(f *clusterFlags) { f.Join, f.ip = "http://127.0.0.1:5050", "10.0.0.1" },
-		"--master":      func(f *clusterFlags) { f.Join, f.ip = "127.0.0.1:5050", "127.0.0.1" },
-		"--tls-key":     func(f *clusterFlags) { f.tlsCert = "/no/such/file" },
-		"--tls-cert":    func(f *clusterFlags) { f.tlsCert, f.tlsKey = "/no/such/file", "/no/such/file" },
-		"--log-level":   func(f *clusterFlags) { f.log.level = "loud" },
-		"more than 0":   func(f *clusterFlags) { f.AgentPingTimeout = 0 },
-	} {
-		f := good()
-		change(&f)
-		if _, err := f.options(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v", want, err)
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/commands"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
@@ -23,12 +26,12 @@ func main() {
 	// A second signal ends the process at once: tasks go on, and are found
 	// again at the next start.
 	context.AfterFunc(ctx, stop)
-	err := command().ExecuteContext(ctx)
+	err := commands.New().ExecuteContext(ctx)
 	switch {
 	case err == nil:
-	case errors.Is(err, errUsage):
+	case errors.Is(err, commandline.ErrUsage):
 		os.Exit(2)
-	case errors.Is(err, errLogged):
+	case errors.Is(err, server.ErrLogged):
 		os.Exit(1)
 	default:
 		fmt.Fprintln(os.Stderr, "scheduler:", err)

@@ -1,0 +1,43 @@
+package backup
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+)
+
+// TestReadBackup: what was written is read again, and nothing else is: no byte of it can be another one, or missing.
+func TestReadBackup(t *testing.T) {
+	t.Parallel()
+	wrote := backupHeader{Format: backupFormat, Release: "v1.2.3", Namespace: "here",
+		Taken: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Digest: true, Nodes: 2}
+	nodes := []zookeeper.Node{{Path: "/config/app/one", Value: []byte("a document")},
+		{Path: "/registry/fence", Value: []byte("3 0 ")}}
+	backup, err := backupOf(wrote, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, read, err := readBackup(bytes.NewReader(backup))
+	if diff := cmp.Diff(nodes, read) + cmp.Diff(wrote, header); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	for i := range len(backup) - 1 { // the last line needs no end
+		changed := bytes.Clone(backup)
+		changed[i] ^= 1
+		if _, _, err := readBackup(bytes.NewReader(changed)); err == nil {
+			t.Errorf("with another byte %d it is read: %s", i, changed)
+		}
+		if _, _, err := readBackup(bytes.NewReader(backup[:i])); err == nil {
+			t.Errorf("of its %d bytes %d are taken for the whole", len(backup), i)
+		}
+	}
+	if _, _, err := readBackup(strings.NewReader(string(backup) + "{}\n")); err == nil ||
+		!strings.Contains(err.Error(), "damaged") {
+		t.Errorf("with a line more it is read: %v", err)
+	}
+}

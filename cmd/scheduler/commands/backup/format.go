@@ -1,0 +1,100 @@
+package backup
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/release"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+)
+
+// backupHeader is the first line of a backup; the nodes follow, each on a line of its own, and then a backupTrailer.
+type backupHeader struct {
+	// Format is the version of this form of a backup.
+	Format  int    `json:"elasticjobBackup"`
+	Release string `json:"release"`
+	// Namespace is that of ZooKeeper, or empty for a registry in SQL.
+	Namespace string    `json:"namespace"`
+	Taken     time.Time `json:"taken"`
+	// Digest says that the nodes were some user's only.
+	Digest bool `json:"digest"`
+	// Nodes is how many lines follow, so that a backup that was cut off is known.
+	Nodes int `json:"nodes"`
+}
+
+// backupTrailer is the last line.
+type backupTrailer struct {
+	// SHA256 is that of all lines before.
+	SHA256 string `json:"sha256"`
+}
+
+const backupFormat = 1
+
+func newHeader() backupHeader {
+	return backupHeader{Format: backupFormat, Release: release.Version(), Taken: time.Now().UTC()}
+}
+
+// place says where a backup is from.
+func (h backupHeader) place() string {
+	if h.Namespace == "" {
+		return "a database"
+	}
+	return "the namespace " + h.Namespace
+}
+
+// backupOf is a backup as it is written.
+func backupOf(header backupHeader, nodes []zookeeper.Node) ([]byte, error) {
+	header.Nodes = len(nodes)
+	var backup bytes.Buffer
+	lines := json.NewEncoder(&backup)
+	err := lines.Encode(header)
+	for i := 0; i < len(nodes) && err == nil; i++ {
+		err = lines.Encode(nodes[i])
+	}
+	err = errors.Join(err, lines.Encode(backupTrailer{sumOf(backup.Bytes())}))
+	return backup.Bytes(), err
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// readBackup reads a backup whole before anything is made of it.
+func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err error) {
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return header, nil, fmt.Errorf("read the backup: %w", err)
+	}
+	lines := json.NewDecoder(bytes.NewReader(text))
+	if err := lines.Decode(&header); err != nil || header.Format == 0 {
+		return header, nil, errors.Join(errors.New("standard input has no backup: give what scheduler backup has written"), err)
+	}
+	if header.Format != backupFormat {
+		return header, nil, fmt.Errorf("the backup has format %d, written by release %s; this release, %s, knows format %d: use release %s or a later one",
+			header.Format, header.Release, release.Version(), backupFormat, header.Release)
+	}
+	for len(nodes) < header.Nodes {
+		var n zookeeper.Node
+		if err := lines.Decode(&n); err != nil {
+			return header, nil, fmt.Errorf("the backup is damaged or cut off after %d of %d nodes: %w", len(nodes),
+				header.Nodes, err)
+		}
+		nodes = append(nodes, n)
+	}
+	summed := text[:min(int(lines.InputOffset())+1, len(text))] // with the end of the line
+	var trailer backupTrailer
+	if err := lines.Decode(&trailer); err != nil || trailer.SHA256 == "" {
+		return header, nil, errors.Join(fmt.Errorf("the backup was cut off: its last line, with the checksum of %d nodes, is missing", len(nodes)), err)
+	}
+	if trailer.SHA256 != sumOf(summed) || lines.More() {
+		return header, nil, errors.New("the backup is damaged: it is not what its checksum is of; take another copy of it, or an earlier backup")
+	}
+	return header, nodes, nil
+}

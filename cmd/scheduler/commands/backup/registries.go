@@ -1,0 +1,82 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry/database"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
+)
+
+// electedRegistry is a registry that several servers share, as the commands about all of it see it. The nodes of a
+// backup are the same ones wherever it was taken.
+type electedRegistry interface {
+	backup(ctx context.Context) (backupHeader, []zookeeper.Node, error)
+	// restore makes a backup's nodes. Open says that what was one user's may be everybody's.
+	restore(ctx context.Context, header backupHeader, nodes []zookeeper.Node, open bool) error
+	// accept makes what is there what counts, and says what that is.
+	accept(ctx context.Context) (string, error)
+}
+
+// inZooKeeper is a namespace.
+type inZooKeeper struct{ zookeeper.Options }
+
+// backupPatience is how long a moment between two commits is looked for.
+const backupPatience = time.Minute
+
+func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, backupPatience)
+	defer cancel()
+	header := newHeader()
+	header.Namespace, header.Digest = r.Namespace, r.Digest != ""
+	nodes, err := zookeeper.Backup(ctx, r.Options)
+	switch {
+	case errors.Is(err, zookeeper.ErrBusy):
+		err = fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; what runs on the cluster goes on", err, backupPatience)
+	case errors.Is(err, zookeeper.ErrUnfinished):
+		err = fmt.Errorf("%w: start a server once and let it lead, or see in its log why it can't finish that, and try again", err)
+	}
+	return header, nodes, err
+}
+
+func (r inZooKeeper) restore(ctx context.Context, header backupHeader, nodes []zookeeper.Node, open bool) error {
+	if header.Digest && r.Digest == "" && !open {
+		return errors.New("the backup is of nodes that one user could read, and without --zk-digest-file everybody who reaches ZooKeeper could read its keys: " +
+			"give the file that the servers have, or --open if that is what you want")
+	}
+	return zookeeper.Restore(ctx, r.Options, nodes, recording.NotRestored()...)
+}
+
+func (r inZooKeeper) accept(context.Context) (string, error) {
+	return "", errors.New("servers with --zk follow a ZooKeeper that went back by themselves, and say so in the log: nothing has to be accepted")
+}
+
+// inSQL is a database.
+type inSQL struct{ database.Options }
+
+func (r inSQL) backup(ctx context.Context) (backupHeader, []zookeeper.Node, error) {
+	c, err := database.Backup(ctx, r.Options)
+	if err != nil {
+		return backupHeader{}, nil, err
+	}
+	header := newHeader()
+	header.Digest = true // who may read it, the database says
+	return header, zookeeper.Nodes(c.Term, c.Entries, c.Shared), nil
+}
+
+func (r inSQL) restore(ctx context.Context, _ backupHeader, nodes []zookeeper.Node, _ bool) error {
+	var c database.Copy
+	var err error
+	if c.Term, c.Entries, c.Shared, err = zookeeper.Entries(nodes, recording.NotRestored()...); err != nil {
+		return fmt.Errorf("the backup is damaged: %w", err)
+	}
+	return database.Restore(ctx, r.Options, c)
+}
+
+func (r inSQL) accept(ctx context.Context) (string, error) {
+	change, term, err := database.Accept(ctx, r.Options)
+	return fmt.Sprintf("change %d of term %d", change, term), err
+}

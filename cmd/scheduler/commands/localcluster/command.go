@@ -1,0 +1,86 @@
+// Package localcluster has the commands that run a Mesos cluster of one machine, for trials and tests: local-cluster
+// is its master, with agents, and local-agent one more agent.
+package localcluster
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+)
+
+// Commands are scheduler local-cluster and scheduler local-agent.
+func Commands() []*cobra.Command { return []*cobra.Command{masterCommand(), agentCommand()} }
+
+func masterCommand() *cobra.Command {
+	var f clusterFlags
+	cmd := &cobra.Command{
+		Use:   "local-cluster",
+		Short: "Run a Mesos cluster of one machine, for trials and tests: a master and its agents, in one process",
+		Long: `local-cluster is what scheduler --local brings, as a process of its own: a master that speaks
+Mesos' v1 HTTP API, and agents. Schedulers, and agents in processes of their own, find it by its
+address, which stays the same when it is started again.
+
+SIGTERM, SIGINT and kill -9 leave executors and their tasks running, as with Mesos' agents;
+the next start on the same folder finds them again. SIGUSR1 ends them all first, and
+so do SIGTERM and SIGINT with --end-executors. --give-up-executors kills what an earlier
+run left. A master restarted with --registry file (the default) remembers its
+frameworks and agents; with in_memory it remembers nothing.
+
+Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
+The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
+reservations, and for masters that stand by for each other, take a real Mesos.`,
+	}
+	flags := f.command(cmd)
+	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050",
+		"address of the master's API: an IPv4 address of this machine only")
+	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
+	flags.StringVar(&f.tlsCert, "tls-cert", "",
+		"PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
+	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
+	flags.StringVar(&f.registry, "registry", registryFile,
+		"what the master remembers after a restart: file, or in_memory for nothing")
+	flags.DurationVar(&f.AgentPingTimeout, "agent-ping-timeout", local.DefaultAgentPingTimeout,
+		"how long an agent has to answer a ping")
+	flags.IntVar(&f.MaxAgentPingTimeouts, "max-agent-ping-timeouts", local.DefaultMaxAgentPingTimeouts,
+		"after how many missed pings an agent is unreachable")
+	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", local.DefaultAgentReregisterTimeout,
+		"how long agents have to come back after the master's restart")
+	flags.DurationVar(&f.Heartbeat, "heartbeat", local.DefaultHeartbeat, "interval of the heartbeats to frameworks")
+	f.shared(flags)
+	return cmd
+}
+
+func agentCommand() *cobra.Command {
+	var f clusterFlags
+	cmd := &cobra.Command{
+		Use:   "local-agent",
+		Short: "Run one more agent of a local-cluster, as a process of its own",
+		Long: `local-agent is an agent that registers with the master of a local-cluster, over HTTP; it is
+no agent for a real Mesos master. Whenever it loses its master it registers again, until the master is back.
+
+SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
+folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
+--end-executors.`,
+	}
+	flags := f.command(cmd)
+	flags.StringVar(&f.Join, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
+	flags.StringVar(&f.ip, "ip", "127.0.0.1",
+		"the agent's address, an IPv4 address of this machine only; its hostname, too")
+	f.shared(flags)
+	f.Agents = 1
+	return cmd
+}
+
+// command completes a command that runs what the flags say, and gives its flags.
+func (f *clusterFlags) command(cmd *cobra.Command) *pflag.FlagSet {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	commandline.RefuseBadFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), *f, os.Stdout) }
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return commandline.RefuseEmpty(cmd.Flags()) }
+	cmd.Flags().SortFlags = false
+	return cmd.Flags()
+}

@@ -1,0 +1,103 @@
+package localcluster
+
+import (
+	"cmp"
+	"crypto/tls"
+	"log/slog"
+	"net/netip"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/logging"
+)
+
+// clusterFlags are those of local-cluster and local-agent.
+type clusterFlags struct {
+	local.Options
+	ip          string
+	credentials string
+	tlsCert     string
+	tlsKey      string
+	registry    string
+	endAll      bool
+	log         logging.Options
+}
+
+const registryFile, registryInMemory = "file", "in_memory"
+
+// shared are the flags of both commands.
+func (f *clusterFlags) shared(flags *pflag.FlagSet) {
+	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
+	flags.Float64Var(&f.CPUs, "cpus", 0,
+		"CPUs that each agent offers (default: this machine's, divided among the agents)")
+	flags.Float64Var(&f.MemoryMB, "memory", 0,
+		"memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
+	flags.StringVar(&f.credentials, "credentials", "",
+		`file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
+	flags.BoolVar(&f.NoCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
+	flags.BoolVar(&f.GiveUpExecutors, "give-up-executors", false,
+		"end the executors that an earlier run left behind, instead of finding them again")
+	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
+	f.log.AddFlags(flags)
+}
+
+// options are the cluster's, or all that is wrong with the flags.
+func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
+	var bad commandline.Errors
+	o := f.Options
+	o.Logger, o.InMemoryRegistry = log, f.registry == registryInMemory
+	if f.Agents == 0 {
+		o.Agents = -1
+	}
+	bad.Unless(f.DataDir != "", "--data-dir: name a folder for what is kept")
+	if f.Join == "" {
+		f.checkMaster(&bad)
+	} else {
+		ip, err := netip.ParseAddr(f.ip)
+		bad.Unless(err == nil && ip.Is4() && ip.IsLoopback(),
+			"--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
+		o.AgentIP = ip
+		bad.Unless(strings.HasPrefix(f.Join, "http://"), "--master %q: want http://host:port", f.Join)
+	}
+	share := float64(max(f.Agents, 1))
+	o.CPUs = cmp.Or(f.CPUs, float64(runtime.NumCPU())/share)
+	o.MemoryMB = cmp.Or(f.MemoryMB, float64(int(commandline.DefaultMemory()/share)))
+	bad.CheckMachine("--", o.CPUs, o.MemoryMB)
+	if f.NoCredentials && f.credentials != "" {
+		bad.Add("--no-credentials and --credentials contradict each other")
+	} else if f.credentials != "" {
+		read, err := mesos.ReadCredentials(f.credentials)
+		bad.About("--credentials", err)
+		if err == nil {
+			o.Secret = &local.Credentials{Principal: read.User, Secret: read.Secret}
+		}
+	}
+	switch {
+	case (f.tlsCert == "") != (f.tlsKey == ""):
+		bad.Add("--tls-cert and --tls-key belong together")
+	case f.tlsCert != "":
+		pair, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey)
+		bad.About("--tls-cert and --tls-key", err)
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	f.log.Check(&bad)
+	return o, bad.Join()
+}
+
+// checkMaster refuses what no master can have.
+func (f *clusterFlags) checkMaster(bad *commandline.Errors) {
+	// IPv4 is all that Mesos' MasterInfo can hold.
+	at, err := netip.ParseAddrPort(strings.Replace(f.Listen, "localhost:", "127.0.0.1:", 1))
+	bad.Unless(err == nil && at.Addr().Is4() && at.Addr().IsLoopback(),
+		"--listen %q: want 127.0.0.1:port: the cluster is for this machine only", f.Listen)
+	bad.Unless(f.AgentPingTimeout > 0 && f.MaxAgentPingTimeouts > 0 && f.AgentReregisterTimeout > 0 && f.Heartbeat > 0,
+		"--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
+	bad.Unless(f.registry == registryFile || f.registry == registryInMemory, "--registry %q: want file or in_memory",
+		f.registry)
+	bad.Unless(f.Agents >= 0 && f.Agents <= 100, "--agents %d: want 0 to 100", f.Agents)
+}

@@ -1,0 +1,78 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+	"github.com/elasticjob-go/elasticjob/history/database"
+)
+
+func migrateCommand() *cobra.Command {
+	var history settings.HistoryDatabase
+	var status bool
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the history's database up to what this release needs, or say how it stands",
+		Long: `migrate makes the tables of the history in SQL, or brings those of an earlier release, or of ElasticJob, up to
+what this release needs. A server does the same when it starts: this is for those who want it done before, or by a
+user of the database who may change tables, where the server's own may not.
+
+It waits for another one that is migrating the same database. Cut off, it goes on when it is started again.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			address, err := history.Read(os.Getenv)
+			if err != nil {
+				return err
+			}
+			return migrate(cmd.Context(), address, status, cmd.OutOrStdout())
+		},
+	}
+	commandline.RefuseBadFlags(cmd)
+	history.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&status, "status", false,
+		"say which version the database has and which one this release wants, and change nothing; the exit status is 1 unless they are the same")
+	return cmd
+}
+
+func migrate(ctx context.Context, address settings.DSN, status bool, out io.Writer) (err error) {
+	if address == "" {
+		return errors.New("say which database: --db-file FILE with user:password@tcp(host:3306)/database, or " +
+			settings.EnvPrefix + "DB")
+	}
+	db, err := database.OpenMySQL(string(address), database.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return fmt.Errorf("--db: %w", err)
+	}
+	defer lifecycle.Closing(&err, db.Close)
+	if status {
+		is, want, err := db.Versions(ctx)
+		switch {
+		case err != nil:
+			return err
+		case is != want:
+			return fmt.Errorf("the history's database has version %d, this release wants %d: run scheduler migrate, or start the server", is, want)
+		}
+		fmt.Fprintf(out, "the history's database has version %d, as this release wants it\n", is)
+		return nil
+	}
+	from, to, err := db.Migrate(ctx)
+	switch {
+	case err != nil:
+		return err
+	case from == to:
+		fmt.Fprintf(out, "the history's database has version %d already\n", to)
+	default:
+		fmt.Fprintf(out, "the history's database was migrated from version %d to %d\n", from, to)
+	}
+	return nil
+}

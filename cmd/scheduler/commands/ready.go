@@ -1,0 +1,128 @@
+package commands
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+)
+
+// readyAnswer is how long a server may take to say that it is ready, and readyMost how much of what it says is
+// printed.
+const (
+	readyAnswer = 5 * time.Second
+	readyMost   = 4096
+)
+
+// readyCommand asks a server whether it is ready. It is for images without a shell, whose health check this is.
+func readyCommand() *cobra.Command {
+	server, alive := "", false
+	var s *settings.Settings
+	cmd := &cobra.Command{
+		Use:   "ready",
+		Short: "Ask a server whether it is ready; the exit status is 0 if it is",
+		Long: `ready asks a server's /readyz, prints what is missing if it is not ready, and ends with status 1 then. It is a
+health check for where there is no curl, such as in a container. With --alive it asks only whether the server
+answers (/healthz), whatever it waits for: a server that does not should be restarted.
+
+Give the server's own flags (or ` + settings.EnvPrefix +
+			`…): those that say where it listens, and with which certificate, count, the
+others are ignored. A server elsewhere is asked with --server, and checked with --tls-ca.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			env := settings.Environment(os.Environ())
+			delete(env, settings.EnvPrefix+"SERVER") // the command line's, which need not be this server
+			delete(env, settings.EnvPrefix+"ALIVE")
+			return s.CompleteAddress(env)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c := s.Config()
+			return askReady(cmd.Context(), &c, server, alive)
+		},
+	}
+	commandline.RefuseBadFlags(cmd)
+	s = settings.New(cmd.Flags())
+	where := []string{"listen", "advertise", "tls-cert", "tls-ca", "config"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
+	cmd.Flags().StringVar(&server, "server", "",
+		"address of the server (default: the one of this machine that --listen and --tls-cert, or the environment, name)")
+	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether the server answers at all")
+	return cmd
+}
+
+// askReady asks the server at an address, or, if that is empty, the one that has these flags.
+func askReady(ctx context.Context, c *settings.Config, server string, alive bool) error {
+	path, what := "/readyz", "ready"
+	if alive {
+		path, what = "/healthz", "well"
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyAnswer)
+	defer cancel()
+	trust := &tls.Config{MinVersion: tls.VersionTLS12}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, DisableKeepAlives: true}
+	if server == "" {
+		at, err := dialable(c.API.Listen)
+		if err != nil {
+			return err
+		}
+		server = c.Scheme() + "://" + at
+		transport.Proxy = nil // it is on this machine
+		// Its certificate has the name by which others find it, and need not have that of this machine's own address.
+		trust.ServerName, _, _ = net.SplitHostPort(c.API.Advertise)
+	}
+	if c.TLS.Files.Cert != "" || c.TLS.Files.CA != "" {
+		roots, err := c.TLS.Files.Roots()
+		if err != nil {
+			return fmt.Errorf("read what the server's certificate is checked with: %w", err)
+		}
+		trust.RootCAs = roots
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+path, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("--server %q: %w", server, err)
+	}
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return fmt.Errorf("ask whether the server is %s: %w", what, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, readyMost)) // the status is what counts
+	return fmt.Errorf("the server is not %s: %s: %s", what, resp.Status, strings.TrimSpace(string(said)))
+}
+
+// dialable is an address at which this machine reaches a server that listens on another, which may stand for all
+// addresses.
+func dialable(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", fmt.Errorf("--listen %q: %w", listen, err)
+	}
+	if port == "0" {
+		return "", errors.New("with --listen on port 0 nobody knows where the server listens: say it, --server http://127.0.0.1:PORT")
+	}
+	switch ip, err := netip.ParseAddr(host); {
+	case host == "" || err == nil && ip.Is4() && ip.IsUnspecified():
+		host = "127.0.0.1"
+	case err == nil && ip.IsUnspecified():
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port), nil
+}

@@ -1,0 +1,92 @@
+package users
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+)
+
+// peopleCommand is what the commands of users and tokens share.
+type peopleCommand struct {
+	config  settings.Config
+	role    string
+	apps    []string
+	allApps bool
+	expires string
+	json    bool
+}
+
+func (p *peopleCommand) parent(use, short, long string) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	commandline.RefuseBadFlags(cmd)
+	return cmd
+}
+
+// command makes a command about one user or token.
+func (p *peopleCommand) command(use, short string, run func(cmd *cobra.Command, name string) error) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, SilenceErrors: true, SilenceUsage: true}
+	p.prepare(cmd)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return fmt.Errorf("say one name: %s NAME; %s --help lists all flags", cmd.CommandPath(), cmd.CommandPath())
+		}
+		return nil
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, args[0]) }
+	return cmd
+}
+
+func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: short, SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }}
+	p.prepare(cmd)
+	cmd.Flags().BoolVar(&p.json, "json", false, "as JSON, as the API answers it")
+	return cmd
+}
+
+// where are the server's flags that say where its users and tokens are.
+var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file",
+	"config"}
+
+// prepare gives a command all of the server's flags, so that its command line can be given as it is, of which --help
+// shows those that count.
+func (p *peopleCommand) prepare(cmd *cobra.Command) {
+	commandline.RefuseBadFlags(cmd)
+	s := settings.New(cmd.Flags())
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		err := s.CompleteRegistry(settings.Environment(os.Environ()))
+		p.config = s.Config()
+		return err
+	}
+}
+
+func (p *peopleCommand) grantFlags(f *pflag.FlagSet) {
+	f.StringVar(&p.role, "role", "", "admin, operator, viewer or metrics")
+	f.StringSliceVar(&p.apps, "apps", nil,
+		"apps that the role is for, as patterns such as billing-*, separated by commas (default: all)")
+}
+
+// grant is what the flags say.
+func (p *peopleCommand) grant() (auth.Grant, error) {
+	if p.role == "" {
+		return auth.Grant{}, errors.New("say what may be done: --role admin, operator, viewer or metrics")
+	}
+	role, err := auth.ParseRole(p.role)
+	if err != nil {
+		return auth.Grant{}, fmt.Errorf("--role %q: %w", p.role, err)
+	}
+	if why := auth.CheckApps(p.apps); why != "" {
+		return auth.Grant{}, fmt.Errorf("--apps %s", why)
+	}
+	return auth.Grant{Role: role, Apps: p.apps}, nil
+}

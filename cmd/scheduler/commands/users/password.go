@@ -1,0 +1,77 @@
+package users
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// mostPasswordInput is more than any password that is taken.
+const mostPasswordInput = 4096
+
+// askPassword asks for a new password twice where a terminal is, without showing it, and else reads one line.
+func askPassword(ctx context.Context, in io.Reader, out io.Writer, name string) (string, error) {
+	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return askTwice(ctx, f, out, name)
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, mostPasswordInput)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password from standard input: %w", err)
+	}
+	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	if line == "" {
+		return "", errors.New("there is no password on standard input: write it there, as one line, or start this command on a terminal")
+	}
+	return line, nil
+}
+
+func askTwice(ctx context.Context, f *os.File, out io.Writer, name string) (string, error) {
+	first, err := askOnce(ctx, f, out, "Password for "+name+": ")
+	if err != nil {
+		return "", err
+	}
+	again, err := askOnce(ctx, f, out, "Once more: ")
+	if err != nil {
+		return "", err
+	}
+	if first != again {
+		return "", errors.New("the two passwords differ: nothing was changed")
+	}
+	return first, nil
+}
+
+// askOnce reads a line that is not shown. Who interrupts it gets his terminal back as it was.
+func askOnce(ctx context.Context, f *os.File, out io.Writer, question string) (string, error) {
+	fd := int(f.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("ask for the password: %w", err)
+	}
+	fmt.Fprint(out, question)
+	type answer struct {
+		line []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // it ends with the process where nobody answers
+		line, err := term.ReadPassword(fd)
+		answers <- answer{line, err}
+	}()
+	select {
+	case a := <-answers:
+		fmt.Fprintln(out)
+		if a.err != nil {
+			return "", fmt.Errorf("ask for the password: %w", a.err)
+		}
+		return string(a.line), nil
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return "", errors.Join(errors.New("interrupted: nothing was changed"), term.Restore(fd, before))
+	}
+}

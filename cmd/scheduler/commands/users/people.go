@@ -1,0 +1,117 @@
+package users
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/adminsocket"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/datafolder"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/store"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/registry/database"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
+)
+
+// people are users and API tokens, where a command finds them: in the registry, or behind a running server's socket.
+type people interface {
+	Users(ctx context.Context) ([]auth.Account, error)
+	AddUser(ctx context.Context, name, password string, grant auth.Grant) error
+	ChangeUser(ctx context.Context, name string, grant auth.Grant) error
+	SetPassword(ctx context.Context, name, password string) error
+	EndLogins(ctx context.Context, name string) error
+	ReplaceKeys(ctx context.Context) error
+	RemoveUser(ctx context.Context, name string) error
+	Tokens(ctx context.Context) ([]auth.APIToken, error)
+	AddToken(ctx context.Context, name string, grant auth.Grant, expires time.Time) (token string, err error)
+	RemoveToken(ctx context.Context, name string) error
+}
+
+// withPeople has work done on the users and tokens that the flags name. First says that it may make the first one:
+// else nothing is made where nothing is.
+func withPeople(ctx context.Context, c *settings.Config, first bool, work func(people) error) (err error) {
+	if !c.Elected() {
+		if conn, err := net.Dial("unix", adminsocket.Path(c.DataDir)); err == nil {
+			_ = conn.Close() // it was only to see whether somebody listens
+			return work(newSocketPeople(adminsocket.Path(c.DataDir)))
+		} else if errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("%s: a server of another user listens there: run this command as that user, or as root",
+				adminsocket.Path(c.DataDir))
+		}
+		if err := checkDataDir(c.DataDir, first); err != nil {
+			return err
+		}
+		if first {
+			if err := datafolder.Make(c.DataDir); err != nil {
+				return err
+			}
+		}
+	}
+	soon, cancel := context.WithTimeout(ctx, registryPatience)
+	defer cancel()
+	if c.Registry.DSN != "" {
+		// A database with a name that was mistyped gets no tables.
+		if err := database.Look(soon, c.Registry.Options()); err != nil {
+			return err
+		}
+	}
+	reg, err := store.Open(c, false, slog.New(slog.DiscardHandler))
+	var inUse *embedded.InUse
+	if errors.As(err, &inUse) {
+		return fmt.Errorf("%w; if it is a server, it does not listen on %s (yet, or because that path is too long): try again, or stop it first", inUse, adminsocket.Path(c.DataDir))
+	}
+	if err != nil {
+		return err
+	}
+	defer lifecycle.Closing(&err, reg.Close)
+	there, err := auth.Exists(soon, reg)
+	if err != nil {
+		return err
+	}
+	if !there && !first {
+		return fmt.Errorf("there are no users and no tokens in %s yet: scheduler user add NAME --role admin makes the first", c.Place())
+	}
+	access, err := auth.New(auth.Options{Shared: reg})
+	if err != nil {
+		return err
+	}
+	if err := access.Refresh(ctx); err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // an audit row without it still says who
+	return work(registryPeople{access, event.Actor{Name: adminsocket.UserName(os.Geteuid()),
+		Kind: string(auth.Machine), From: host}})
+}
+
+// registryPatience is for how long a command waits for a registry that does not answer: somebody waits at a terminal.
+const registryPatience = 20 * time.Second
+
+// checkDataDir refuses to have root make files in a folder of another user, whose server could not open them, and a
+// folder that holds no registry where none is to be made.
+func checkDataDir(folder string, first bool) error {
+	info, err := os.Stat(folder)
+	if err == nil {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 && owner.Uid != 0 {
+			return fmt.Errorf("%s belongs to %s: run this command as that user, so that the files in it do", folder,
+				adminsocket.UserName(int(owner.Uid)))
+		}
+		_, err = os.Stat(filepath.Join(folder, "registry.db"))
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && first:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin makes the first user", folder)
+	}
+	return err
+}

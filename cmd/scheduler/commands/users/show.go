@@ -1,0 +1,46 @@
+package users
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+)
+
+// show prints a list as a table, or as JSON.
+func show[T any](out io.Writer, asJSON bool, list []T, rows [][]string) error {
+	if asJSON {
+		text, err := json.Marshal(append([]T{}, list...)) // [] for none
+		if err == nil {
+			_, err = fmt.Fprintf(out, "%s\n", text)
+		}
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(table, strings.Join(row, "\t"))
+	}
+	return table.Flush()
+}
+
+func describe(g auth.Grant) string {
+	return fmt.Sprintf("%s for %s", g.Role, strings.Replace(appsOf(g), "all", "all apps", 1))
+}
+
+func appsOf(g auth.Grant) string {
+	if g.Unrestricted() {
+		return "all"
+	}
+	return strings.Join(g.Apps, ",")
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

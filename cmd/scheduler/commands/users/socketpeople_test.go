@@ -1,0 +1,124 @@
+package users
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api/descriptors"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/adminsocket"
+)
+
+// serveOn answers on the socket of a folder, for the rest of the test.
+func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc) {
+	t.Helper()
+	l, err := adminsocket.Listen(dir, testReserve(t), log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: answer, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+		if descriptors.Context(ctx, c) == ctx {
+			t.Error("the connection is none of the reserve's")
+		}
+		return context.WithValue(ctx, peerKey{}, c.(interface{ PeerName() string }).PeerName())
+	}}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
+}
+
+type peerKey struct{}
+
+func testReserve(t *testing.T) *descriptors.Reserve {
+	t.Helper()
+	reserve, err := descriptors.New(1, 16, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reserve.Close() })
+	return reserve
+}
+
+// TestCommandsBesideAServer: they send what the API takes, and print what it says.
+func TestCommandsBesideAServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var asked []string
+	serveOn(t, dir, slog.New(slog.DiscardHandler), func(w http.ResponseWriter, r *http.Request) {
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(r.Body)
+		asked = append(asked, fmt.Sprintf("%s %s %s", r.Method, r.URL.EscapedPath(), body.String()))
+		if r.Context().Value(peerKey{}) != adminsocket.UserName(os.Geteuid()) {
+			t.Errorf("from %v", r.Context().Value(peerKey{}))
+		}
+		switch r.Method + " " + r.URL.Path {
+		case "GET /api/users":
+			fmt.Fprint(w, `[{"name":"ann","role":"viewer","apps":["a-*"],"created":"2026-11-23T04:00:00Z"}]`)
+		case "POST /api/tokens":
+			fmt.Fprint(w, `{"name":"ci","role":"admin","token":"ejt_1_2"}`)
+		case "DELETE /api/tokens/ci":
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error":{"code":"token_not_found","message":"there is no API token ci","fields":[]}}`)
+		case "POST /api/users":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			fmt.Fprint(w, `{"error":{"code":"invalid","message":"bad","fields":[{"field":"password","value":"","message":"is too short"}]}}`)
+		case "GET /api/tokens":
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			fmt.Fprint(w, `true`)
+		}
+	})
+	for args, want := range map[string]string{
+		"user list":                              "ann    viewer   a-*    2026-11-23T04:00:00Z",
+		"user set ann --role admin":              "user ann changed: admin for a-*",
+		"user passwd ann":                        "another password",
+		"token add ci --role admin --expires 1h": "ejt_1_2",
+		"user add ben --role admin":              "!password: is too short",
+		"token rm ci":                            "!there is no API token ci",
+		"token list":                             "!502",
+	} {
+		out, _, err := typed(t, "a password", append(strings.Split(args, " "), "--data-dir", dir)...)
+		if want, fails := strings.CutPrefix(want, "!"); fails != (err != nil) ||
+			!strings.Contains(out+fmt.Sprint(err), want) || err != nil && strings.Contains(err.Error(), "a password") {
+			t.Errorf("%s: %q, %v, want %q", args, out, err, want)
+		}
+	}
+	all := strings.Join(asked, "\n")
+	for _, want := range []string{
+		`PUT /api/users/ann {"apps":["a-*"],"role":"admin"}`, `PUT /api/users/ann/password {"password":"a password"}`,
+		`POST /api/users {"name":"ben","password":"a password","role":"admin"}`, `POST /api/tokens {"expires":"20`,
+		`DELETE /api/tokens/ci `,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is missing in\n%s", want, all)
+		}
+	}
+}
+
+// TestStaleSocket: a socket that an earlier server has left is none.
+func TestStaleSocket(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stale, err := net.ListenUnix("unix", &net.UnixAddr{Name: adminsocket.Path(dir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.SetUnlinkOnClose(false)
+	if err := stale.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := typed(t, "", "user", "list", "--data-dir", dir); err == nil ||
+		!strings.Contains(err.Error(), "no registry") {
+		t.Errorf("with a stale socket: %v", err)
+	}
+}

@@ -1,0 +1,97 @@
+package users
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func tokenCommand() *cobra.Command {
+	var p peopleCommand
+	parent := p.parent("token", "Add, remove and list the API tokens of machines",
+		`token manages API tokens: a role, for all apps or some, for a machine that sends it as
+Authorization: Bearer TOKEN. A token is shown once, when it is made, and kept as a hash.
+
+  TOKEN=$(scheduler token add ci --role operator --apps 'billing-*' --expires 90d --data-dir DIR)
+
+Give the server's own flags, as with scheduler user.`)
+	add := p.command("add NAME", "Make a token, and print it, once", p.addToken)
+	p.grantFlags(add.Flags())
+	add.Flags().StringVar(&p.expires, "expires", "",
+		"after how long it expires: days as 90d, or a time such as 12h (default: never)")
+	parent.AddCommand(add,
+		p.command("rm NAME", "Remove a token, which is refused from then on", p.removeToken),
+		p.list("List the tokens, without what makes them tokens", p.tokens))
+	return parent
+}
+
+func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
+	grant, err := p.grant()
+	if err != nil {
+		return err
+	}
+	var expires time.Time
+	if p.expires != "" {
+		lasts, err := parseLifetime(p.expires)
+		if err != nil {
+			return fmt.Errorf("--expires %q: %w", p.expires, err)
+		}
+		expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
+	}
+	return withPeople(cmd.Context(), &p.config, true, func(all people) error {
+		token, err := all.AddToken(cmd.Context(), name, grant, expires)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown this once:\n", name,
+			describe(grant), moment(expires))
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
+		return err
+	})
+}
+
+func (p *peopleCommand) removeToken(cmd *cobra.Command, name string) error {
+	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
+		if err := all.RemoveToken(cmd.Context(), name); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "token %s removed\n", name)
+		return err
+	})
+}
+
+func (p *peopleCommand) tokens(cmd *cobra.Command) error {
+	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
+		tokens, err := all.Tokens(cmd.Context())
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"NAME", "ROLE", "APPS", "CREATED", "EXPIRES", "BY"}}
+		for _, t := range tokens {
+			rows = append(rows, []string{t.Name, t.Role.String(), appsOf(t.Grant), moment(t.Created),
+				moment(t.Expires), t.By})
+		}
+		return show(cmd.OutOrStdout(), p.json, tokens, rows)
+	})
+}
+
+// longestLifetime of a token is longer than any needs, and short enough to be reckoned with.
+const longestLifetime = 100 * 365 * 24 * time.Hour
+
+// parseLifetime reads days as 90d, or Go's form.
+func parseLifetime(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(min(n, 100_000)) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 || d > longestLifetime {
+		return 0, errors.New("want days as 90d, or a time such as 12h, up to 36500d")
+	}
+	return d, nil
+}

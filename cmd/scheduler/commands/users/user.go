@@ -1,0 +1,210 @@
+package users
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+)
+
+func userCommand() *cobra.Command {
+	var p peopleCommand
+	parent := p.parent("user", "Add, change, remove and list the users of the API",
+		`user manages who may use the API, and for what. The roles are
+admin (all), operator (trigger, pause, resume, enable, disable, kill), viewer (read) and metrics (/metrics only), for
+all apps or, with --apps, for those that patterns such as billing-* name.
+
+The first user closes the API: from then on everybody has to log in.
+
+  scheduler user add ann --role admin --data-dir DIR            a server that runs with --local or --mesos, or none yet
+  scheduler user add ann --role admin --zk h1:2181,h2:2181      servers with --zk
+  scheduler user add ann --role admin --registry-file FILE      servers with --registry
+
+Give the server's own flags (or `+settings.EnvPrefix+
+			`…): those that say where its registry is count, the others are ignored. The password is
+asked for twice on a terminal, and else read from standard input, one line.`)
+	add := p.command("add NAME", "Add a user; the first one closes the API", p.add)
+	p.grantFlags(add.Flags())
+	set := p.command("set NAME", "Give a user another role, or other apps, which ends his logins", p.set)
+	p.grantFlags(set.Flags())
+	set.Flags().BoolVar(&p.allApps, "all-apps", false, "the role is for all apps from now on")
+	everybody := &cobra.Command{Use: "logout-all",
+		Short: "End all logins of everybody, and replace the keys that they were signed with", SilenceErrors: true,
+		SilenceUsage: true,
+		Args:         cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return p.logoutAll(cmd) }}
+	p.prepare(everybody)
+	parent.AddCommand(add, set, everybody,
+		p.command("passwd NAME", "Give a user another password, which ends his logins", p.passwd),
+		p.command("logout NAME", "End all logins of a name, by OpenID too", p.logout),
+		p.command("rm NAME", "Remove a user, which ends his logins", p.remove),
+		p.list("List the users", p.users))
+	return parent
+}
+
+func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
+	grant, err := p.grant()
+	if err != nil {
+		return err
+	}
+	// Before anything is opened: a registry that is not there yet is made.
+	password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
+	if err == nil {
+		err = auth.CheckNewUser(name, password).OrNil()
+	}
+	if err != nil {
+		return err
+	}
+	return withPeople(cmd.Context(), &p.config, true, func(all people) error {
+		users, err := all.Users(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if find(users, name) != nil {
+			return fmt.Errorf("there is a user %s already: scheduler user set and scheduler user passwd change him",
+				name)
+		}
+		if err := all.AddUser(cmd.Context(), name, password, grant); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "user %s added: %s\n", name, describe(grant))
+		if len(users) == 0 {
+			p.warnElsewhere(cmd, all)
+			if grant.Role != auth.Admin || !grant.Unrestricted() {
+				fmt.Fprintln(cmd.ErrOrStderr(),
+					"Nobody is an admin for all apps yet: scheduler user add NAME --role admin makes one.")
+			}
+			fmt.Fprintln(cmd.ErrOrStderr(),
+				"From now on a login is needed: curl -H 'Content-Type: application/json' -d '{\"username\":\"NAME\",\"password\":\"…\"}' http(s)://HOST:PORT/api/login")
+		}
+		return nil
+	})
+}
+
+// warnElsewhere says which servers the first user closes: with a flag forgotten, the one that was meant stays open.
+func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
+	if _, ok := all.(registryPeople); !ok {
+		return // the server itself has answered
+	}
+	if p.config.Elected() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace, or the --registry, that they have.\n", p.config.Place())
+		return
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "No server runs on %s now: one that runs with another --data-dir stays open.\n",
+		p.config.Place())
+}
+
+func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
+	if p.role == "" && len(p.apps) == 0 && !p.allApps || len(p.apps) > 0 && p.allApps {
+		return errors.New("say what to change: --role ROLE, and --apps PATTERNS or --all-apps")
+	}
+	return p.withUser(cmd, name, func(all people, u *auth.Account) error {
+		p.role = cmp.Or(p.role, u.Role.String())
+		if len(p.apps) == 0 && !p.allApps {
+			p.apps = u.Apps
+		}
+		grant, err := p.grant()
+		if err != nil {
+			return err
+		}
+		if err := all.ChangeUser(cmd.Context(), name, grant); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "user %s changed: %s\n", name, describe(grant))
+		return nil
+	})
+}
+
+func (p *peopleCommand) passwd(cmd *cobra.Command, name string) error {
+	return p.withUser(cmd, name, func(all people, _ *auth.Account) error {
+		password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
+		if err != nil {
+			return err
+		}
+		if err := all.SetPassword(cmd.Context(), name, password); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "user %s has another password, and has to log in again\n", name)
+		return nil
+	})
+}
+
+func (p *peopleCommand) logout(cmd *cobra.Command, name string) error {
+	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
+		if err := all.EndLogins(cmd.Context(), name); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "all logins of %s are ended\n", name)
+		return err
+	})
+}
+
+func (p *peopleCommand) logoutAll(cmd *cobra.Command) error {
+	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
+		if err := all.ReplaceKeys(cmd.Context()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "all logins are ended; API tokens go on")
+		return err
+	})
+}
+
+func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
+	return p.withUser(cmd, name, func(all people, _ *auth.Account) error {
+		if err := all.RemoveUser(cmd.Context(), name); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "user %s removed\n", name)
+		users, err := all.Users(cmd.Context())
+		if err != nil {
+			return err
+		}
+		tokens, err := all.Tokens(cmd.Context())
+		if err == nil && len(users) == 0 && len(tokens) == 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(),
+				"There is no user and no token any more: without --api-token-file, servers on a loopback address are open to their machine again.")
+		}
+		return err
+	})
+}
+
+// withUser has work done about a user who is there.
+func (p *peopleCommand) withUser(cmd *cobra.Command, name string, work func(people, *auth.Account) error) error {
+	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
+		users, err := all.Users(cmd.Context())
+		if err != nil {
+			return err
+		}
+		u := find(users, name)
+		if u == nil {
+			return fmt.Errorf("there is no user %q: scheduler user list shows all", name)
+		}
+		return work(all, u)
+	})
+}
+
+func find(users []auth.Account, name string) *auth.Account {
+	i := slices.IndexFunc(users, func(u auth.Account) bool { return u.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &users[i]
+}
+
+func (p *peopleCommand) users(cmd *cobra.Command) error {
+	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
+		users, err := all.Users(cmd.Context())
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"NAME", "ROLE", "APPS", "CREATED"}}
+		for _, u := range users {
+			rows = append(rows, []string{u.Name, u.Role.String(), appsOf(u.Grant), moment(u.Created)})
+		}
+		return show(cmd.OutOrStdout(), p.json, users, rows)
+	})
+}

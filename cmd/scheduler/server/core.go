@@ -1,0 +1,36 @@
+package server
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/platform"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/internal/release"
+	"github.com/elasticjob-go/elasticjob/offers"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// coreOptions are the core's, for crons in a zone and executors that are fetched from an address.
+func coreOptions(c *settings.Config, zone *time.Location, binary string) step.Options {
+	o := step.DefaultOptions()
+	o.Release = release.Version()
+	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.Jobs.ExecutorIdle, c.Jobs.KillGrace
+	o.ReconcileEvery, o.Role, o.JobMetrics = c.Reconcile, c.Mesos.Role, c.JobMetrics
+	o.DocumentsLimit, o.DocumentsPerAppLimit = int64(c.Documents.All), int64(c.Documents.PerApp)
+	o.ExecutorShutdown = executor.ShutdownGrace(c.Jobs.KillGrace)
+	platform.SetCore(c, &o)
+	if c.ZooKeeper.Servers != "" {
+		o.Documents = step.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
+	}
+	for _, limit := range c.Jobs.ExecutorLimits {
+		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)
+	}
+	if c.Jobs.RunAs != "" {
+		o.ExecutorCommand = append(o.ExecutorCommand, "--run-as="+c.Jobs.RunAs)
+	}
+	if c.Jobs.Spread {
+		o.Strategy = offers.Spread
+	}
+	return o
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+)
+
+// told is what a server of an ordinary user is told by a command line.
+func told(t *testing.T, args ...string) (settings.Config, *settings.Settings) {
+	t.Helper()
+	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
+	s := settings.New(flags)
+	if err := errors.Join(flags.Parse(args), s.Complete(nil, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	return s.Config(), s
+}
+
+func file(t *testing.T, dir, name, text string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What executors learn about TLS: that it is spoken, and the CA; never a key.
+func TestExecutorsGetTheCA(t *testing.T) {
+	t.Parallel()
+	known := httptest.NewTLSServer(nil)
+	known.Close()
+	certificate := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate().Raw}))
+	private, err := x509.MarshalPKCS8PrivateKey(known.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
+	dir := t.TempDir()
+	keyFile := file(t, dir, "key", key, 0o640)
+	big := file(t, dir, "bundle", strings.Repeat(certificate, 20), 0o600)
+	for name, c := range map[string]struct {
+		args []string
+		want map[string]string
+		note string
+	}{
+		"plain": {[]string{"--mesos", "http://h:1"}, nil, ""},
+		"a CA, carelessly with its key": {
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file",
+				file(t, dir, "ca", "# ours\n"+key+certificate, 0o600)},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate}, "",
+		},
+		"a client certificate": {
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file", file(t, dir, "ca2", certificate, 0o600),
+				"--mesos-cert-file", file(t, dir, "cert", certificate, 0o600), "--mesos-key-file", keyFile},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": certificate},
+			"chmod 600 " + keyFile,
+		},
+		"a bundle": {
+			[]string{"--mesos", "https://h:1", "--mesos-ca-file", big},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system"}, "too large",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config, s := told(t, c.args...)
+			got := coreOptions(&config, time.UTC, "")
+			if diff := cmp.Diff(c.want, got.ExecutorEnvironment); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if named := got.HostnameVariable == "ELASTICJOB_AGENT_HOSTNAME"; named != (c.want != nil) {
+				t.Errorf("the agent's hostname is given as %q", got.HostnameVariable)
+			}
+			var shown bytes.Buffer
+			if err := s.Show(&shown); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(shown.String(), c.note) || strings.Contains(shown.String(), "PRIVATE KEY") {
+				t.Errorf("it says:\n%s", &shown)
+			}
+		})
+	}
+}
+
+// Each executor says who it runs as, since Mesos keeps the framework's first user; this machine's cluster knows none
+// but who started it.
+func TestUserOfExecutors(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args []string
+		want func(settings.Config) string
+	}{
+		"named":        {[]string{"--mesos", "http://h:1", "--mesos-user", "batch"}, func(settings.Config) string { return "batch" }},
+		"by default":   {[]string{"--mesos", "http://h:1"}, func(c settings.Config) string { return c.Mesos.User() }},
+		"this machine": {[]string{"--local"}, func(settings.Config) string { return "" }},
+	} {
+		config, _ := told(t, c.args...)
+		o := coreOptions(&config, time.UTC, "")
+		if want := c.want(config); o.ExecutorUser != want || (want == "" && name != "this machine") {
+			t.Errorf("%s: %q, want %q", name, o.ExecutorUser, want)
+		}
+		if o.ExecutorShutdown <= o.KillGrace+time.Second {
+			t.Errorf("%s: agents give %v for tasks' %v", name, o.ExecutorShutdown, o.KillGrace)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/datafolder"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/guard"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/store"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+)
+
+// openFolder opens the data folder, and keeps from jobs what is not theirs. What it returns of the settings is where
+// the folder is, without links, and who jobs run as. Files are the secret ones that flags name, held open.
+func openFolder(c *settings.Config, log *slog.Logger) (found *settings.Config, files guard.Files, err error) {
+	if !c.Elected() {
+		if err := store.CheckNew(c.DataDir); err != nil { // before a folder is in the way of the one that was moved
+			return nil, nil, err
+		}
+	}
+	changed := *c
+	if changed.Jobs.RunAs, err = datafolder.Open(datafolder.Options{
+		Dir: c.DataDir, Local: c.Local.On, RunAs: c.Jobs.RunAs, Logger: log}); err != nil {
+		return nil, nil, err
+	}
+	if changed.DataDir, err = guard.DataFolder(c.DataDir, c.Local.On, log); err != nil {
+		return nil, nil, err
+	}
+	if c.Local.On {
+		if err := (guard.Names{Secrets: c.SecretFiles(), ExecutorDir: c.Jobs.ExecutorDir, RunAs: changed.Jobs.RunAs,
+			UID: os.Geteuid(), Logger: log}).Check(); err != nil {
+			return nil, nil, err
+		}
+	}
+	files, err = guard.Hold(c.SecretFiles())
+	return &changed, files, err
+}

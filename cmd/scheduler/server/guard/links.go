@@ -1,0 +1,42 @@
+package guard
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+)
+
+// DataFolder is a server's data folder without links on the way to it, so that none of them counts any more while
+// this server runs. It warns of those that jobs of this server's user could replace: folders are kept in their place
+// where jobs see them, and links can't be.
+func DataFolder(dir string, local bool, log *slog.Logger) (string, error) {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the data folder: %w", err)
+	}
+	linkless, err := filepath.EvalSymlinks(path)
+	if err != nil || linkless == path {
+		return dir, err
+	}
+	if local && os.Geteuid() != 0 {
+		err = eachLink(path, func(link string) {
+			log.Warn("data folder reached by a link that jobs can replace: "+
+				"the next start would then take another folder for it", "link", link, "change", "--data-dir "+linkless)
+		})
+	}
+	return linkless, err
+}
+
+// eachLink finds the links on the way to a path that jobs of this server's user can replace.
+func eachLink(path string, found func(link string)) error {
+	steps, err := (*isolation.Account)(nil).Steps(path)
+	for _, step := range steps {
+		if step.Link && step.Movable {
+			found(step.Path)
+		}
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster/local"
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/executors"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/guard"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/logging"
+)
+
+// openLocal starts this machine's cluster, which speaks as Mesos does.
+func openLocal(ctx context.Context, c *settings.Config, address string, found *executors.Executors, held guard.Files,
+	log *slog.Logger) (Platform, error) {
+	var hidden *guard.Hidden
+	if c.Local.HideData && os.Geteuid() != 0 {
+		var err error
+		if hidden, err = guard.Hide(ctx, guard.HideOptions{DataDir: c.DataDir, Files: held,
+			Programs: guard.Programs(c.Jobs.ExecutorDir), Executor: found.Own(), Logger: log}); err != nil {
+			return Platform{}, err
+		}
+	}
+	options := local.Options{
+		DataDir: filepath.Join(c.DataDir, "cluster"), CPUs: c.Local.CPUs, MemoryMB: c.Local.MemoryMB,
+		GiveUpExecutors: c.Local.GiveUpExecutors, Logger: logging.Quieter(log),
+	}
+	if hidden != nil {
+		options.ExecutorEnvironment, options.IsolateExecutor = hidden.Environment(), hidden.Start
+	}
+	machine, err := local.Start(ctx, options)
+	if err != nil {
+		return Platform{}, errors.Join(err, hidden.Close())
+	}
+	end := func() error { return errors.Join(lifecycle.Within(5*time.Second, machine.Close), hidden.Close()) }
+	own := machine.Credentials()
+	reach := mesos.Options{Masters: []string{machine.MasterURL()},
+		Credentials: &mesos.Credentials{User: own.Principal, Secret: own.Secret}}
+	p, err := openMesos(c, reach, address, found.FileURL(), log)
+	if err != nil {
+		return Platform{}, errors.Join(err, end())
+	}
+	files := p.Close
+	p.Framework.Principal = own.Principal
+	p.Machine, p.Close = machine, func() error { return errors.Join(files(), end()) }
+	return p, nil
+}

@@ -1,0 +1,32 @@
+package platform
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/executors"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/guard"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+)
+
+// Open opens the cluster, for a server that others find at an address. Held are the files that jobs of this machine
+// are not to see. Nothing is connected to, but --local starts its own.
+func Open(ctx context.Context, c *settings.Config, address string, held guard.Files, log *slog.Logger) (Platform,
+	error) {
+	if c.Kubernetes.On {
+		return openKubernetes(c, address, log)
+	}
+	found, err := executors.Find(c.Jobs.ExecutorDir, filepath.Join(c.DataDir, "artifacts"))
+	if err != nil {
+		return Platform{}, err
+	}
+	var p Platform
+	if c.Local.On {
+		p, err = openLocal(ctx, c, address, found, held, log)
+	} else {
+		p, err = openMesos(c, c.Mesos.Options(), address, found.URL(c.Scheme()+"://"+address), log)
+	}
+	p.Artifact = found.File
+	return p, err
+}

@@ -1,0 +1,142 @@
+// Package server puts the server together from the packages that it is made of, as the settings say, and runs them.
+//
+//	server.go                            the parts are opened, one after the other, and closed the other way round
+//	run.go                               they run until one fails or the process is asked to end
+//	folder.go listen.go descriptors.go   what the process needs first: its data folder, its addresses, its descriptors
+//	core.go access.go keys.go            what the settings say to the core, to those who may do something, to logins
+//	certificate.go packagecheck.go       what the API is given beside these
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/platform"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/recorder"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/starts"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/store"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/internal/release"
+	"github.com/elasticjob-go/elasticjob/notify"
+	"github.com/elasticjob-go/elasticjob/scheduler"
+	console "github.com/elasticjob-go/elasticjob/web"
+)
+
+// ErrLogged marks errors that are in the log already.
+var ErrLogged = errors.New("logged")
+
+// Run runs a server until ctx ends or something fails, which is logged: the error is ErrLogged then. What users at a
+// terminal have to know is written to out.
+func Run(ctx context.Context, c settings.Config, out io.Writer) error {
+	log := c.Log.Logger(os.Stderr)
+	err := assemble(ctx, &c, log, out)
+	if err == nil {
+		return nil
+	}
+	log.Error("server ended", "error", err)
+	return ErrLogged
+}
+
+// assemble puts the packages together and runs them until ctx ends or something fails.
+func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.Writer) (err error) {
+	for _, note := range c.Notes {
+		log.Warn("setting noted: " + note)
+	}
+	if c.Failpoint != nil {
+		log.Warn("failure point armed: this process will kill itself", "variable", settings.FailpointVariable)
+	}
+	reserve, streams, err := reserveDescriptors(log)
+	if err != nil {
+		return err
+	}
+	defer lifecycle.Closing(&err, reserve.Close)
+	c, held, err := openFolder(c, log)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	reg, err := store.Open(c, true, log)
+	if err != nil {
+		return err
+	}
+	defer lifecycle.Closing(&err, reg.Close)
+	started, why := starts.Open(c.DataDir, log)
+	defer func() { started.End(err != nil && ctx.Err() == nil) }()
+	if why != "" {
+		log.Warn("this server launches nothing until its next start, if it leads within "+starts.SettledAfter.String(),
+			"why", why)
+	}
+	access, closeAccess, err := openAccess(ctx, reg, c, log)
+	if err != nil {
+		return err
+	}
+	defer closeAccess()
+	listener, err := listen(c.API.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // the API closes it, too, once it serves
+	address := cmp.Or(c.API.Advertise, listener.Addr().String())
+	where, err := platform.Open(ctx, c, address, held, log)
+	if err != nil {
+		return err
+	}
+	defer lifecycle.Closing(&err, where.Close)
+	zone, err := settings.Zone(c.Jobs.TimeZone)
+	if err != nil {
+		return err
+	}
+	record, err := recorder.Start(c, log)
+	if err != nil {
+		return err
+	}
+	defer lifecycle.Closing(&err, record.End)
+	options := coreOptions(c, zone, where.ExecutorBinary)
+	options.Held = why
+	sched := scheduler.New(scheduler.Options{
+		History: record.Scheduler, Registry: reg, Driver: where.Driver, Advertise: address, Logger: log,
+		Point:       c.Failpoint,
+		RefusedMost: refusedMost(c), Notifier: notify.New(time.Now), Audits: access,
+		Framework: where.Framework, Core: options, HoldFor: starts.SettledAfter,
+	})
+	packages, err := newPackages(c, held)
+	if err != nil {
+		return err
+	}
+	web := api.Options{
+		Scheduler: sched, Logs: where.Output, Artifact: where.Artifact, PodTemplate: where.PodTemplate,
+		ExampleImage: where.Image, Packages: packages, AgentURL: c.AgentURL(address), Logger: log,
+		AllowFile:     c.Local.On,
+		FrameworkName: where.Framework.Name, Version: release.Version(), Zone: zone, Access: access,
+		Advertise: address, RegistryRoot: c.ZooKeeper.Root(),
+		History: record.Reads, HistoryStats: record.Stats, Warning: warning(c, sched.Held, record.Warning,
+			reserve.Warning), TLS: c.TLS.Certificate,
+		Throttled: where.Throttled, Descriptors: reserve, MaxStreams: streams,
+		Console: console.New(console.Static()),
+	}
+	defer keepCertificate(c, log)()
+	defer useKeys(c, &web, access, log)()
+	server := api.New(web)
+	socket, err := listenSocket(c, reserve, log)
+	if err != nil {
+		return err
+	}
+	return run(ctx, c, parts{scheduler: sched, web: server, listener: reserve.Listener(listener), socket: socket,
+		machine: where.Machine, log: log, out: out})
+}
+
+// refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where there can be no standby,
+// it goes on trying.
+func refusedMost(c *settings.Config) time.Duration {
+	if !c.Elected() {
+		return 0
+	}
+	return time.Minute
+}

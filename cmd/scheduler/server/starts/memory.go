@@ -1,0 +1,75 @@
+package starts
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// memory is what a process has in use, and what it may have, in bytes. limit is 0 where nothing limits it, and used 0
+// if it is not known.
+type memory struct {
+	used, limit func() int64
+}
+
+// ownMemory is this process's: the limit is GOMEMLIMIT or that of a cgroup that the process is in, whichever is less.
+func ownMemory() memory {
+	return memory{used: residentBytes, limit: func() int64 {
+		content, _ := os.ReadFile("/proc/self/cgroup") // without it there is no cgroup
+		least := cgroupLimit(os.DirFS("/sys/fs/cgroup"), string(content))
+		if soft := debug.SetMemoryLimit(-1); soft > 0 && soft < math.MaxInt64 && (least == 0 || soft < least) {
+			least = soft
+		}
+		return least
+	}}
+}
+
+// residentBytes is how much memory this process has in use.
+func residentBytes() int64 {
+	content, err := os.ReadFile("/proc/self/statm")
+	fields := strings.Fields(string(content))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// noCgroupLimit is more than any machine has: version 1 of cgroups writes such a number for no limit.
+const noCgroupLimit = 1 << 60
+
+// cgroupLimit is the least memory limit of the cgroups that /proc/self/cgroup names and of those above them, in a file
+// system of cgroups of version 2, or of version 1 with the folder memory; 0 without any.
+func cgroupLimit(root fs.FS, own string) (least int64) {
+	for line := range strings.Lines(own) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		folder, file := "", "memory.max"
+		switch {
+		case parts[1] == "memory":
+			folder, file = "memory", "memory.limit_in_bytes"
+		case parts[0] != "0" || parts[1] != "":
+			continue
+		}
+		for at := path.Clean("/" + parts[2]); ; at = path.Dir(at) {
+			content, err := fs.ReadFile(root, path.Join(folder, at[1:], file))
+			n, notNumber := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
+			if err == nil && notNumber == nil && n > 0 && n < noCgroupLimit && (least == 0 || n < least) {
+				least = n
+			}
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return least
+}

@@ -1,0 +1,94 @@
+// Package store opens the registry that a server has: a file of its own, a database or ZooKeeper.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/database"
+	"github.com/elasticjob-go/elasticjob/registry/embedded"
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+)
+
+// Store is where configuration, state, users and tokens are kept.
+type Store interface {
+	registry.Registry
+	registry.Shared
+}
+
+// Open opens the store that a server has. Remember says that this is one, which keeps how far a registry in SQL is in
+// its data folder.
+func Open(c *settings.Config, remember bool, log *slog.Logger) (Store, error) {
+	if !c.Elected() {
+		if err := CheckNew(c.DataDir); err != nil {
+			return nil, err
+		}
+		return embedded.Open(path(c.DataDir), log)
+	}
+	if c.Registry.DSN != "" {
+		o := c.Registry.Options()
+		o.Logger = log
+		if remember {
+			o.Seen = filepath.Join(c.DataDir, "registry-seen.json")
+		}
+		return database.Open(o)
+	}
+	if c.ZooKeeper.Digest == "" {
+		log.Warn("ZooKeeper's nodes are open: whoever reaches it, a job for instance, can read the keys that logins are signed with, and be anybody. "+
+			"Give all servers --zk-digest-file, or let only them reach ZooKeeper", "zk", c.ZooKeeper.Servers)
+	}
+	o := c.ZooKeeper.Options()
+	o.Logger = log
+	return zookeeper.Open(o)
+}
+
+func path(dataDir string) string { return filepath.Join(dataDir, "registry.db") }
+
+// CheckNew refuses to begin with nothing where there was a registry: beside the state of this machine's
+// cluster, and while executors run whose sandboxes are, or were, in this data folder. What runs would be taken for
+// nobody's, and who has no users is everybody's.
+func CheckNew(dataDir string) error {
+	dataDir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return err
+	}
+	file, state := path(dataDir), filepath.Join(dataDir, "cluster")
+	how := "is empty"
+	switch info, err := os.Stat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+		how = "is not there"
+	case err != nil || info.Size() > 0:
+		return nil
+	}
+	if entries, err := os.ReadDir(state); err == nil && len(entries) > 0 {
+		return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; "+
+			"to begin with nothing, without any app or job, move the whole folder %s away", file, how, state, dataDir)
+	}
+	if pids := namedBy(filepath.Join(state, "work")); len(pids) > 0 {
+		return fmt.Errorf("the registry %s %s, though executors of a server with this data folder run on "+
+			"(process %s): the folder, or one above it, was moved: move it back; "+
+			"to begin with nothing, without any app or job, end them first: kill %s",
+			file, how, strings.Join(pids, ", "), strings.Join(pids, " "))
+	}
+	return nil
+}
+
+// namedBy are the processes that name something below a folder as an argument, such as the supervisors of executors,
+// of users whose processes this one can see.
+func namedBy(folder string) (pids []string) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // it fails for a bad pattern only
+	for _, name := range lines {
+		line, err := os.ReadFile(name)
+		if err == nil && strings.Contains(string(line), "\x00"+folder+"/") {
+			pids = append(pids, filepath.Base(filepath.Dir(name)))
+		}
+	}
+	return pids
+}

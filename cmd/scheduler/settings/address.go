@@ -1,0 +1,52 @@
+package settings
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// checkServers says what is wrong with host:port,…[/chroot].
+func checkServers(text string) error {
+	servers, chroot, _ := strings.Cut(text, "/")
+	switch {
+	case strings.Contains(text, "://"):
+		return fmt.Errorf("%q: want host:port,host:port[/chroot], without a scheme", hidePassword(text))
+	case strings.Contains(text, "@"):
+		return fmt.Errorf("%q: user and password have no place here: write them to a file, and name it with --zk-digest-file", "(hidden)"+text[strings.LastIndexByte(text, '@'):])
+	case strings.Contains(chroot, "//") || strings.HasSuffix(chroot, "/"):
+		return fmt.Errorf("%q: the chroot /%s has an empty part", text, chroot)
+	}
+	for server := range strings.SplitSeq(servers, ",") {
+		host, port := server, "2181"
+		if strings.Contains(server, ":") {
+			var err error
+			if host, port, err = net.SplitHostPort(server); err != nil {
+				return fmt.Errorf("%q: %q is not host:port", text, server)
+			}
+		}
+		if host == "" || strings.ContainsAny(host, " \t") {
+			return fmt.Errorf("%q: %q names no host", text, server)
+		}
+		if err := isPort(port); err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// inURL matches the user and password of an address.
+// To the last @: a password may hold another, and slashes.
+var inURL = regexp.MustCompile(`://.*@`)
+
+// hidePassword takes users and passwords out of addresses.
+func hidePassword(text string) string { return inURL.ReplaceAllString(text, "://(hidden)@") }
+
+func isPort(text string) error {
+	if n, err := strconv.Atoi(text); err != nil || n < 1 || n > 65535 {
+		return fmt.Errorf("%q is no port: want 1 to 65535", text)
+	}
+	return nil
+}

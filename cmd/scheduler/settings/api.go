@@ -1,0 +1,64 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// API is where and for whom the REST API is.
+type API struct {
+	// Listen is the address, and Advertise the one at which others find it, if that is another.
+	Listen, Advertise string
+	// Token is one with which a request may do everything; empty for none.
+	Token         Secret
+	LoginLifetime time.Duration
+
+	tokenFile string
+}
+
+// safeToken is the length of a token, in characters, from which on it is not warned of.
+const safeToken = 16
+
+// check: who may connect, and where others find us.
+func (a *API) check(r *report) {
+	if a.tokenFile != "" {
+		a.Token = r.secret("api-token-file", a.tokenFile)
+		if a.Token != "" && len(a.Token) < safeToken {
+			r.note("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", a.tokenFile, safeToken)
+		}
+	}
+	r.About(r.said("listen"), checkListen(a.Listen))
+	if a.Advertise != "" {
+		host, port, err := net.SplitHostPort(a.Advertise)
+		if err == nil && host == "" {
+			err = errors.New("it names no host")
+		}
+		if err == nil && net.ParseIP(host).IsUnspecified() {
+			err = fmt.Errorf("%s stands for all addresses of a machine and can't be connected to; write the one that others reach", host)
+		}
+		if err == nil {
+			err = isPort(port)
+		}
+		r.About(fmt.Sprintf("%s %q: want host:port at which others find this server", r.said("advertise"),
+			a.Advertise), err)
+		return
+	}
+	if host, _, err := net.SplitHostPort(a.Listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
+		r.Add("%s %q listens on all addresses: add --advertise HOST:PORT, the one at which agents and other servers find this server", r.said("listen"), a.Listen)
+	}
+}
+
+// checkListen says what is wrong with the form of an address to listen on, "host:port" as for net.Listen.
+func checkListen(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("listen address %q: want host:port, such as 127.0.0.1:8899: %w", addr, err)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("listen address %q: %q is no port; want a number from 0 to 65535", addr, port)
+	}
+	return nil
+}

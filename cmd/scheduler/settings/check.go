@@ -1,0 +1,96 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+	"github.com/elasticjob-go/elasticjob/executor"
+)
+
+// mostJobMetrics is as many jobs as a cluster is made for.
+const mostJobMetrics = 100_000
+
+// check refuses what is wrong or contradicts, and reads the files of secrets. Uid is the user that this process runs
+// as, and fileRead is false where a file of --config could not be read.
+func (c *Config) check(r *report, uid int, fileRead bool) {
+	c.checkPlace(r, fileRead)
+	c.Mesos.check(r)
+	c.Kubernetes.check(r, c.Local.On, c.Mesos.Masters != "")
+	c.ZooKeeper.check(r)
+	c.Registry.check(r, c.Local.On, c.ZooKeeper.Servers != "")
+	c.API.check(r)
+	address := cmp.Or(c.API.Advertise, c.API.Listen)
+	c.TLS.check(r, address)
+	c.OpenID.check(r, c.Scheme()+"://"+address)
+	c.History.check(r)
+	c.checkRunAs(r, uid)
+	c.checkRest(r)
+}
+
+// checkRegistryOnly is check for commands that need to know only where the registry is.
+func (c *Config) checkRegistryOnly(r *report) {
+	zk := c.ZooKeeper.Servers != ""
+	c.ZooKeeper.check(r)
+	c.Registry.check(r, c.Local.On, zk)
+	r.Unless(!c.Local.On || !zk, "%s and %s contradict each other: on one machine users and tokens are kept in a file",
+		r.said("local"), r.said("zk"))
+	r.needs(zk, "--zk", "zk-namespace", "zk-digest-file")
+	r.Unless(c.Elected() || c.DataDir != "", "--data-dir: no home folder is known here; name a folder")
+}
+
+// checkPlace: where jobs run, and what goes only with that.
+func (c *Config) checkPlace(r *report, fileRead bool) {
+	switch {
+	case c.Local.On && c.Mesos.Masters != "":
+		r.Add("%s and %s contradict each other: --local brings a cluster of its own", r.said("local"),
+			r.said("mesos"))
+	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead: // else the file may have said it
+		r.Add("say where jobs are to run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
+	}
+	r.Unless(!c.Local.On || c.ZooKeeper.Servers == "",
+		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
+		r.said("local"), r.said("zk"))
+	r.needs(c.Mesos.Masters != "" || c.file != "", "--mesos", "mesos-role", "mesos-user")
+	r.needs(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file",
+		"mesos-key-file", "mesos-principal")
+	r.needs(c.ZooKeeper.Servers != "" || c.file != "", "--zk", "zk-namespace")
+	r.needs(c.ZooKeeper.Servers != "", "--zk", "zk-session-timeout", "zk-digest-file")
+	r.needs(c.Registry.DSN != "" || c.Registry.file != "", "--registry", "registry-lease")
+	r.needs(c.Local.On || c.History.DSN != "" || c.History.file != "", "--db-file", "history-days", "history-rows",
+		"history-outbox-mb")
+	r.needs(c.Local.On, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
+}
+
+// checkRest checks what is one value each.
+func (c *Config) checkRest(r *report) {
+	if c.Local.On {
+		r.CheckMachine("--local-", c.Local.CPUs, c.Local.MemoryMB)
+	}
+	if c.DataDir == "" {
+		r.Add("--data-dir: no home folder is known here; name a folder")
+	} else if err := checkFolder(c.DataDir); err != nil {
+		r.Add("--data-dir %s: %w; name another folder", c.DataDir, err)
+	}
+	r.About("--login-lifetime", auth.CheckLoginLifetime(c.API.LoginLifetime))
+	r.Unless(c.Jobs.ExecutorIdle >= 0, "--executor-idle %s: want 0s or more", c.Jobs.ExecutorIdle)
+	r.Unless(c.Jobs.KillGrace >= 0, "--kill-grace %s: want 0s or more", c.Jobs.KillGrace)
+	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h",
+		c.Reconcile)
+	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= mostJobMetrics, "--job-metrics %d: want 0 to %d", c.JobMetrics,
+		mostJobMetrics)
+	checkSize := func(flag string, size commandline.ByteSize) {
+		r.Unless(size >= 1<<20 && size <= 1<<40, "%s %s: want 1MiB to 1024GiB", flag, &size)
+	}
+	checkSize("--documents-limit", c.Documents.All)
+	checkSize("--documents-per-app-limit", c.Documents.PerApp)
+	for _, limit := range c.Jobs.ExecutorLimits {
+		r.About(fmt.Sprintf("--executor-limit %q", limit), new(executor.Config).Limit(limit))
+	}
+	_, err := time.LoadLocation(c.Jobs.TimeZone)
+	r.Unless(err == nil, "--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local",
+		c.Jobs.TimeZone)
+	c.Log.Check(&r.Errors)
+}

@@ -1,0 +1,44 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/elasticjob-go/elasticjob/scheduler"
+)
+
+// FailpointVariable arms a failure point, as name or name:n. It is for tests
+// only: no flag and no request sets it. docs/development.md describes it.
+const FailpointVariable = "ELASTICJOB_FAILPOINT"
+
+// failpoint is what ends this process, as kill -9 does, when it reaches for the n-th time
+// a point; nil for an empty text.
+func failpoint(text string) (func(name string), error) {
+	if text == "" {
+		return nil, nil
+	}
+	name, count, counted := strings.Cut(text, ":")
+	if !slices.Contains(scheduler.Points(), name) {
+		return nil, fmt.Errorf("%s=%q: no such failure point; there are %s", FailpointVariable, text,
+			strings.Join(scheduler.Points(), ", "))
+	}
+	n := int64(1)
+	if counted {
+		var err error
+		if n, err = strconv.ParseInt(count, 10, 64); err != nil || n < 1 {
+			return nil, fmt.Errorf("%s=%q: want name or name:n, with a number from 1", FailpointVariable, text)
+		}
+	}
+	var passed atomic.Int64
+	return func(at string) {
+		if at == name && passed.Add(1) == n {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // nothing happens any more in this goroutine
+		}
+	}, nil
+}

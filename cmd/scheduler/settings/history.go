@@ -1,0 +1,76 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+// History says where the history in SQL is, and how much of it is kept.
+type History struct {
+	// DSN is a database's, empty for a file of --local's data folder or for none.
+	DSN DSN
+	// Days and Rows bound what is kept, and OutboxMB what waits for the database.
+	Days     int
+	Rows     int64
+	OutboxMB int64
+
+	file string // which holds what --db takes
+}
+
+func (h *History) flags(f *pflag.FlagSet) {
+	h.databaseFlags(f)
+	f.IntVar(&h.Days, "history-days", 30,
+		"delete what is older from the history in SQL; results of hours are kept for a year, those of days for ever")
+	f.Int64Var(&h.Rows, "history-rows", 10_000_000,
+		"delete the oldest rows of each large table of the history in SQL beyond so many")
+	f.Int64Var(&h.OutboxMB, "history-outbox-mb", 4096,
+		"what the database does not have yet is kept in the folder outbox of --data-dir; beyond so many MB it is lost to the history")
+}
+
+func (h *History) databaseFlags(f *pflag.FlagSet) {
+	f.Var(&h.DSN, "db", "keep history in this database of MySQL 8 or MariaDB: user:password@tcp(host:3306)/database. With a password use --db-file or "+EnvPrefix+"DB: "+
+		"everybody on this machine can read a command line (default: with --local a file of --data-dir, else there is no history in SQL)")
+	f.StringVar(&h.file, "db-file", "", "file with what --db takes, readable by its owner only")
+}
+
+// check refuses a DSN that can't be used and bounds without sense. It shows no password.
+func (h *History) check(r *report) {
+	said := readDSN(r, "db", &h.DSN, h.file)
+	if h.DSN != "" {
+		r.About(said, checkDSN(h.DSN))
+	}
+	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: want 1 to 36,500", r.said("history-days"),
+		h.Days)
+	r.Unless(h.OutboxMB >= 1 && h.OutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576",
+		r.said("history-outbox-mb"), h.OutboxMB)
+	r.Unless(h.Rows >= 1000 && h.Rows <= 10_000_000_000, "%s %d: want 1,000 to 10,000,000,000",
+		r.said("history-rows"), h.Rows)
+}
+
+// HistoryDatabase are the flags of a command that needs nothing but the history's database.
+type HistoryDatabase struct{ history History }
+
+// AddFlags defines them.
+func (d *HistoryDatabase) AddFlags(f *pflag.FlagSet) { d.history.databaseFlags(f) }
+
+// Read is the address of the database, from the environment where the command line does not name one itself; empty if
+// nothing does.
+func (d *HistoryDatabase) Read(getenv func(string) string) (DSN, error) {
+	h := &d.history
+	if h.DSN == "" && h.file == "" {
+		h.DSN, h.file = DSN(getenv(EnvPrefix+"DB")), getenv(EnvPrefix+"DB_FILE")
+	}
+	if h.file == "" {
+		return h.DSN, nil
+	}
+	if h.DSN != "" {
+		return "", errors.New("--db and --db-file contradict each other: give one of them")
+	}
+	found, err := readSecret(h.file)
+	if err != nil {
+		return "", fmt.Errorf("--db-file: %w", err)
+	}
+	return DSN(found), nil
+}

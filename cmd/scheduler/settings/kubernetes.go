@@ -1,0 +1,112 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/keep"
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
+	"github.com/elasticjob-go/elasticjob/internal/release"
+)
+
+// Kubernetes says how jobs run on Kubernetes.
+type Kubernetes struct {
+	// On says that they do.
+	On bool
+	// Kubeconfig is the file that says how to reach the API server, if one was named.
+	Kubeconfig string
+	// Namespace is that of the pods, and Image the one with the executor.
+	Namespace, Image string
+	// ShowUnplaced shows what no node has room for to the cluster's autoscaler.
+	ShowUnplaced bool
+	// Rules say which ended pods are kept.
+	Rules keep.Rules
+	// Template is the PodTemplateSpec of all apps' pods, nil without one.
+	Template []byte
+
+	podTemplate, keepPods string
+}
+
+func (k *Kubernetes) flags(f *pflag.FlagSet) {
+	f.StringVar(&k.Kubeconfig, "kubeconfig", "",
+		"with --kubernetes: file that says how to reach the API server (default: as kubectl finds it, in a pod its service account)")
+	f.StringVar(&k.Namespace, "kubernetes-namespace", "",
+		"with --kubernetes: the namespace of the jobs' pods (default: the one of the kubeconfig or of the service account)")
+	f.StringVar(&k.Image, "kubernetes-image", "",
+		"with --kubernetes: the image with the executor, which runs the shards of apps without an image of their own (default: elasticjob-task: and this release's version)")
+	f.StringVar(&k.podTemplate, "kubernetes-pod-template", "",
+		"with --kubernetes: YAML or JSON file of a PodTemplateSpec on which the pods of all apps are made; an app's own podTemplate counts before it")
+	f.BoolVar(&k.ShowUnplaced, "kubernetes-show-unplaced", false,
+		"with --kubernetes: shards that no node has room for are shown to the cluster's autoscaler, as pods that never run")
+	f.StringVar(&k.keepPods, "keep-pods", keep.Default,
+		"with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
+}
+
+// kubernetesOnly are flags that mean something only with --kubernetes, notKubernetes those that mean nothing with it.
+var (
+	kubernetesOnly = []string{"kubeconfig", "kubernetes-namespace", "kubernetes-image", "kubernetes-pod-template",
+		"kubernetes-show-unplaced", "keep-pods"}
+	notKubernetes = []string{"executor-dir", "executor-idle", "executor-limit", "run-as"}
+)
+
+var isNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// check reads what --kubernetes takes. Nothing is connected to.
+func (k *Kubernetes) check(r *report, local, mesos bool) {
+	for _, flag := range kubernetesOnly {
+		r.Unless(k.On || !r.given(flag), "%s has no effect without --kubernetes", r.said(flag))
+	}
+	var err error
+	k.Rules, err = keep.Parse(k.keepPods)
+	r.About(r.said("keep-pods"), err)
+	if !k.On {
+		return
+	}
+	for _, flag := range notKubernetes {
+		r.Unless(!r.given(flag),
+			"%s has no effect with --kubernetes: pods have executors of their own, from %s", r.said(flag),
+			r.said("kubernetes-image"))
+	}
+	r.Unless(!local, "%s and %s contradict each other: --local brings a cluster of its own",
+		r.said("local"), r.said("kubernetes"))
+	r.Unless(!mesos, "%s and %s contradict each other: jobs run on one cluster", r.said("mesos"),
+		r.said("kubernetes"))
+	if k.podTemplate != "" {
+		text, err := os.ReadFile(k.podTemplate)
+		if err == nil {
+			k.Template, err = pod.ReadTemplate(text)
+		}
+		r.About(r.said("kubernetes-pod-template"), err)
+	}
+	k.Image = cmp.Or(k.Image, "elasticjob-task:"+release.Version())
+	r.About(fmt.Sprintf("%s %q", r.said("kubernetes-image"), k.Image), app.CheckImage(k.Image))
+	_, found, err := kubernetes.Connect(k.Kubeconfig)
+	r.About(r.said("kubernetes"), err)
+	k.Namespace = cmp.Or(k.Namespace, found)
+	if k.Kubeconfig == "" && k.Namespace != "" && k.Namespace == accountNamespace(accountNamespaceFile) {
+		r.note("jobs run in this server's own namespace, %s: whoever may publish an app can use every Secret and service account there, this server's too, by its podTemplate; "+
+			"give jobs a namespace of their own with --kubernetes-namespace", k.Namespace)
+	}
+	r.Unless(err != nil || isNamespace.MatchString(k.Namespace),
+		"%s %q: want the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
+		r.said("kubernetes-namespace"), k.Namespace)
+}
+
+// accountNamespaceFile is where Kubernetes tells a pod which namespace its service account is in.
+const accountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// accountNamespace is what that file says, "" without one: this server is in no pod then, or has no account there.
+func accountNamespace(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

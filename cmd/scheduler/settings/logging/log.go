@@ -1,0 +1,100 @@
+// Package logging is how the server and its commands log.
+package logging
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+)
+
+// Options are the flags of how a command logs.
+type Options struct {
+	// Level is debug, info, warn or error, and Format text, json or auto.
+	Level, Format string
+}
+
+// AddFlags defines them.
+func (o *Options) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Level, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&o.Format, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
+}
+
+// Check refuses what is none of their values.
+func (o Options) Check(bad *commandline.Errors) {
+	err := new(slog.Level).UnmarshalText([]byte(o.Level))
+	bad.Unless(err == nil, "--log-level %q: want debug, info, warn or error", o.Level)
+	bad.Unless(slices.Contains([]string{"auto", "text", "json"}, o.Format), "--log-format %q: want text, json or auto",
+		o.Format)
+}
+
+// Logger writes to w: text on a terminal, JSON otherwise, unless a format is given.
+func (o Options) Logger(w *os.File) *slog.Logger {
+	var level slog.Level                     // INFO
+	_ = level.UnmarshalText([]byte(o.Level)) // refused by Check
+	return slog.New(newHandler(o.FormatOn(w), w, level))
+}
+
+// FormatOn is the format, text or json, that Logger writes to w.
+func (o Options) FormatOn(w *os.File) string {
+	switch {
+	case o.Format != "auto":
+		return o.Format
+	case isTerminal(w):
+		return "text"
+	}
+	return "json"
+}
+
+func newHandler(format string, w io.Writer, level slog.Level) slog.Handler {
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: readable}
+	if format == "text" {
+		return slog.NewTextHandler(w, opts)
+	}
+	return slog.NewJSONHandler(w, opts)
+}
+
+// Quieter writes what is at INFO at DEBUG: what a part does is worth a line for those who look into it, and in the way
+// of those who follow the whole.
+func Quieter(log *slog.Logger) *slog.Logger { return slog.New(quieter{log.Handler()}) }
+
+type quieter struct{ slog.Handler }
+
+func (q quieter) Enabled(ctx context.Context, level slog.Level) bool {
+	return q.Handler.Enabled(ctx, quiet(level))
+}
+
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = quiet(r.Level)
+	return q.Handler.Handle(ctx, r)
+}
+
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }
+
+func quiet(level slog.Level) slog.Level {
+	if level >= slog.LevelInfo && level < slog.LevelWarn {
+		return slog.LevelDebug
+	}
+	return level
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// readable writes durations as text, "10s", also in JSON.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}

@@ -1,0 +1,123 @@
+package settings
+
+import (
+	"crypto/tls"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
+)
+
+// Mesos is a cluster of Mesos.
+type Mesos struct {
+	// Masters are where its masters are, zk://… or http(s)://…, empty if jobs run elsewhere.
+	Masters string
+	// Role and Principal are the framework's.
+	Role, Principal string
+	Credentials     *mesos.Credentials
+	TLS             *tls.Config
+	// ExecutorCA is what executors check their agent with, as they get it; empty without TLS.
+	ExecutorCA string
+
+	user                                       string
+	credentialsFile, caFile, certFile, keyFile string
+}
+
+// User is who executors run as. Mesos keeps the framework's user for ever, so that each executor says its own.
+func (m *Mesos) User() string {
+	if m.user != "" {
+		return m.user
+	}
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
+// Options are how to reach it.
+func (m *Mesos) Options() mesos.Options {
+	o := mesos.Options{Masters: []string{m.Masters}, Credentials: m.Credentials, TLS: m.TLS}
+	if !strings.HasPrefix(m.Masters, "zk://") {
+		o.Masters = strings.Split(m.Masters, ",")
+	}
+	return o
+}
+
+// check reads what --mesos takes. Nothing is connected to.
+func (m *Mesos) check(r *report) {
+	if m.credentialsFile != "" {
+		found, err := mesos.ReadCredentials(m.credentialsFile)
+		switch {
+		case err != nil:
+			r.Add("%s: %w", r.said("mesos-credentials-file"), err)
+		case m.Principal != "" && m.Principal != found.User:
+			r.Add("%s says %q, and the credentials are of the principal %q: leave the former out",
+				r.said("mesos-principal"), m.Principal, found.User)
+		default:
+			m.Credentials, m.Principal = found, found.User
+			if w := found.Warning(); w != "" {
+				r.note("%s", w)
+			}
+		}
+	}
+	m.checkTLS(r)
+	if m.Masters != "" {
+		_, err := mesos.New(m.Options())
+		r.About(r.said("mesos"), err)
+	}
+}
+
+// checkTLS reads what TLS with the cluster takes.
+func (m *Mesos) checkTLS(r *report) {
+	switch {
+	case (m.certFile == "") != (m.keyFile == ""):
+		r.Add("--mesos-cert-file and --mesos-key-file belong together: a certificate does nothing without its key")
+		return
+	case m.caFile == "" && m.certFile != "":
+		r.Add("%s has no effect without --mesos-ca-file, which says that the cluster speaks TLS",
+			r.said("mesos-cert-file"))
+		return
+	case m.caFile == "":
+		return
+	}
+	where := r.said("mesos-ca-file")
+	found, err := mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile})
+	if err == nil && m.certFile != "" {
+		where = r.said("mesos-cert-file") + " and " + r.said("mesos-key-file")
+		found, err = mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile, Cert: m.certFile, Key: m.keyFile})
+	}
+	if err != nil {
+		r.About(where, err)
+		return
+	}
+	if info, err := os.Stat(m.keyFile); err == nil && info.Mode().Perm()&0o077 != 0 { // none without a key
+		r.note("others can read %s, which holds a private key: chmod 600 %s", m.keyFile, m.keyFile)
+	}
+	m.TLS = found
+	m.ExecutorCA, err = executorCA(m.caFile)
+	r.About(r.said("mesos-ca-file"), err)
+	if m.ExecutorCA == agent.SystemCA {
+		r.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
+			"a file with nothing but the cluster's CA would do", m.caFile, mostCA>>10)
+	}
+}
+
+// mostCA is what each executor's description may hold of certificates.
+const mostCA = 16 << 10
+
+// executorCA is a CA file as executors get it.
+func executorCA(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	certificates, err := mesostls.Certificates(text)
+	if len(certificates) > mostCA {
+		return agent.SystemCA, nil
+	}
+	return string(certificates), err
+}

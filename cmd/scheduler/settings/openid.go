@@ -1,0 +1,77 @@
+package settings
+
+import (
+	"cmp"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/auth/oidc"
+)
+
+// OpenID says which OpenID provider's users may log in, and what they may do.
+type OpenID struct {
+	// Issuer is the provider's address, empty without one, and Client the id that it knows this cluster by.
+	Issuer, Client string
+	Secret         Secret
+	Scopes         []string
+	// NameClaim is what people are called by, and RolesClaim what Roles are about.
+	NameClaim, RolesClaim string
+	Roles                 []oidc.Role
+
+	secretFile, redirect string
+	roleTexts            []string
+}
+
+// RedirectURL is where the provider sends browsers back to, by default to the server with an address.
+func (o *OpenID) RedirectURL(server string) string {
+	return cmp.Or(o.redirect, server+"/api/oidc/callback")
+}
+
+func (o *OpenID) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.Issuer, "oidc-issuer", "",
+		"address of an OpenID Connect provider whose users may log in with a browser, at /api/oidc/login, as --oidc-role says")
+	f.StringVar(&o.Client, "oidc-client-id", "", "with --oidc-issuer: the id that the provider knows this cluster by")
+	f.StringVar(&o.secretFile, "oidc-client-secret-file", "",
+		"with --oidc-issuer: file with the secret that goes with the id, readable by its owner only (default: none, for a public client)")
+	f.StringVar(&o.redirect, "oidc-redirect-url", "",
+		"with --oidc-issuer: where the provider sends browsers back to, as it is registered there: https://HOST:PORT/api/oidc/callback (default: that of --advertise)")
+	f.StringSliceVar(&o.Scopes, "oidc-scopes", []string{"profile"},
+		"with --oidc-issuer: the scopes to ask for beside openid, repeated or separated by commas")
+	f.StringVar(&o.NameClaim, "oidc-name-claim", "preferred_username",
+		"with --oidc-issuer: the claim of the ID token that people are called by")
+	f.StringVar(&o.RolesClaim, "oidc-roles-claim", "groups",
+		"with --oidc-issuer: the claim that --oidc-role is about; a.b is b within a")
+	f.StringArrayVar(&o.roleTexts, "oidc-role", nil,
+		"with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: whoever has VALUE in the claim is admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeated, and the first that fits counts")
+}
+
+// check: the provider, and that somebody may do something. Server is the address of this one, with its scheme.
+func (o *OpenID) check(r *report, server string) {
+	if o.Issuer == "" {
+		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
+			"oidc-name-claim", "oidc-roles-claim", "oidc-role"} {
+			r.Unless(!r.given(flag), "%s has no effect without --oidc-issuer", r.said(flag))
+		}
+		return
+	}
+	r.About(r.said("oidc-issuer"), oidc.CheckAddress(o.Issuer))
+	r.Unless(o.Client != "", "--oidc-client-id is missing: the id that the provider %s knows this cluster by",
+		o.Issuer)
+	if o.secretFile != "" {
+		o.Secret = r.secret("oidc-client-secret-file", o.secretFile)
+	}
+	if o.redirect != "" {
+		r.About(r.said("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
+	} else {
+		r.About("--oidc-redirect-url, by default that of --advertise",
+			oidc.CheckAddress(o.RedirectURL(server)))
+	}
+	for _, text := range o.roleTexts {
+		role, err := oidc.ParseRole(text)
+		if err != nil {
+			r.Add("%s %q: %w", r.said("oidc-role"), text, err)
+		}
+		o.Roles = append(o.Roles, role)
+	}
+	r.Unless(len(o.roleTexts) > 0, "--oidc-role is missing: without one nobody whom the provider knows may do anything. One is, for instance, --oidc-role admins=admin")
+}

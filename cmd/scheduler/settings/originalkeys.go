@@ -1,0 +1,77 @@
+package settings
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/elasticjob-go/elasticjob/internal/spelling"
+)
+
+// originalKey is one key of ElasticJob-Cloud's conf/elasticjob-cloud-scheduler.properties.
+type originalKey struct {
+	name string
+	// flag is the flag that it stands for; fromOriginal sees to the others.
+	flag string
+	// kind checks a value that is not empty.
+	kind func(string) error
+	// note is what to tell of a value that has no effect.
+	note string
+}
+
+const noUsers = "has no effect: users are in the registry; scheduler user add makes the first"
+
+// originalKeys are all of them (contract 7); hostname and http_port become
+// --listen and --advertise, zk_digest the secret of --zk-digest-file, and event_trace_rdb_… the DSN of --db.
+var originalKeys = []originalKey{
+	{name: "hostname"},
+	{name: "http_port", kind: isPort},
+	{name: "user", flag: "mesos-user"},
+	{name: "mesos_url", flag: "mesos"},
+	{name: "mesos_role", flag: "mesos-role"},
+	{name: "zk_servers", flag: "zk"},
+	{name: "zk_namespace", flag: "zk-namespace"},
+	{name: "zk_digest"},
+	{name: "job_state_queue_size", kind: isNumber, note: "has no effect: what waits is kept per job, and no number of jobs is too many"},
+	{name: "event_trace_rdb_driver"},
+	{name: "event_trace_rdb_url"},
+	{name: "event_trace_rdb_username"},
+	{name: "event_trace_rdb_password"},
+	{name: "reconcile_interval_minutes", kind: isNumber},
+	{name: "enable_partition_aware", kind: isBool, note: "has no effect: that is always on"},
+	{name: "auth_username", note: noUsers},
+	{name: "auth_password", note: noUsers},
+}
+
+// passwords are the keys that hold one.
+var passwords = []string{"zk_digest", "event_trace_rdb_password"}
+
+func isNumber(text string) error {
+	if _, err := strconv.ParseInt(text, 10, 32); err != nil {
+		return fmt.Errorf("%q is no whole number", text)
+	}
+	return nil
+}
+
+func isBool(text string) error {
+	if _, err := strconv.ParseBool(text); err != nil {
+		return fmt.Errorf("%q is neither true nor false", text)
+	}
+	return nil
+}
+
+func keyNames() []string {
+	names := make([]string, len(originalKeys))
+	for i, k := range originalKeys {
+		names[i] = k.name
+	}
+	return names
+}
+
+func unknownKey(path string, p property) error {
+	if near := spelling.Nearest(p.key, keyNames()); near != "" {
+		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key,
+			near)
+	}
+	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path,
+		p.line, p.key)
+}

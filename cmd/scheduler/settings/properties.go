@@ -1,0 +1,111 @@
+package settings
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// property is one line of a Java properties file.
+type property struct {
+	key, value string
+	line       int // where it begins, from 1
+}
+
+// parseProperties reads what java.util.Properties reads: ISO 8859-1, comments
+// behind # or !, keys that end at =, : or a space, escapes, and lines that a backslash continues.
+func parseProperties(text []byte) ([]property, error) {
+	var all []property
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(latin1(text)), "\n")
+	for i := 0; i < len(lines); i++ {
+		begin := i + 1
+		line := trimLeft(lines[i])
+		if line == "" || line[0] == '#' || line[0] == '!' {
+			continue
+		}
+		for continued(line) {
+			line = line[:len(line)-1]
+			if i++; i == len(lines) {
+				break
+			}
+			line += trimLeft(lines[i])
+		}
+		p, err := parseProperty(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", begin, err)
+		}
+		p.line = begin
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// latin1 is text as Java reads it: each byte a character.
+func latin1(text []byte) string {
+	var out strings.Builder
+	for _, b := range text {
+		out.WriteRune(rune(b))
+	}
+	return out.String()
+}
+
+const propertySpace = " \t\f"
+
+func trimLeft(line string) string { return strings.TrimLeft(line, propertySpace) }
+
+// continued reports whether the line ends in a backslash that no other escapes.
+func continued(line string) bool {
+	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
+}
+
+func parseProperty(line string) (property, error) {
+	end := 0
+	for end < len(line) && !strings.ContainsRune("=:"+propertySpace, rune(line[end])) {
+		if line[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	end = min(end, len(line))
+	rest := trimLeft(line[end:])
+	if rest != "" && (rest[0] == '=' || rest[0] == ':') {
+		rest = trimLeft(rest[1:])
+	}
+	key, err := unescape(line[:end])
+	if err != nil {
+		return property{}, err
+	}
+	value, err := unescape(rest)
+	return property{key: key, value: value}, err
+}
+
+func unescape(text string) (string, error) {
+	if !strings.Contains(text, `\`) {
+		return text, nil
+	}
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			out.WriteByte(text[i])
+			continue
+		}
+		if i++; i == len(text) {
+			break
+		}
+		switch text[i] {
+		case 't', 'n', 'r', 'f':
+			out.WriteByte("\t\n\r\f"[strings.IndexByte("tnrf", text[i])])
+		case 'u':
+			digits := text[i+1 : min(i+5, len(text))]
+			code, err := strconv.ParseUint(digits, 16, 16)
+			if err != nil || len(digits) != 4 {
+				return "", fmt.Errorf(`\u%s is no character: want \u and four hexadecimal digits`, digits)
+			}
+			out.WriteRune(rune(code))
+			i += 4
+		default:
+			out.WriteByte(text[i]) // the backslash is dropped; bytes of one character stay together
+		}
+	}
+	return out.String(), nil
+}

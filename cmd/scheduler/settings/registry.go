@@ -1,0 +1,45 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/registry/database"
+)
+
+// Registry is where a registry is that is kept in SQL.
+type Registry struct {
+	// DSN is the database's, empty if the registry is elsewhere.
+	DSN DSN
+	// Lease is for how long a leader may be silent.
+	Lease time.Duration
+
+	file string // which holds what --registry takes
+}
+
+// Options are how it is opened.
+func (d *Registry) Options() database.Options {
+	return database.Options{DSN: string(d.DSN), Lease: d.Lease}
+}
+
+func (d *Registry) flags(f *pflag.FlagSet) {
+	f.Var(&d.DSN, "registry", "keep configuration and state in this database of MySQL 8 or MariaDB, and elect a leader there: mysql://user:password@host:3306/database. With a password use --registry-file or "+EnvPrefix+"REGISTRY: "+
+		"everybody on this machine can read a command line. It may be that of --db")
+	f.StringVar(&d.file, "registry-file", "", "file with what --registry takes, readable by its owner only")
+	f.DurationVar(&d.Lease, "registry-lease", database.DefaultLease,
+		"with --registry: a leader that is silent for so long has lost the lead, and another has it within a second. The same on all servers")
+}
+
+// check refuses an address that can't be used, and two places for one registry. It shows no password.
+func (d *Registry) check(r *report, local, zk bool) {
+	said := readDSN(r, "registry", &d.DSN, d.file)
+	if d.DSN == "" {
+		return
+	}
+	r.About(said, checkDSN(d.DSN))
+	r.Unless(!zk, "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore bring it from one to the other", said, r.said("zk"))
+	r.Unless(!local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", r.said("local"), said)
+	r.Unless(d.Lease >= database.LeastLease && d.Lease <= database.MostLease,
+		"%s %s: want %s to 5m", r.said("registry-lease"), d.Lease, database.LeastLease)
+}

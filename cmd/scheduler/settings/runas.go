@@ -1,0 +1,56 @@
+package settings
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+)
+
+// checkRunAs refuses jobs that would run as root unasked, and users that can't be had.
+func (c *Config) checkRunAs(r *report, uid int) {
+	switch asked := c.Jobs.RunAs != ""; {
+	case !c.Local.On && c.Mesos.Masters == "",
+		c.Kubernetes.On: // which is refused already, or pods have their own users
+	case asked:
+		if err := new(executor.Config).Limit("run-as=" + c.Jobs.RunAs); err != nil {
+			r.Add("%s %q: %w", r.said("run-as"), c.Jobs.RunAs, err)
+		} else if c.Local.On {
+			c.checkUser(r, uid)
+		} else if user := c.Mesos.User(); !c.rootExecutors(uid) && user != c.Jobs.RunAs {
+			r.Add("%s %s: executors run as %s, and only root can run processes as another user: add --mesos-user root, or leave %s out", r.said("run-as"), c.Jobs.RunAs, user, r.said("run-as"))
+		}
+	case c.Local.On: // a server of root's chooses the user when its data folder is there
+	case c.rootExecutors(uid):
+		r.Add("jobs would run as root: add --run-as USER, a user of the machines that they run on, or --run-as root if they need to be root")
+	}
+}
+
+// checkUser checks the user on this machine.
+func (c *Config) checkUser(r *report, uid int) {
+	as, err := isolation.Needed(c.Jobs.RunAs, uid)
+	if err != nil {
+		r.Add("%w", err)
+		return
+	}
+	if as == nil {
+		if uid == 0 {
+			r.note("jobs run as root: they can read and change everything on this machine, this server's secrets too")
+		}
+		return
+	}
+	// The data folder itself is opened at the start; what it lies in is not this server's.
+	parent, err := filepath.Abs(c.DataDir)
+	for err == nil && parent != "/" {
+		parent = filepath.Dir(parent)
+		if _, missing := os.Stat(parent); missing == nil {
+			break
+		}
+	}
+	if err == nil {
+		err = errors.Join(as.Reaches(parent), as.LeavesAlone(parent))
+	}
+	r.About(r.said("run-as"), err)
+}

@@ -1,0 +1,53 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"unicode"
+)
+
+// Secret is a text that shows nowhere.
+type Secret string
+
+// String hides it.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "(hidden)"
+}
+
+// GoString hides it too.
+func (s Secret) GoString() string { return s.String() }
+
+// maxSecret is the size beyond which a file is taken for something else.
+const maxSecret = 64 << 10
+
+// readSecret reads a file that holds one word that nobody else may read. No
+// error shows what the file holds.
+func readSecret(path string) (Secret, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is no file", path)
+	case info.Mode().Perm()&0o077 != 0:
+		return "", fmt.Errorf("others can read %s (mode %s): chmod 600 it", path, info.Mode().Perm())
+	case info.Size() > maxSecret:
+		return "", fmt.Errorf("%s has %d bytes, too many for a secret", path, info.Size())
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	word := strings.TrimSpace(string(text))
+	if word == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	if strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII || r <= ' ' || r == 0x7f }) {
+		return "", fmt.Errorf("%s must hold one word of visible ASCII characters, and holds more", path)
+	}
+	return Secret(word), nil
+}

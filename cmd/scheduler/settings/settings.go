@@ -1,0 +1,122 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
+)
+
+// Settings fill a Config from all places, and know where each value came from.
+type Settings struct {
+	config Config
+	flags  *pflag.FlagSet
+	groups []*pflag.FlagSet
+	report report
+}
+
+// New adds the server's flags to those of a command.
+func New(flags *pflag.FlagSet) *Settings {
+	s := &Settings{flags: flags, report: report{sources: map[string]string{}}}
+	s.groups = s.config.flags(flags)
+	return s
+}
+
+// Groups are the flags in the groups and the order in which --help shows them: what is needed every day first.
+func (s *Settings) Groups() []*pflag.FlagSet { return slices.Clone(s.groups) }
+
+// Config is what is in force, once the settings are complete.
+func (s *Settings) Config() Config {
+	c := s.config
+	c.Notes = slices.Clone(s.report.notes)
+	return c
+}
+
+// Complete reads the environment and the files, and refuses what is wrong or contradicts, all of it at once; what is
+// empty first, since what was meant there is not known. Uid is the user that this process runs as.
+func (s *Settings) Complete(env map[string]string, uid int) error {
+	return s.complete(env, func(fileRead bool) {
+		s.config.check(&s.report, uid, fileRead)
+		var err error
+		s.config.Failpoint, err = failpoint(env[FailpointVariable])
+		s.report.Errors = append(s.report.Errors, err)
+	})
+}
+
+// CompleteRegistry is Complete for commands that need to know only where the registry is: the other settings may be
+// given, and are not judged.
+func (s *Settings) CompleteRegistry(env map[string]string) error {
+	return s.complete(env, func(bool) { s.config.checkRegistryOnly(&s.report) })
+}
+
+// CompleteAddress is Complete for commands that need to know only where this server listens.
+func (s *Settings) CompleteAddress(env map[string]string) error {
+	return s.complete(env, func(bool) {
+		s.report.About(s.report.said("listen"), checkListen(s.config.API.Listen))
+	})
+}
+
+// complete adds what the environment and the file of --config say, has all of it checked, and returns what is wrong.
+// Check is told whether that file, if there is one, could be read: if not, what it may say is not asked for again.
+func (s *Settings) complete(env map[string]string, check func(fileRead bool)) error {
+	s.flags.Visit(func(f *pflag.Flag) { s.report.sources[f.Name] = "--" + f.Name })
+	ours := Variables(s.flags)
+	if err := errors.Join(commandline.RefuseEmpty(s.flags), refuseEmptyVariables(env, ours)); err != nil {
+		return err
+	}
+	fromEnvironment(env, ours, &s.report, s.set)
+	var err error
+	if s.config.file != "" {
+		err = fromOriginal(env, &s.config, &s.report, s.set)
+		s.report.Errors = append(s.report.Errors, err)
+	}
+	check(err == nil)
+	return s.report.Join()
+}
+
+// set sets a flag from another source than the command line, unless it is given there.
+func (s *Settings) set(flag, value, where string) error {
+	if s.report.given(flag) {
+		return nil
+	}
+	if err := commandline.Set(s.flags, flag, value); err != nil {
+		return err
+	}
+	s.report.sources[flag] = where
+	return nil
+}
+
+// Show prints what is in force and where it comes from, and what has no effect.
+func (s *Settings) Show(out io.Writer) error {
+	var text strings.Builder
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || f.Name == "version" || f.Name == "check-config" {
+			return
+		}
+		value, from := hidePassword(f.Value.String()), s.report.sources[f.Name]
+		switch {
+		case f.Name == "zk-digest-file" && s.config.ZooKeeper.digestFile == "" && s.config.ZooKeeper.Digest != "":
+			value = s.config.ZooKeeper.Digest.String()
+		case f.Name == "advertise" && value == "":
+			value = s.config.API.Listen
+		}
+		switch from {
+		case "":
+			from = "the default"
+		case "--" + f.Name:
+			from = "the command line"
+		}
+		fmt.Fprintf(&text, "%-24s %-40s # %s\n", f.Name, value, from)
+	})
+	for _, note := range s.report.notes {
+		fmt.Fprintf(&text, "# %s\n", note)
+	}
+	text.WriteString("# the configuration can be used; whether registry, databases and cluster can be reached was not tried\n")
+	_, err := io.WriteString(out, text.String())
+	return err
+}

@@ -1,0 +1,55 @@
+package settings
+
+import (
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/elasticjob-go/elasticjob/api/certificate"
+)
+
+// TLS is what the API speaks TLS with.
+type TLS struct {
+	Files certificate.Files
+	// Certificate is what is in them, nil without --tls-cert.
+	Certificate *certificate.Keeper
+}
+
+func (t *TLS) flags(f *pflag.FlagSet) {
+	f.StringVar(&t.Files.Cert, "tls-cert", "",
+		"PEM file of this server's certificate, and those that signed it: https is spoken then, and nothing else, with clients and between servers. Read again when it changes")
+	f.StringVar(&t.Files.Key, "tls-key", "",
+		"with --tls-cert: PEM file of the certificate's private key, readable by its owner only")
+	f.StringVar(&t.Files.CA, "tls-ca", "",
+		"with --tls-cert: PEM file of the certificates that the other servers' are checked with, beside the system's (default: those of --tls-cert)")
+}
+
+// check opens what is to be spoken TLS with, and notes what its users would stumble on who reach this server at an
+// address.
+func (t *TLS) check(r *report, address string) {
+	files := t.Files
+	if files.Cert == "" && files.Key == "" {
+		r.Unless(files.CA == "", "%s has no effect without --tls-cert and --tls-key", r.said("tls-ca"))
+		return
+	}
+	if files.Cert == "" || files.Key == "" {
+		r.Add("--tls-cert and --tls-key belong together: a certificate does nothing without its key")
+		return
+	}
+	var err error
+	if t.Certificate, err = certificate.Open(files, time.Now); err != nil {
+		r.About(r.said("tls-cert"), err)
+		return
+	}
+	if w := t.Certificate.Warning(); w != "" {
+		r.note("%s", w)
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+		if err := t.Certificate.Names(host); err != nil {
+			r.note("clients, and other servers, that reach this server as %s will not take its certificate: %v", host,
+				strings.TrimPrefix(err.Error(), "x509: "))
+		}
+	}
+}
