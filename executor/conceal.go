@@ -1,31 +1,12 @@
 package executor
 
 import (
-	"maps"
 	"slices"
+	"sync"
 
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
-
-// withReferences is the task with the values of its references, read now; from now on they are hidden in what is
-// reported of it.
-func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
-	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
-		return spec, nil
-	}
-	values, err := t.session.references.Resolve(spec)
-	if err != nil {
-		return spec, err
-	}
-	env := maps.Clone(values)
-	for name, value := range spec.Env {
-		env[name] = value
-	}
-	spec.Env = env
-	t.conceal(slices.Collect(maps.Values(values)))
-	return spec, nil
-}
 
 // secretsOf are the secrets in a task's description.
 func secretsOf(spec wire.Task) (known []string) {
@@ -44,22 +25,29 @@ func secretsOf(spec wire.Task) (known []string) {
 	return known
 }
 
-// conceal has secrets hidden in all that is reported of the task from now on.
-func (t *task) conceal(more []string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// concealment hides what a task was given and must not be shown in what is reported of it. It is for use by any
+// goroutine.
+type concealment struct {
+	mu    sync.Mutex
+	known []string
+}
+
+// add has more secrets hidden from now on.
+func (c *concealment) add(more []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, s := range more {
-		if !slices.Contains(t.concealed, s) {
-			t.concealed = append(slices.Clip(t.concealed), s)
+		if !slices.Contains(c.known, s) {
+			c.known = append(slices.Clip(c.known), s)
 		}
 	}
 }
 
-// hide is a text without the task's secrets: what a process says may hold what it was given.
-func (t *task) hide(text string) string {
-	t.mu.Lock()
-	known := t.concealed
-	t.mu.Unlock()
+// hide is a text without the secrets: what a process says may hold what it was given.
+func (c *concealment) hide(text string) string {
+	c.mu.Lock()
+	known := c.known
+	c.mu.Unlock()
 	if len(known) == 0 {
 		return text
 	}

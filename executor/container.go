@@ -1,11 +1,9 @@
 package executor
 
 import (
-	"log/slog"
 	"os"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -73,11 +71,4 @@ func ownContainer(folder, begun string) *container {
 		c.folder = strings.TrimSuffix(at, "/")
 	}
 	return c
-}
-
-func newOutput(config Config, as *isolation.Account, log *slog.Logger) output.Sink {
-	if config.container != nil {
-		return config.container.output
-	}
-	return output.NewFiles(config.Sandbox, config.Output, as, log)
 }

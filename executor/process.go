@@ -1,18 +1,13 @@
 package executor
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
+	"strconv"
+	"syscall"
+	"time"
 
-	"github.com/elasticjob-go/elasticjob/executor/launch"
-	"github.com/elasticjob-go/elasticjob/executor/output"
-	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
-	"github.com/elasticjob-go/elasticjob/executor/workdir"
-	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // process is a process of a task, with its pipe and the folders that are its own.
@@ -23,128 +18,11 @@ type process struct {
 	releases []func(keepAs string) // of its folders
 }
 
-// startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is
-// called when it has closed its pipe, mostly because it has ended; hear is called with what the process writes to its
-// pipe, in another goroutine, until wait has returned; wait must be called.
-func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process,
-	err error) {
-	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
-	// many short tasks need few of them.
-	t.session.starting <- struct{}{}
-	defer func() { <-t.session.starting }()
-
-	p := &process{}
-	defer func() {
-		if err != nil {
-			p.release("")
-		}
-	}()
-	if err := t.beginOutput(); err != nil {
-		return nil, err
-	}
-	temporary, giveBack, err := t.session.temporaries.Take("", "")
-	if err != nil {
-		return nil, err
-	}
-	p.releases = append(p.releases, func(string) { giveBack("") })
-	if len(spec.Command) == 0 {
-		return nil, errNoCommand
-	}
-	root := t.root(spec)
-	work, putBack, err := t.session.works.Take(root, t.fetched.State)
-	if err != nil {
-		return nil, err
-	}
-	p.releases = append(p.releases, putBack)
-	if err := t.startIn(launch.Places{Temporary: temporary, Work: work, Root: root,
-		Start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
-		return nil, err
-	}
-	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
-	return p, nil
-}
-
-// beginOutput makes room for the task's output, once.
-func (t *task) beginOutput() error {
-	if t.writes {
-		return nil
-	}
-	end, err := t.session.outputs.Begin(t.number)
-	if err != nil {
-		return err
-	}
-	t.writes, t.releases = true, append(t.releases, func() { end(t.endedAt) })
-	return nil
-}
-
-var errNoCommand = errors.New("the app has no command to run")
-
-// root is the package's folder that the command is in, "" without a package.
-func (t *task) root(spec wire.Task) string {
-	if t.fetched.Dir == "" {
-		return ""
-	}
-	return pack.Root(t.fetched.Dir, spec.Command[0])
-}
-
-// startIn starts the process in its folders, unless the task was killed meanwhile.
-func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
-	spec, err := t.withReferences(spec)
-	if err != nil {
-		return err
-	}
-	shard, err := launch.ShardContext(spec)
-	if err != nil {
-		return err
-	}
-	env := t.session.base.Of(spec, at, shard)
-	if err := t.session.temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
-		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
-	}
-	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"])
-	if err != nil {
-		return err
-	}
-	if err := context.Cause(t.ctx); err != nil {
-		return err
-	}
-	path, args = workdir.InView(at.Root, at.Work, path, args)
-	if !spec.PlainCommand {
-		args = append(args, shard)
-	}
-	start := supervisor.Spec{
-		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: at.Start,
-		Processes: t.session.config.Processes, As: t.session.as,
-	}
-	files, ended, err := t.session.outputs.Streams(t.number, &start)
-	if err != nil {
-		return err
-	}
-	ends, theirs, err := pipe.Open()
-	if err != nil {
-		output.CloseAll(files)
-		ended()
-		return err
-	}
-	p.ended = ended
-	p.Process, err = t.session.supervisor.Start(start, append(files, theirs...)...)
-	if err != nil {
-		ends.Close()
-		ended()
-		var refused *supervisor.StartError
-		if errors.As(err, &refused) {
-			return launch.ExplainStart(path, spec.Command[0], refused)
-		}
-		return err
-	}
-	p.pipe = ends
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.process = p
-	if t.ctx.Err() != nil {
-		t.end(p) // killed in between
-	}
-	return nil
+// end ends the process, with SIGKILL after the grace, and its pipe.
+func (p *process) end(grace time.Duration) error {
+	err := p.Kill(grace)
+	p.pipe.End()
+	return err
 }
 
 // wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor
@@ -167,4 +45,23 @@ func (p *process) release(keepAs string) {
 // failedBy reports whether a process that ended so has failed by itself.
 func failedBy(exit supervisor.Exit, ok bool) bool {
 	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
+}
+
+// exitOf is an exit as updates have it.
+func exitOf(exit supervisor.Exit) (status *int, signal string) {
+	if exit.Signal != 0 {
+		return nil, syscall.Signal(exit.Signal).String()
+	}
+	return &exit.Status, ""
+}
+
+func exitText(exit supervisor.Exit) string {
+	if exit.Signal == 0 {
+		return "exit status " + strconv.Itoa(exit.Status)
+	}
+	text := fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
+	if exit.Signal == int(syscall.SIGKILL) && !exit.Killed {
+		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
+	}
+	return text
 }

@@ -1,0 +1,161 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/output"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+)
+
+// startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is
+// called when it has closed its pipe, mostly because it has ended; hear is called with what the process writes to its
+// pipe, in another goroutine, until wait has returned; wait must be called.
+func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process,
+	err error) {
+	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
+	// many short tasks need few of them.
+	t.host.starting <- struct{}{}
+	defer func() { <-t.host.starting }()
+
+	p := &process{}
+	defer func() {
+		if err != nil {
+			p.release("")
+		}
+	}()
+	if err := t.beginOutput(); err != nil {
+		return nil, err
+	}
+	temporary, giveBack, err := t.host.Temporaries.Take("", "")
+	if err != nil {
+		return nil, err
+	}
+	p.releases = append(p.releases, func(string) { giveBack("") })
+	if len(spec.Command) == 0 {
+		return nil, errNoCommand
+	}
+	root := t.root(spec)
+	work, putBack, err := t.host.Works.Take(root, t.fetched.State)
+	if err != nil {
+		return nil, err
+	}
+	p.releases = append(p.releases, putBack)
+	if err := t.startIn(launch.Places{Temporary: temporary, Work: work, Root: root,
+		Start: cmp.Or(t.host.Container.startsIn(root), work)}, p, spec); err != nil {
+		return nil, err
+	}
+	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
+	return p, nil
+}
+
+// beginOutput makes room for the task's output, once.
+func (t *task) beginOutput() error {
+	if t.writes {
+		return nil
+	}
+	end, err := t.host.Outputs.Begin(t.number)
+	if err != nil {
+		return err
+	}
+	t.writes, t.releases = true, append(t.releases, func() { end(t.endedAt) })
+	return nil
+}
+
+var errNoCommand = errors.New("the app has no command to run")
+
+// root is the package's folder that the command is in, "" without a package.
+func (t *task) root(spec wire.Task) string {
+	if t.fetched.Dir == "" {
+		return ""
+	}
+	return pack.Root(t.fetched.Dir, spec.Command[0])
+}
+
+// startIn starts the process in its folders, unless the task was killed meanwhile.
+func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
+	spec, err := t.withReferences(spec)
+	if err != nil {
+		return err
+	}
+	shard, err := launch.ShardContext(spec)
+	if err != nil {
+		return err
+	}
+	env := t.host.Base.Of(spec, at, shard)
+	if err := t.host.Temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
+		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
+	}
+	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"])
+	if err != nil {
+		return err
+	}
+	if err := context.Cause(t.ctx); err != nil {
+		return err
+	}
+	path, args = workdir.InView(at.Root, at.Work, path, args)
+	if !spec.PlainCommand {
+		args = append(args, shard)
+	}
+	start := supervisor.Spec{
+		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: at.Start,
+		Processes: t.host.Processes, As: t.host.As,
+	}
+	files, ended, err := t.host.Outputs.Streams(t.number, &start)
+	if err != nil {
+		return err
+	}
+	ends, theirs, err := pipe.Open()
+	if err != nil {
+		output.CloseAll(files)
+		ended()
+		return err
+	}
+	p.ended = ended
+	p.Process, err = t.host.Supervisor.Start(start, append(files, theirs...)...)
+	if err != nil {
+		ends.Close()
+		ended()
+		var refused *supervisor.StartError
+		if errors.As(err, &refused) {
+			return launch.ExplainStart(path, spec.Command[0], refused)
+		}
+		return err
+	}
+	p.pipe = ends
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.process = p
+	if t.ctx.Err() != nil {
+		t.end(p) // killed in between
+	}
+	return nil
+}
+
+// withReferences is the task with the values of its references, read now; from now on they are hidden in what is
+// reported of it.
+func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
+	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
+		return spec, nil
+	}
+	values, err := t.host.References.Resolve(spec)
+	if err != nil {
+		return spec, err
+	}
+	env := maps.Clone(values)
+	for name, value := range spec.Env {
+		env[name] = value
+	}
+	spec.Env = env
+	t.secrets.add(slices.Collect(maps.Values(values)))
+	return spec, nil
+}
