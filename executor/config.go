@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -56,7 +57,7 @@ type Config struct {
 	// number that its output has in "tasks". The newest are.
 	KeepFailed int
 
-	container *container // the pod's that this runs in, nil elsewhere
+	container *container.Container // the pod's that this runs in, nil elsewhere
 }
 
 // DefaultProcesses bounds each task's processes and threads.

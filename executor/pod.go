@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -76,7 +77,7 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 // NotStarted is the end of a task that was kept from being started, here at least.
 func NotStarted(err error) Ending {
 	status := wire.Status{Phase: wire.PhaseStart, Cause: output.Readable(err.Error(), output.CauseLength),
-		SupervisorLost: errors.Is(err, errBegun)}
+		SupervisorLost: errors.Is(err, container.ErrBegun)}
 	var failed *pack.Error
 	if errors.As(err, &failed) {
 		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered

@@ -15,6 +15,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -23,13 +24,13 @@ import (
 // Run runs the task, and returns when nothing of it is left. When ctx ends, it is killed with its own grace. This
 // process must be the container's first one, or at least have no children.
 func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
-	c := ownContainer(p.Folder, p.Begun)
-	if err := begunBefore(c.begun); err != nil { // first of all: what could fail now must not be said of the task
+	c := container.Own(p.Folder, p.Begun)
+	if err := container.BegunBefore(p.Begun); err != nil { // first of all: what could fail now must not be said of the task
 		return NotStarted(err)
 	}
 	var err error
 	if p.Task.Package.URL != "" {
-		if c.ready, err = p.prepared(); err != nil {
+		if c.Ready, err = p.prepared(); err != nil {
 			return NotStarted(err)
 		}
 	}
@@ -50,7 +51,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	if err := errors.Join(pack.RemoveTree(config.Sandbox), os.MkdirAll(config.Sandbox, 0o755)); err != nil {
 		return NotStarted(fmt.Errorf("make the folder that the task works in: %w; the image needs a folder %s that the container's user can write to, or give the pod a volume, with which it gets one there", err, p.Folder))
 	}
-	a := &podAgent{localAgent: newLocalAgent(task.TaskID, data), output: c.output, log: log}
+	a := &podAgent{localAgent: newLocalAgent(task.TaskID, data), output: c.Output(), log: log}
 	defer context.AfterFunc(ctx, func() { a.kill(nil) })()
 	if p.Drain != "" && task.Daemon != nil {
 		looking, stop := context.WithCancel(ctx)
@@ -68,7 +69,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	return ending
 }
 
-// lookAtDrain is how often that file is read, and drainTime how long the run under way may take: until somebody kills
+// lookAtDrain is how often Pod.Drain is read, and drainTime how long the run under way may take: until somebody kills
 // the pod.
 const (
 	lookAtDrain = time.Second

@@ -16,17 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/tasks"
 	"github.com/elasticjob-go/elasticjob/executor/workdir"
-)
-
-// Ends of [Run] that aren't asked for. All tasks were stopped at once.
-var (
-	// ErrUnknown: the agent refused us; it doesn't know this executor (rule X6).
-	ErrUnknown = errors.New("the agent doesn't know this executor; its tasks were stopped")
-	// ErrAway: the agent was away for longer than the recovery timeout, or at all without checkpoint (rule X6).
-	ErrAway = errors.New("no contact with the agent; all tasks were stopped")
-	// ErrSupervisorEnded: the supervisor process ended.
-	ErrSupervisorEnded = errors.New("the supervisor process ended; its tasks were stopped")
 )
 
 // senders is how many updates are on their way at once, of different tasks.
@@ -86,9 +77,9 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	works := workdir.New(workdir.Options{
 		Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, Keep: config.KeepFailed, As: as, Log: log,
 	})
-	all := NewSet(Options{
+	all := tasks.New(tasks.Options{
 		App: config.App, AgentSandbox: config.AgentSandbox, Processes: config.Processes, Container: config.container,
-		As: as, Refuses: refuses, Base: config.container.environment(launch.BaseEnvironment(as)),
+		As: as, Refuses: refuses, Base: config.container.Environment(launch.BaseEnvironment(as)),
 		References: launch.NewReferences(config.Secrets, os.LookupEnv), Supervisor: supervised,
 		LeftBehind: func() []int { <-orphaned; return left },
 		Store:      store, Ledger: ledger, Outputs: outputs,
@@ -165,7 +156,7 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 
 func newOutput(config Config, as *isolation.Account, log *slog.Logger) output.Sink {
 	if config.container != nil {
-		return config.container.output
+		return config.container.Output()
 	}
 	return output.NewFiles(config.Sandbox, config.Output, as, log)
 }

@@ -9,7 +9,18 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/tasks"
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
+)
+
+// Ends of [Run] that aren't asked for. All tasks were stopped at once.
+var (
+	// ErrUnknown: the agent refused us; it doesn't know this executor (rule X6).
+	ErrUnknown = errors.New("the agent doesn't know this executor; its tasks were stopped")
+	// ErrAway: the agent was away for longer than the recovery timeout, or at all without checkpoint (rule X6).
+	ErrAway = errors.New("no contact with the agent; all tasks were stopped")
+	// ErrSupervisorEnded: the supervisor process ended.
+	ErrSupervisorEnded = errors.New("the supervisor process ended; its tasks were stopped")
 )
 
 // session is an executor's conversation with its agent.
@@ -18,7 +29,7 @@ type session struct {
 	log    *slog.Logger
 	agent  agent.API
 	ledger *agent.Ledger
-	tasks  *Set
+	tasks  *tasks.Set
 }
 
 // listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule
@@ -115,7 +126,7 @@ const reporting = 3 * time.Second
 // the default, as in wire.Task.
 func ShutdownGrace(task time.Duration) time.Duration {
 	if task <= 0 {
-		task = defaultGrace
+		task = tasks.DefaultGrace
 	}
 	return task + reporting + reporting/2
 }

@@ -1,4 +1,4 @@
-package executor
+package tasks
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// defaultGrace is for tasks that name none.
-const defaultGrace = 5 * time.Second
+// DefaultGrace is for tasks that name none.
+const DefaultGrace = 5 * time.Second
 
 // shortTask is how long a process runs before it is reported as running.
 const shortTask = 25 * time.Millisecond
@@ -74,7 +74,7 @@ func (t *task) ownGrace() time.Duration {
 	if ms := t.spec.KillGraceMillis; ms > 0 {
 		return time.Duration(ms) * time.Millisecond
 	}
-	return defaultGrace
+	return DefaultGrace
 }
 
 // kill ends the task, wherever it is. Later calls can only shorten the grace. With more grace than the task's own a
@@ -127,7 +127,7 @@ func (t *task) report(s agent.State, message string, status wire.Status) {
 // deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has
 // the report.
 func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
-	shown := func(text string) string { return t.host.Container.inWords(t.secrets.hide(text)) }
+	shown := func(text string) string { return t.host.Container.InWords(t.secrets.hide(text)) }
 	message, status.Cause = shown(message), shown(status.Cause)
 	if status.Run != nil {
 		run := *status.Run

@@ -1,9 +1,10 @@
-package executor
+package tasks
 
 import (
 	"log/slog"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
@@ -21,7 +22,7 @@ type Options struct {
 	// Processes bounds each task's processes and threads; 0 does not.
 	Processes int
 	// Container is the pod's that this runs in, nil elsewhere.
-	Container *container
+	Container *container.Container
 	// As is who tasks run as, nil for the executor's own user. Refuses is why no process of a task can be started, or
 	// nil.
 	As      *isolation.Account

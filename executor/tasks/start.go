@@ -1,4 +1,4 @@
-package executor
+package tasks
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	}
 	p.releases = append(p.releases, putBack)
 	if err := t.startIn(launch.Places{Temporary: temporary, Work: work, Root: root,
-		Start: cmp.Or(t.host.Container.startsIn(root), work)}, p, spec); err != nil {
+		Start: cmp.Or(t.host.Container.StartsIn(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
 	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })

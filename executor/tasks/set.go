@@ -1,4 +1,11 @@
-package executor
+// Package tasks has the tasks of an executor, each from its launch to its last update. A Set launches them and kills
+// them; begin.go takes a task from its description to what runs it: a process (transient.go), a request (httptask.go),
+// or as a daemon's shard (daemon.go), whose runs are the one or the other (processrunner.go, requestrunner.go).
+//
+// A task reports by the ledger of package agent, and without what it was given as a secret (conceal.go). What is said
+// between updates, progress and health, may get lost (reports.go). A daemon's shards share the turns of their job
+// (turns.go), and are woken to the microsecond (alarm.go) by a clock that somebody may set (clockwatch.go).
+package tasks
 
 import (
 	"context"
@@ -21,8 +28,8 @@ type Set struct {
 	work   sync.WaitGroup // tasks
 }
 
-// NewSet is empty.
-func NewSet(o Options) *Set { return &Set{host: newHost(o), tasks: map[string]*task{}} }
+// New is an empty set.
+func New(o Options) *Set { return &Set{host: newHost(o), tasks: map[string]*task{}} }
 
 // Launch begins a task, unless its id is known (rule X5).
 func (s *Set) Launch(a agent.Assignment) {

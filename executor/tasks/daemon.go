@@ -1,4 +1,4 @@
-package executor
+package tasks
 
 import (
 	"cmp"
@@ -61,7 +61,7 @@ func (s *shard) newRunner() (runner, error) {
 		return nil, err
 	}
 	root, search := s.root(s.spec), s.host.Base["PATH"]
-	root = cmp.Or(root, s.host.Container.startsIn(root), os.DevNull) // there is nothing in the last one
+	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull) // there is nothing in the last one
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}

@@ -1,4 +1,4 @@
-package executor
+package tasks
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -43,7 +44,7 @@ func (t *task) run() {
 	default:
 		status := t.status
 		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength),
-			errors.Is(err, errBegun)
+			errors.Is(err, container.ErrBegun)
 		var failed *pack.Error
 		if errors.As(err, &failed) {
 			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
@@ -82,7 +83,7 @@ func (t *task) begin() (report func(), err error) {
 	if err := t.announce(fetching); err != nil {
 		return nil, err
 	}
-	if err := t.host.Container.begin(); err != nil {
+	if err := t.host.Container.Begin(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -116,7 +117,7 @@ func (t *task) announce(fetching bool) error {
 
 // fetch gives the package, and whether it was reported as being fetched.
 func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
-	if ready := t.host.Container.prepared(); ready != nil {
+	if ready := t.host.Container.Prepared(); ready != nil {
 		return *ready, false, nil
 	}
 	source := pack.Source(p)
