@@ -77,7 +77,7 @@ func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 // wantCounted reads what a registry holds after counting.
 func wantCounted(t *testing.T, r *Registry, commits int) {
 	t.Helper()
-	term := campaign(t, r, "127.0.0.1:8899")
+	term := elect(t, r, "127.0.0.1:8899")
 	found, err := term.List(t.Context(), "/n")
 	if err != nil || len(found) != commits && len(found) != commits+1 {
 		t.Fatalf("%d commits are there, %v; %d were answered", len(found), err, commits)
@@ -147,7 +147,7 @@ func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 		t.Errorf("commit: %v", err)
 	}
 	server.Resume(t)
-	commit(t, campaign(t, r, "127.0.0.1:8899"), write("/a", "after"))
+	commit(t, elect(t, r, "127.0.0.1:8899"), write("/a", "after"))
 }
 
 // testReadOnly: nobody leads with a database that became a replica, and who asks is told why.
@@ -176,7 +176,7 @@ func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
 		t.Errorf("the term ended: %v", term.Err())
 	}
 	readOnly(0)
-	commit(t, campaign(t, r, "127.0.0.1:8899"), write("/a", "after"))
+	commit(t, elect(t, r, "127.0.0.1:8899"), write("/a", "after"))
 }
 
 // testSmallPackets: a database that the largest value does not fit is refused with what to set.
@@ -245,7 +245,7 @@ func TestCutOffInATransaction(t *testing.T) {
 		<-old.Done()
 		ended <- time.Now()
 	}()
-	next := campaign(t, open(t, direct), "127.0.0.1:9988")
+	next := elect(t, open(t, direct), "127.0.0.1:9988")
 	select {
 	case <-ended:
 	default:
@@ -401,7 +401,7 @@ func TestUnsyncedLog(t *testing.T) {
 		dsn := mariadb.Start(t, "--log-bin=log", "--sync-binlog="+sync).Database(t)
 		var said bytes.Buffer
 		r := open(t, Options{DSN: dsn, Logger: slog.New(slog.NewTextHandler(&said, nil))})
-		campaign(t, r, "127.0.0.1:8899")
+		elect(t, r, "127.0.0.1:8899")
 		closeOf(t, r)
 		if got := strings.Contains(said.String(), "sync_binlog=0"); got != want {
 			t.Errorf("sync_binlog=%s: %s", sync, said.String())
