@@ -153,6 +153,23 @@ func (m *Machine) Ready() {
 	})
 }
 
+// Unready waits until the server is not ready, and says so in all these words.
+func (m *Machine) Unready(words ...string) {
+	m.Helper()
+	m.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
+		a, err := m.Try("GET", "/readyz", "")
+		if err != nil {
+			return err.Error()
+		}
+		for _, word := range words {
+			if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, word) {
+				return a.Body
+			}
+		}
+		return ""
+	})
+}
+
 // Command is a server's command line, not started: for servers that are to fail.
 func (m *Machine) Command(args ...string) *exec.Cmd {
 	all := slices.Concat([]string{"--local", "--data-dir", m.Dir, "--listen", "127.0.0.1:0", "--time-zone", "UTC",
