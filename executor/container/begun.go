@@ -15,7 +15,7 @@ import (
 // process is made, or its request sent, and in a volume on disk, too; a task whose container ended in between counts
 // as begun.
 
-// ErrBegun: another container of this pod has begun the task.
+// ErrBegun says that another container of this pod has begun the task.
 var ErrBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")
 
 // BegunBefore is an ErrBegun that says when, if the marker is there.
