@@ -27,9 +27,9 @@ const senders = 8
 // that the kernel can't end, such as one that waits for a dead disk, lives as long.
 const inheritance = 30 * time.Second
 
-// Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were
-// killed with grace, or else one of the errors above. In each
-// case no process of a task is left. The process must have no children of its own.
+// Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were killed with
+// grace, or else ErrUnknown, ErrAway or ErrSupervisorEnded. In each case no process of a task is left. The process
+// must have no children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	return runWith(ctx, config, agent.NewClient(agent.Options{Agent: config.Agent, Token: config.Token,
 		FrameworkID: config.FrameworkID, ExecutorID: config.ExecutorID, TLS: config.TLS, Connections: senders}), log)

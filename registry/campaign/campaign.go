@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,8 +38,8 @@ type Election interface {
 	Pause(err error, took time.Duration) time.Duration
 }
 
-// Leadership is a process's part in who leads: its campaign, and the term that it leads with. Its methods may be called
-// concurrently.
+// Leadership is a process's part in who leads: its campaign, and the term that it leads with. Its methods may be
+// called concurrently.
 type Leadership struct {
 	log *slog.Logger
 	// about are attributes of the warning that a campaign fails, which is logged once in each interval at most.
@@ -110,7 +111,7 @@ func (l *Leadership) Campaign(ctx context.Context, who string, e Election) (Term
 		wait := e.Pause(err, time.Since(began))
 		if time.Since(said) >= l.interval {
 			said = time.Now()
-			l.log.Warn("standing for election failed: trying on", append(l.about, "error", err)...)
+			l.log.Warn("standing for election failed: trying on", append(slices.Clip(l.about), "error", err)...)
 		}
 		select {
 		case <-time.After(wait):
