@@ -1,11 +1,9 @@
 package app_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/document/documenttest"
 )
 
 const quickStart = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
@@ -23,15 +22,6 @@ func stored() app.Config {
 		AppName: "my_app", AppURL: "http://127.0.0.1:8080/my-job.tar.gz", BootstrapScript: "bin/start.sh",
 		CPUCount: 0.1, MemoryMB: 64, AppCacheEnable: true,
 	}
-}
-
-func violations(t *testing.T, err error) document.Violations {
-	t.Helper()
-	var bad document.Violations
-	if !errors.As(err, &bad) {
-		t.Fatalf("got error %v, want Violations", err)
-	}
-	return bad
 }
 
 func TestDecodeQuickStart(t *testing.T) {
@@ -113,12 +103,7 @@ func TestDecodeSyntax(t *testing.T) {
 
 func TestDecodeViolations(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		body  string
-		field string
-		value string
-		want  string
-	}{
+	documenttest.Refuses(t, app.Schema, stored(), []documenttest.Refused{
 		{`{"cpuCount":"1"}`, "cpuCount", `"1"`, "a number is expected, found a string"},
 		{`{"cpuCount":true}`, "cpuCount", `true`, "a number is expected, found a boolean"},
 		{`{"cpuCount":1e400}`, "cpuCount", "1e400", "the number is too large"},
@@ -140,18 +125,7 @@ func TestDecodeViolations(t *testing.T) {
 		{`{"cpuCount":1,"cpuCount":2}`, "cpuCount", "2", "is given more than once"},
 		{`{"appName":"other"}`, "appName", "other", `cannot be changed: this is the document of "my_app"`},
 		{`{"appName":null}`, "appName", "", "cannot be changed"},
-	}
-	for _, test := range tests {
-		t.Run(test.body, func(t *testing.T) {
-			t.Parallel()
-			_, _, err := app.Schema.Decode([]byte(test.body), stored())
-			bad := violations(t, err)
-			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value ||
-				!strings.HasPrefix(bad[0].Message, test.want) {
-				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
-			}
-		})
-	}
+	})
 }
 
 func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
@@ -169,7 +143,7 @@ func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
 func TestDecodeAndCheckTogether(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := app.Schema.Decode([]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())
-	all := violations(t, err).And(cfg.Check(app.CheckOptions{}))
+	all := documenttest.Violations(t, err).And(cfg.Check(app.CheckOptions{}))
 	var fields []string
 	for _, v := range all {
 		fields = append(fields, v.Field)
@@ -192,7 +166,7 @@ func TestDecodeBoundsItsAnswer(t *testing.T) {
 		}
 		body.WriteString("}")
 		_, _, err := app.Schema.Decode([]byte(body.String()), app.Default())
-		bad := violations(t, err)
+		bad := documenttest.Violations(t, err)
 		if len(bad) != 51 || bad[50].Message != want {
 			t.Errorf("got %d violations, the last one %+v, want %s", len(bad), bad[len(bad)-1], want)
 		}
@@ -209,7 +183,7 @@ func TestName(t *testing.T) {
 	}
 	for _, body := range []string{`{}`, `{"appName":null}`, `{"appName":5}`} {
 		_, err := app.Schema.Name([]byte(body))
-		if bad := violations(t, err); bad[0].Field != "appName" {
+		if bad := documenttest.Violations(t, err); bad[0].Field != "appName" {
 			t.Errorf("%s: %v", body, bad)
 		}
 	}
@@ -234,40 +208,14 @@ func configs() *rapid.Generator[app.Config] {
 	})
 }
 
-func encode(t interface{ Fatal(...any) }, document any) []byte {
-	data, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 func TestDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		want := configs().Draw(t, "config")
-		got, notes, err := app.Schema.Decode(encode(t, want), app.Default())
-		if err != nil || len(notes) > 0 || got != want {
-			t.Fatalf("got %+v, %v, %v; want %+v", got, notes, err, want)
-		}
-	})
+	documenttest.RoundTrips(t, app.Schema, app.Default(), configs())
 }
 
-// One given field changes this field, and no other.
 func TestDecodeMergesOneField(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		base, other := configs().Draw(t, "base"), configs().Draw(t, "other")
-		i := rapid.IntRange(1, reflect.TypeFor[app.Config]().NumField()-1).Draw(t, "field") // 0 is the name
-		name, _, _ := strings.Cut(reflect.TypeFor[app.Config]().Field(i).Tag.Get("json"), ",")
-		body := encode(t, map[string]any{name: reflect.ValueOf(other).Field(i).Interface()})
-		want := base
-		reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
-		got, _, err := app.Schema.Decode(body, base)
-		if err != nil || got != want {
-			t.Fatalf("%s: got %+v, %v; want %+v", body, got, err, want)
-		}
-	})
+	documenttest.MergesOneField(t, app.Schema, configs())
 }
 
 func FuzzDecode(f *testing.F) {
@@ -287,7 +235,7 @@ func FuzzDecode(f *testing.F) {
 		case err != nil:
 			t.Errorf("another error: %v", err)
 		default:
-			if again, _, err := app.Schema.Decode(encode(t, got), app.Default()); err != nil || again != got {
+			if again, _, err := app.Schema.Decode(documenttest.Encode(t, got), app.Default()); err != nil || again != got {
 				t.Errorf("got %+v, then %+v, %v", got, again, err)
 			}
 		}

@@ -75,7 +75,7 @@ func (p *Plan) Check(ctx context.Context, server Server) error {
 			return fmt.Errorf("check %s: %w", s, err)
 		}
 	}
-	return problems.OrNil()
+	return problems.orNil()
 }
 
 // problems are what the server refuses, at the lines of the file.

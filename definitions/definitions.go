@@ -87,8 +87,8 @@ func (d *Definition) shown() *Definition {
 	return &s
 }
 
-// Sort puts apps before jobs, and each by name.
-func Sort(all []*Definition) {
+// sortAll puts apps before jobs, and each by name.
+func sortAll(all []*Definition) {
 	slices.SortStableFunc(all, func(a, b *Definition) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name(), b.Name()))
 	})

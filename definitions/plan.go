@@ -89,7 +89,7 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	}
 	plan.Steps = append(plan.Steps, p.removals(state.All)...)
 	plan.Notes = p.unknownApps(state.All)
-	return plan, problems.OrNil()
+	return plan, problems.orNil()
 }
 
 // unknownApps notes apps that are to be removed and that the server does not have. It is no mistake: a second apply

@@ -39,8 +39,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// OrNil is an error, or nil where there is no problem.
-func (p Problems) OrNil() error {
+// orNil is an error, or nil where there is no problem.
+func (p Problems) orNil() error {
 	if len(p) == 0 {
 		return nil
 	}

@@ -42,8 +42,8 @@ func Read(sources []Source, now time.Time) (*Set, error) {
 	for _, source := range sources {
 		r.readFile(source)
 	}
-	Sort(r.set.All)
-	return &r.set, r.problems.OrNil()
+	sortAll(r.set.All)
+	return &r.set, r.problems.orNil()
 }
 
 func (r *reader) problem(at Place, subject, field, value, format string, args ...any) {
@@ -196,8 +196,8 @@ func (d *Definition) lineOf(field string) Place {
 	return d.At
 }
 
-// FromServer reads a document as the server answers it.
-func FromServer(kind Kind, body json.RawMessage) (*Definition, error) {
+// fromServer reads a document as the server answers it.
+func fromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 	d := &Definition{Kind: kind}
 	var err error
 	if kind == App {

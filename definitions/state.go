@@ -62,7 +62,7 @@ func Fetch(ctx context.Context, server Server) (*State, error) {
 			return nil, fmt.Errorf("read all %ss of the server: %w", kind.word(), err)
 		}
 		for _, body := range documents {
-			d, err := FromServer(kind, body)
+			d, err := fromServer(kind, body)
 			if err != nil {
 				return nil, err
 			}
@@ -70,7 +70,7 @@ func Fetch(ctx context.Context, server Server) (*State, error) {
 			state.All = append(state.All, d)
 		}
 	}
-	Sort(state.All)
+	sortAll(state.All)
 	return state, state.readDisabled(ctx, server)
 }
 

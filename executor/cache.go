@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,31 +34,6 @@ func cacheFolder(sandbox string, user int) string {
 
 // ownCache is for this executor alone, which lives for many tasks.
 func ownCache(sandbox string) string { return filepath.Join(sandbox, "cache") }
-
-// openStore opens the shared cache or, where it can't be used, one in the sandbox: on most agents the work
-// folder is root's, and then executors of other users can't make anything in it.
-// The user that tasks run as may read what is in it; config says then where it is.
-func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.Store, error) {
-	own := ownCache(config.Sandbox)
-	if as != nil && config.Cache != own {
-		config.Cache += "-for-" + strconv.Itoa(int(as.UID)) // others have no part in his packages
-	}
-	err := makeOwn(config.Cache)
-	if err == nil {
-		err = letPass(config.Cache, as)
-	}
-	if err != nil {
-		config.Cache = own
-		log.Warn("shared package cache not usable: packages are cached in the sandbox, for this executor only",
-			"cache", own, "error", err)
-	}
-	store, err := pack.Open(config.Cache, filepath.Join(config.Sandbox, "packages"), config.Package, log)
-	if err != nil {
-		return nil, err
-	}
-	store.OpenFilesWith(packageOpener(as, config.Hide))
-	return store, nil
-}
 
 // packageOpener opens packages of this machine. A task sees its package: a file that its user can't read, or that is
 // hidden from him, is none.

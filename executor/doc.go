@@ -3,7 +3,7 @@
 // tasks at once.
 //
 //	agent ──LAUNCH──▶ ledger (tasks that are known, updates that are not acknowledged)
-//	                    │ task: fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
+//	                    │ task (package tasks): fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
 //	agent ◀─UPDATE──  ledger ◀─ STARTING, RUNNING, FINISHED | FAILED | KILLED
 //
 // The agent is spoken to over Mesos' v1 executor API: package agent knows its types, and local.go stands for an agent
@@ -13,10 +13,11 @@
 // # Runs
 //
 // A process has two pipes to say what it will (sdk/protocol.md, package pipe). A transient task is one process and one
-// run (transient.go). A daemon's shard (daemon.go) stays until it is killed: package daemon decides when it is fired,
-// and what becomes of a run that fails, takes too long or finds another under way; a runner makes the runs, by a
-// process for each or by one that is resident (processrunner.go). A goroutine of its own drives each shard. Each run
-// is reported in updates of state RUNNING; progress and health in messages that may get lost (reports.go).
+// run (tasks/transient.go). A daemon's shard (tasks/shard.go) stays until it is killed: package daemon decides when it
+// is fired, and what becomes of a run that fails, takes too long or finds another under way; a runner makes the runs,
+// by a process for each or by one that is resident (tasks/processrunner.go). A goroutine of its own drives each shard.
+// Each run is reported in updates of state RUNNING; progress and health in messages that may get lost
+// (tasks/reports.go).
 //
 // A failure in a task, such as a package that can't be fetched, fails that task
 // with the reason, and nothing else. Packages, output and the time that fetching takes
@@ -29,17 +30,17 @@
 // and writes what must be known while it runs into the container's output, as records between what the job writes
 // (wire.PodRecord): that its package is being fetched, and then no more; the runs of a daemon's shard; progress. The
 // end is in the exit status and, in full, in the termination message. A signal to the first process is the kill. The
-// job has the container's own streams (package output) and variables (container.go); there are no output files, and
-// nothing is kept for another task. A daemon's shard is drained when a file says so. The executor is its own
+// job has the container's own streams (package output) and variables (package container); there are no output files,
+// and nothing is kept for another task. A daemon's shard is drained when a file says so. The executor is its own
 // supervisor (supervisor.Inside): as the first process of the container no task can kill it, and with it everything
 // ends.
 //
 // A container can be started a second time, although its pod says Never: by a kubelet whose container runtime was
 // killed in the moment of the first start. What the first one was fetching is fetched from the beginning. A task that
 // it had begun is not begun again: before its process is made, a request sent or a daemon's shard fired, that is on
-// disk in the pod's folder, which outlives containers (podonce.go). The second container runs nothing, and says that
-// the task may have run, as of one whose supervisor was lost. A job that removes the marker from that folder takes
-// this from itself.
+// disk in the pod's folder, which outlives containers (container/begun.go). The second container runs nothing, and
+// says that the task may have run, as of one whose supervisor was lost. A job that removes the marker from that folder
+// takes this from itself.
 //
 // Where an app has an image of its own, an init container of the project's image fetches and unpacks first, and leaves
 // this program for the app's image (podprepare.go).

@@ -38,12 +38,3 @@ func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) 
 	}
 	return places, nil
 }
-
-// hiddenFromTasks is what tasks don't see, nil for nothing: what this executor does not see, and its folders for
-// secrets.
-func (c *Config) hiddenFromTasks() *isolation.Places {
-	if c.Hide == nil || os.Geteuid() == 0 {
-		return nil
-	}
-	return &isolation.Places{Folder: c.Hide.Folder, Keep: []string{c.Sandbox, c.Cache}, Last: c.Hide.Last}
-}

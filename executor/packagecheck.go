@@ -120,7 +120,7 @@ func (f *PackageFacts) add(field, format string, args ...any) {
 	f.Problems = append(f.Problems, PackageProblem{field, fmt.Sprintf(format, args...)})
 }
 
-// findScript looks for the command as startIn does.
+// findScript looks for the command as a task does.
 func (f *PackageFacts) findScript(c PackageCheck) {
 	root := pack.Root(f.Dir, c.Command[0])
 	name := c.Command[0]

@@ -1,26 +1,16 @@
 package executor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
-	"github.com/elasticjob-go/elasticjob/executor/isolation"
-	"github.com/elasticjob-go/elasticjob/executor/launch"
-	"github.com/elasticjob-go/elasticjob/executor/output"
-	"github.com/elasticjob-go/elasticjob/executor/pack"
-	"github.com/elasticjob-go/elasticjob/executor/supervisor"
-	"github.com/elasticjob-go/elasticjob/executor/workdir"
+	"github.com/elasticjob-go/elasticjob/executor/tasks"
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
 // Ends of [Run] that aren't asked for. All tasks were stopped at once.
@@ -33,226 +23,13 @@ var (
 	ErrSupervisorEnded = errors.New("the supervisor process ended; its tasks were stopped")
 )
 
-// senders is how many updates are on their way at once, of different tasks.
-const senders = 8
-
-// starters is how many processes are being prepared and started at once.
-const starters = 4
-
-// inheritance is how long the executor tries to kill what a supervisor left behind that was killed. Only a process
-// that the kernel can't end, such as one that waits for a dead disk, lives as long.
-const inheritance = 30 * time.Second
-
-// Folders in the sandbox.
-const (
-	temporariesFolder = "tmp"
-	workFoldersFolder = "work"
-	failedFolder      = "failed"
-)
-
-// session is one executor's life.
+// session is an executor's conversation with its agent.
 type session struct {
-	config     Config
-	log        *slog.Logger
-	agent      agent.API
-	supervisor *supervisor.Client
-	store      *pack.Store
-	ledger     *agent.Ledger
-	outputs    output.Sink
-	base       launch.Environment
-	as         *isolation.Account // who tasks run as, nil for the executor's own user
-	refuses    error              // why no process of a task can be started, or nil
-
-	temporaries *workdir.Folders
-	works       *workdir.Folders
-	starting    chan struct{} // holds one for each process that is being started
-	turns       *turns
-	clock       *clockWatch
-	alarm       *alarm
-	references  launch.References
-	reports     *reports
-
-	// orphaned is closed when the supervisor has ended and what it left behind was killed, but for processes in left.
-	orphaned chan struct{}
-	left     []int
-
-	mu     sync.Mutex
-	tasks  map[string]*task
-	closed bool // no more tasks
-	number int
-	work   sync.WaitGroup // tasks
-}
-
-// Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were
-// killed with grace, or else one of the errors above. In each
-// case no process of a task is left. The process must have no children of its own.
-func Run(ctx context.Context, config Config, log *slog.Logger) error {
-	return runWith(ctx, config, agent.NewClient(agent.Options{Agent: config.Agent, Token: config.Token,
-		FrameworkID: config.FrameworkID, ExecutorID: config.ExecutorID, TLS: config.TLS, Connections: senders}), log)
-}
-
-func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger) (err error) {
-	defer of.Close()
-	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
-		return fmt.Errorf("hide %s from tasks: the agent has started this executor where it is in sight; start the server again",
-			config.Hide.Folder)
-	}
-	var as *isolation.Account
-	var refuses error
-	if config.container == nil { // who runs in one, its image and the pod say
-		as, refuses = isolation.Needed(config.RunAs, os.Geteuid())
-	}
-	store, err := openStore(&config, as, log)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	if err := makeFolders(config, as); err != nil {
-		return err
-	}
-	sandbox, err := os.OpenRoot(config.Sandbox)
-	if err != nil {
-		return fmt.Errorf("open the sandbox: %w", err)
-	}
-	defer func() { _ = sandbox.Close() }()
-	for _, folder := range []string{config.Sandbox, config.Cache} {
-		if refuses == nil {
-			refuses = cmp.Or(as.Reaches(folder), as.LeavesAlone(folder))
-		}
-	}
-	if refuses != nil {
-		log.Error("tasks refused", "error", refuses)
-	}
-	supervised, err := launchSupervisor(config)
-	if err != nil {
-		return err
-	}
-	s := &session{
-		config: config, log: log, agent: of, supervisor: supervised, store: store,
-		references: launch.NewReferences(config.Secrets, os.LookupEnv),
-		ledger:     agent.NewLedger(), outputs: newOutput(config, as, log),
-		base: config.container.environment(launch.BaseEnvironment(as)), as: as, refuses: refuses, tasks: map[string]*task{},
-		temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
-		works: workdir.New(workdir.Options{
-			Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, Keep: config.KeepFailed, As: as, Log: log,
-		}),
-		starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(log), alarm: newAlarm(),
-		reports: newReports(), orphaned: make(chan struct{}),
-	}
-	background, stop := context.WithCancel(context.Background())
-	var helpers sync.WaitGroup
-	defer func() {
-		// The order matters: when no process is left, all tasks end; only then may the goroutines that serve them.
-		s.killAll(0, "the executor ended")
-		_ = supervised.Close()
-		s.work.Wait()
-		s.alarm.wait()
-		s.works.RemoveAll() // sandboxes are kept for long, and links take disk space
-		stop()
-		s.ledger.Close()
-		helpers.Wait()
-	}()
-	helpers.Go(func() {
-		<-supervised.Lost()
-		_ = supervised.Close() // reaps it, so that all other children are what it left behind
-		s.left = supervised.KillChildren(inheritance)
-		close(s.orphaned)
-	})
-	for range senders {
-		helpers.Go(func() { s.send(background) })
-	}
-	helpers.Go(func() { s.outputs.Watch(background) })
-	helpers.Go(func() { s.clock.watch(background) })
-	helpers.Go(func() { s.sendReports(background) })
-	shutdown := make(chan struct{})
-	away := make(chan error, 1)
-	helpers.Go(func() { away <- s.listen(background, shutdown) })
-	if config.TLS != nil && config.TLS.VerifyConnection == nil {
-		log.Warn("agent's certificate not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
-	}
-	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox,
-		"pid", os.Getpid(), "supervisor", supervised.PID())
-
-	select {
-	case err := <-away:
-		return err
-	case <-supervised.Lost():
-		<-s.orphaned
-		s.killAll(0, "the executor ended")
-		s.work.Wait()
-		s.flushAfter(time.Second)
-		return ErrSupervisorEnded
-	case <-shutdown:
-		log.Info("shutdown requested by the agent")
-	case <-ctx.Done():
-		log.Info("end requested", "reason", context.Cause(ctx))
-	}
-	s.drain()
-	return nil
-}
-
-// launchSupervisor starts the supervisor. An executor that sees nothing of the data folder has its secrets in sight,
-// which tasks must not see: the supervisor is started without.
-func launchSupervisor(config Config) (*supervisor.Client, error) {
-	if config.container != nil {
-		return supervisor.Inside()
-	}
-	if len(config.Supervisor) == 0 {
-		return nil, errors.New("start supervisor: no command is configured")
-	}
-	if err := supervisor.Inherit(); err != nil {
-		return nil, err
-	}
-	// The sandbox is there to be seen in a list of processes.
-	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
-	return supervisor.Launch(config.hiddenFromTasks(), config.Supervisor[0], args...)
-}
-
-// makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can
-// reach is only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
-func makeFolders(config Config, as *isolation.Account) error {
-	if config.container != nil { // for one task, few files come and go
-		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
-			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
-			return fmt.Errorf("make the folder for the task: %w", err)
-		}
-		return nil
-	}
-	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
-	if as != nil && config.KeepFailed > 0 {
-		folders = append(folders, failedFolder)
-	}
-	err := letPass(config.Sandbox, as)
-	for _, folder := range folders {
-		err = errors.Join(err, makeSpread(config.Sandbox, folder))
-		path := filepath.Join(config.Sandbox, folder)
-		switch {
-		case err != nil || as == nil:
-		case folder == output.Folder:
-			err = os.Chmod(path, 0o700) // tasks have their output open, and nothing to look for there
-		default:
-			err = os.Lchown(path, int(as.UID), int(as.GID))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("make the folder for tasks: %w", err)
-	}
-	return nil
-}
-
-func makeFolder(parent, name string) error {
-	if err := os.Mkdir(filepath.Join(parent, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
-// letPass lets a user go through a folder of the executor's, and nobody else but root.
-func letPass(folder string, as *isolation.Account) error {
-	if as == nil {
-		return nil
-	}
-	return errors.Join(os.Chown(folder, os.Geteuid(), int(as.GID)), os.Chmod(folder, 0o710))
+	config Config
+	log    *slog.Logger
+	agent  agent.API
+	ledger *agent.Ledger
+	tasks  *tasks.Set
 }
 
 // listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule
@@ -262,10 +39,10 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	lastSeen := time.Now()
 	once := sync.OnceFunc(func() { close(asked) })
 	for first := true; ; {
-		tasks, updates := s.ledger.Unacknowledged()
-		stream, err := s.agent.Subscribe(ctx, tasks, updates)
+		unacknowledged, updates := s.ledger.Unacknowledged()
+		stream, err := s.agent.Subscribe(ctx, unacknowledged, updates)
 		if err == nil {
-			s.log.Info("subscribed", "unacknowledged tasks", len(tasks), "unacknowledged updates", len(updates))
+			s.log.Info("subscribed", "unacknowledged tasks", len(unacknowledged), "unacknowledged updates", len(updates))
 			s.ledger.Connect(updates)
 			err = s.follow(stream, once)
 			s.ledger.Disconnect()
@@ -306,6 +83,28 @@ func (s *session) follow(stream agent.Events, onShutdown func()) error {
 	}
 }
 
+// obey does what an event asks. Other events than these, such as heartbeats, ask nothing.
+func (s *session) obey(e *executor.Event, shutdown func()) {
+	switch {
+	case e.Type == executor.Event_LAUNCH && e.Launch != nil:
+		t := e.Launch.Task
+		s.tasks.Launch(agent.Assignment{ID: t.TaskID.Value, Data: t.Data, Raw: t})
+	case e.Type == executor.Event_KILL && e.Kill != nil:
+		var grace *time.Duration
+		if named := e.Kill.GetKillPolicy().GetGracePeriod(); named != nil {
+			d := time.Duration(named.Nanoseconds)
+			grace = &d
+		}
+		s.tasks.Kill(e.Kill.TaskID.Value, grace)
+	case e.Type == executor.Event_ACKNOWLEDGED && e.Acknowledged != nil:
+		s.ledger.Acknowledge(e.Acknowledged.TaskID.Value, e.Acknowledged.UUID)
+	case e.Type == executor.Event_SHUTDOWN:
+		shutdown()
+	case e.Type == executor.Event_ERROR && e.Error != nil:
+		s.log.Error("error received from the agent", "error", e.Error.Message)
+	}
+}
+
 // send delivers updates, one at a time.
 func (s *session) send(ctx context.Context) {
 	for {
@@ -320,17 +119,6 @@ func (s *session) send(ctx context.Context) {
 	}
 }
 
-// killAll ends every task, with its own grace but no more than most, and lets no more begin.
-func (s *session) killAll(most time.Duration, why string) {
-	s.mu.Lock()
-	s.closed = true
-	tasks := slices.Collect(maps.Values(s.tasks))
-	s.mu.Unlock()
-	for _, t := range tasks {
-		t.kill(min(t.grace(), most), why)
-	}
-}
-
 // reporting is the most of the agent's time that is kept for the updates which follow when all tasks have ended.
 const reporting = 3 * time.Second
 
@@ -338,7 +126,7 @@ const reporting = 3 * time.Second
 // the default, as in wire.Task.
 func ShutdownGrace(task time.Duration) time.Duration {
 	if task <= 0 {
-		task = defaultGrace
+		task = tasks.DefaultGrace
 	}
 	return task + reporting + reporting/2
 }
@@ -353,10 +141,10 @@ func timesOf(shutdownGrace time.Duration) (end, tasks time.Duration) {
 func (s *session) drain() {
 	end, most := timesOf(s.config.ShutdownGrace)
 	deadline := time.Now().Add(end)
-	s.killAll(most, "killed because the executor is shut down")
+	s.tasks.KillAll(most, "killed because the executor is shut down")
 	ended := make(chan struct{})
 	go func() {
-		s.work.Wait()
+		s.tasks.Wait()
 		close(ended)
 	}()
 	select {

@@ -1,17 +1,14 @@
 package jobs_test
 
 import (
-	"encoding/json"
-	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/document/documenttest"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -25,15 +22,6 @@ func stored() jobs.Config {
 		JobName: "my_job", AppName: "my_app", JobExecutionType: jobs.Transient, Cron: "0/5 * * * * * ?",
 		ShardingTotalCount: 3, CPUCount: 0.1, MemoryMB: 64,
 	}
-}
-
-func violations(t *testing.T, err error) document.Violations {
-	t.Helper()
-	var bad document.Violations
-	if !errors.As(err, &bad) {
-		t.Fatalf("got error %v, want Violations", err)
-	}
-	return bad
 }
 
 func TestDecodeQuickStart(t *testing.T) {
@@ -115,7 +103,7 @@ func TestDecodeOriginalsAnswer(t *testing.T) {
 
 func TestDecodeViolations(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ body, field, value, want string }{
+	documenttest.Refuses(t, jobs.Schema, stored(), []documenttest.Refused{
 		{`{"shardingTotalCount":"3"}`, "shardingTotalCount", `"3"`, "a whole number is expected, found a string"},
 		{`{"shardingTotalCount":2.5}`, "shardingTotalCount", "2.5", "a whole number is expected, found a fraction"},
 		{`{"shardingTotalCount":1e400}`, "shardingTotalCount", "1e400", "the number is too large"},
@@ -146,18 +134,7 @@ func TestDecodeViolations(t *testing.T) {
 		{`{"cpuCount":"https:\/\/me:hunter2@h/x"}`, "cpuCount", "https://me:******@h/x", "a number is expected"},
 		{`{"jobName":"another"}`, "jobName", "another", "cannot be changed"},
 		{`{"label":1,"label":2}`, "label", "2", "is given more than once"},
-	}
-	for _, test := range tests {
-		t.Run(test.body, func(t *testing.T) {
-			t.Parallel()
-			_, _, err := jobs.Schema.Decode([]byte(test.body), stored())
-			bad := violations(t, err)
-			if len(bad) != 1 || bad[0].Field != test.field || bad[0].Value != test.value ||
-				!strings.HasPrefix(bad[0].Message, test.want) {
-				t.Errorf("got %+v, want %s %s %q", bad, test.field, test.value, test.want)
-			}
-		})
-	}
+	})
 }
 
 func TestName(t *testing.T) {
@@ -166,7 +143,7 @@ func TestName(t *testing.T) {
 		t.Errorf("got %q, %v", name, err)
 	}
 	_, err := jobs.Schema.Name([]byte(`{"appName":"a"}`))
-	if bad := violations(t, err); bad[0].Field != "jobName" {
+	if bad := documenttest.Violations(t, err); bad[0].Field != "jobName" {
 		t.Error(bad)
 	}
 }
@@ -199,38 +176,12 @@ func configs() *rapid.Generator[jobs.Config] {
 	})
 }
 
-func encode(t interface{ Fatal(...any) }, document any) []byte {
-	data, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 func TestDecodeRoundTrip(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		want := configs().Draw(t, "config")
-		got, notes, err := jobs.Schema.Decode(encode(t, want), jobs.Default())
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || len(notes) > 0 || diff != "" {
-			t.Fatal(err, notes, diff)
-		}
-	})
+	documenttest.RoundTrips(t, jobs.Schema, jobs.Default(), configs())
 }
 
-// One given field changes this field, and no other.
 func TestDecodeMergesOneField(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		base, other := configs().Draw(t, "base"), configs().Draw(t, "other")
-		i := rapid.IntRange(1, reflect.TypeFor[jobs.Config]().NumField()-1).Draw(t, "field") // 0 is the name
-		name, _, _ := strings.Cut(reflect.TypeFor[jobs.Config]().Field(i).Tag.Get("json"), ",")
-		body := encode(t, map[string]any{name: reflect.ValueOf(other).Field(i).Interface()})
-		want := base
-		reflect.ValueOf(&want).Elem().Field(i).Set(reflect.ValueOf(other).Field(i))
-		got, _, err := jobs.Schema.Decode(body, base)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Fatal(string(body), err, diff)
-		}
-	})
+	documenttest.MergesOneField(t, jobs.Schema, configs())
 }

@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -220,27 +220,8 @@ func (d *diary) count(prefix string) (n int) {
 }
 
 // logged is a log that can be looked into.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
+type logged struct{ buffer.Locked }
 
 func (l *logged) has(text string) bool { return l.count(text) > 0 }
 
-func (l *logged) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
+func (l *logged) count(text string) int { return strings.Count(l.String(), text) }

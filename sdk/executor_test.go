@@ -2,7 +2,6 @@ package sdk_test
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
 // patience is how long tests wait for what should come at once on an idle machine.
@@ -29,7 +29,7 @@ type process struct {
 	orders      *os.File // what the executor writes to
 	said        *os.File // what it reads from
 	lines       *bufio.Reader
-	out, errors *buffer
+	out, errors *buffer.Locked
 	over        chan struct{}
 }
 
@@ -40,7 +40,7 @@ func program(t testing.TB, args []string, env ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{TB: t, cmd: exec.Command(self, args...), out: &buffer{}, errors: &buffer{},
+	p := &process{TB: t, cmd: exec.Command(self, args...), out: &buffer.Locked{}, errors: &buffer.Locked{},
 		over: make(chan struct{})}
 	p.cmd.Env = append([]string{jobVariable + "=1", "PATH=" + os.Getenv("PATH"),
 		"GORACE=halt_on_error=1 atexit_sleep_ms=0"}, env...)
@@ -229,22 +229,4 @@ func (p *process) until(text string) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// buffer collects what a process writes.
-type buffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -125,9 +125,9 @@ func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	}
 }
 
-// TestGivenUp: an image that can't be pulled is reported only when its pod is gone for good.
-func TestGivenUp(t *testing.T) {
-	t.Parallel()
+// starting is a cluster in which task 0 starts, and what is said on its pod.
+func starting(t *testing.T) (*fakeAPI, *client, witness) {
+	t.Helper()
 	f := newFakeAPI(t)
 	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	w := witness{make(chan string, 100)}
@@ -136,11 +136,21 @@ func TestGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
+	return f, c, w
+}
+
+// withoutImage is what becomes of a pod whose image can't be pulled.
+func withoutImage(p *corev1.Pod) {
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
+		Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
+}
+
+// TestGivenUp: an image that can't be pulled is reported only when its pod is gone for good.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	f, c, w := starting(t)
 	name := pod.Name(taskID(0))
-	f.putPod("jobs", name, func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
-			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
-	})
+	f.putPod("jobs", name, withoutImage)
 	if u := c.until(taskID(0), cluster.Starting); !strings.Contains(u.Message, "not a name") {
 		t.Errorf("it starts, and says %q", u.Message)
 	}
@@ -162,20 +172,10 @@ func TestGivenUp(t *testing.T) {
 // leader hears of it where this one could not: else nobody would know that its shard never began.
 func TestGivenUpAndNotOnRecord(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	w := witness{make(chan string, 100)}
-	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Recorder = w })
-	if err := c.launch(0); err != nil {
-		t.Fatal(err)
-	}
-	c.until(taskID(0), cluster.Starting)
+	f, c, w := starting(t)
 	name := pod.Name(taskID(0))
 	f.withoutFinalizer(t, taskID(0))
-	f.putPod("jobs", name, func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
-			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
-	})
+	f.putPod("jobs", name, withoutImage)
 	w.expect(t, "given up "+taskID(0))
 	c.until(taskID(0), cluster.Starting) // which is acknowledged, and is not the end
 	if err := c.Close(); err != nil {    // as where the registry is down
@@ -224,10 +224,7 @@ func TestGivenUpAndBegan(t *testing.T) {
 			return false
 		}
 	})
-	f.putPod("jobs", name, func(p *corev1.Pod) {
-		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
-			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
-	})
+	f.putPod("jobs", name, withoutImage)
 	<-asked
 	c.until(taskID(0), cluster.Running)
 	if p := f.pod(name); p == nil || p.DeletionTimestamp != nil {

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,9 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
 const tokenVariable = "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"
@@ -122,28 +122,10 @@ func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
 	}
 }
 
-// record keeps what is written, for use by several goroutines.
-type record struct {
-	mu sync.Mutex
-	bytes.Buffer
-}
-
-func (r *record) Write(p []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.Buffer.Write(p)
-}
-
-func (r *record) text() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.String()
-}
-
 func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	var log record
+	var log buffer.Locked
 	c := closedCluster(t, data, &log)
 	f := subscribeAs(t, c.MasterURL(), c.Credentials())
 	var updates []object
@@ -247,7 +229,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 			}
 		}
 	}
-	clean("the log", log.text())
+	clean("the log", log.String())
 	clean("an update", fmt.Sprint(updates))
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

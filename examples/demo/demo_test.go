@@ -7,10 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
 func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
@@ -28,7 +29,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "made", "by it")
-			out := &output{}
+			out := &buffer.Locked{}
 			cmd := exec.Command(filepath.Join(programs, "demo"), "-scheduler", filepath.Join(programs, "scheduler"),
 				"-package", "../wordcount", "-listen", address(t), "-data-dir", data)
 			cmd.Stdout, cmd.Stderr = out, out
@@ -122,22 +123,4 @@ func mentioning(t *testing.T, dir string) []string {
 		}
 	}
 	return ids
-}
-
-// output is what a process wrote so far.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 )
 
-// This file, local.go and pod.go are all that know Mesos' types; this one the agent's v1 executor API, protobuf over
-// HTTP.
+// This file, and session.go, local.go and podrun.go of package executor, are all that know Mesos' types; this one the
+// agent's v1 executor API, protobuf over HTTP.
 
 // API is who launches tasks and takes their updates. Its methods may be called concurrently.
 type API interface {

@@ -59,9 +59,9 @@ func readOwnDir(path string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// FileSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
+// fileSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
 // allocated behind its end, has that of its blocks.
-func FileSize(info fs.FileInfo, limit int64) int64 {
+func fileSize(info fs.FileInfo, limit int64) int64 {
 	if disk := diskSize(info); disk-max(limit, allocatedAhead) > info.Size() {
 		return disk
 	}
@@ -118,7 +118,7 @@ func (o *Files) contentsOf(dir string) (c contents) {
 			c.bytes += sizeOfAll(filepath.Join(dir, entry.Name()))
 			continue
 		}
-		size := FileSize(info, o.limits.File)
+		size := fileSize(info, o.limits.File)
 		c.bytes, c.largest = c.bytes+size, max(c.largest, size)
 		c.empty = c.empty && info.Size() == 0
 		stat, ok := info.Sys().(*syscall.Stat_t)

@@ -199,7 +199,7 @@ func (o *Files) shorten(number string) {
 	for _, stream := range streamNames {
 		path := o.file(number, stream)
 		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && FileSize(info, o.limits.File) > o.limits.File {
+		if err == nil && info.Mode().IsRegular() && fileSize(info, o.limits.File) > o.limits.File {
 			if err := keepEnd(path, o.limits.File); err != nil {
 				o.log.Warn("output not shortened", "file", path, "error", err)
 			}
@@ -341,7 +341,7 @@ func (o *Files) look(w *watched) {
 		if err != nil {
 			continue
 		}
-		size := FileSize(info, o.limits.File)
+		size := fileSize(info, o.limits.File)
 		if size-w.sizes[i] > o.limits.File/4 {
 			w.every = o.often()
 		}

@@ -120,8 +120,8 @@ func TestSmallLimitsCountBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
-	if err != nil || FileSize(info, 1000) != 3 {
-		t.Errorf("%d bytes, %v", FileSize(info, 1000), err)
+	if err != nil || fileSize(info, 1000) != 3 {
+		t.Errorf("%d bytes, %v", fileSize(info, 1000), err)
 	}
 }
 

@@ -7,27 +7,17 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
 // text is a writer that says what it has.
-type text struct {
-	mu   sync.Mutex
-	have string
-}
-
-func (w *text) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.have += string(p)
-	return len(p), nil
-}
+type text struct{ buffer.Locked }
 
 func (w *text) await(t *testing.T, want string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; <-time.After(2 * time.Millisecond) {
-		w.mu.Lock()
-		have := w.have
-		w.mu.Unlock()
+		have := w.String()
 		if have == want {
 			return
 		}

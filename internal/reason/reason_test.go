@@ -95,7 +95,7 @@ func TestWords(t *testing.T) {
 	each(examples, func(r Reason) {
 		seen = append(seen, r.code)
 		for in, language := range [...]string{"English", "Chinese"} {
-			template := Template(r.code, Language(in))
+			template := templateOf(r.code, Language(in))
 			if template == "" {
 				t.Fatalf("%s: no words in %s", r.code, language)
 			}

@@ -32,7 +32,7 @@ func TestReferenceOfConsoleWords(t *testing.T) {
 	b.WriteString("// The words of reasons in Chinese, from internal/reason/zh.txt. make docs writes this file.\n\n" +
 		"/** @type {Record<string, string>} */\nexport const chinese = {\n")
 	for _, code := range Codes() {
-		fmt.Fprintf(&b, "  %s: %s,\n", code, asJSON(t, Template(code, Chinese)))
+		fmt.Fprintf(&b, "  %s: %s,\n", code, asJSON(t, templateOf(code, Chinese)))
 	}
 	b.WriteString("}\n")
 	reference.CheckFile(t, "../../web/static/js/lib/reasonwords.js", b.String())
@@ -56,7 +56,7 @@ func TestReferenceOfExamples(t *testing.T) {
 	}
 	english := map[Code]string{}
 	for _, code := range Codes() {
-		english[code] = Template(code, English)
+		english[code] = templateOf(code, English)
 	}
 	lines := make([]string, len(all))
 	for i, r := range all {
@@ -72,7 +72,7 @@ func TestReferenceOfCodes(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| code | words |\n|---|---|\n")
 	for _, code := range Codes() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", code, reference.Cell(Template(code, English)))
+		fmt.Fprintf(&b, "| `%s` | %s |\n", code, reference.Cell(templateOf(code, English)))
 	}
 	reference.Check(t, "../../docs/reasons.md", "codes of reasons", b.String())
 }
@@ -91,3 +91,6 @@ func TestDocsShowAReason(t *testing.T) {
 		t.Errorf("- document, + code:\n%s", diff)
 	}
 }
+
+// templateOf is the template of a code in one language, "" if there is none.
+func templateOf(code Code, in Language) string { return templates[in][code].text }

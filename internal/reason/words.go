@@ -127,8 +127,5 @@ func (r Reason) fill(b []byte, section []piece, in Language) []byte {
 	return b
 }
 
-// Template is the template of a code in one language, "" if there is none.
-func Template(code Code, in Language) string { return templates[in][code].text }
-
 // Codes are all codes, sorted.
 func Codes() []Code { return slices.Sorted(maps.Keys(templates[English])) }

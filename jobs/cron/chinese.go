@@ -123,13 +123,7 @@ func fieldChinese(unit string, values runs) string {
 }
 
 func stepChinese(step int) string {
-	n, unit := step, "秒"
-	switch {
-	case step%secondsOfHour == 0:
-		n, unit = step/secondsOfHour, "小时"
-	case step%secondsOfMinute == 0:
-		n, unit = step/secondsOfMinute, "分钟"
-	}
+	n, unit := inUnits(step, "秒", "分钟", "小时")
 	if n == 1 {
 		return unit
 	}

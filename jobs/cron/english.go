@@ -111,13 +111,7 @@ func fieldEnglish(name string, values runs) string {
 
 // stepEnglish is the distance between two fires.
 func stepEnglish(step int) string {
-	n, unit := step, "second"
-	switch {
-	case step%secondsOfHour == 0:
-		n, unit = step/secondsOfHour, "hour"
-	case step%secondsOfMinute == 0:
-		n, unit = step/secondsOfMinute, "minute"
-	}
+	n, unit := inUnits(step, "second", "minute", "hour")
 	if n == 1 {
 		return unit
 	}

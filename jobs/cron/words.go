@@ -190,3 +190,14 @@ func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step
 func (p timePhrase) ofAnyDay() bool {
 	return p.form != atTimes && p.form != inSpans && (p.form != byField || p.everyHour)
 }
+
+// inUnits is a step in the largest of the units that it is a whole number of.
+func inUnits(step int, second, minute, hour string) (n int, unit string) {
+	switch {
+	case step%secondsOfHour == 0:
+		return step / secondsOfHour, hour
+	case step%secondsOfMinute == 0:
+		return step / secondsOfMinute, minute
+	}
+	return step, second
+}

@@ -46,7 +46,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 	b.Logf("100,000 jobs were committed in %v", time.Since(began))
 	for b.Loop() {
-		next := campaign(b, r, "127.0.0.1:8899")
+		next := elect(b, r, "127.0.0.1:8899")
 		found, err := next.List(b.Context(), "/")
 		if err != nil || len(found) != len(all) {
 			b.Fatalf("%d entries, %v", len(found), err)
@@ -62,7 +62,7 @@ func BenchmarkLeaderChange(b *testing.B) {
 		first, term := lead(b, Options{DSN: dsn, Lease: DefaultLease})
 		second := open(b, Options{DSN: dsn, Lease: DefaultLease})
 		led := make(chan registry.Term, 1)
-		go func() { led <- campaign(b, second, "127.0.0.1:9988") }()
+		go func() { led <- elect(b, second, "127.0.0.1:9988") }()
 		awaitStandby(b, term)
 		term.end(errSilent) // nothing is renewed any more, and nothing given back
 		b.Logf("the change took %v", func() time.Duration { began := time.Now(); <-led; return time.Since(began) }())

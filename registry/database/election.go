@@ -37,7 +37,7 @@ type taken struct {
 func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, err error) {
 	p := r.place
 	t.holder = uuid.NewString()
-	r.standing(t.holder)
+	r.holders.Add(t.holder)
 	before := r.memory.get()
 	err = p.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 		var now rows
@@ -138,7 +138,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 		if err != nil {
 			return nil, r.place.explain("look who leads", err)
 		}
-		if r.isOwn(found.LeaseHolder) || found.isFree(r.follower.unchanged()) {
+		if r.holders.Has(found.LeaseHolder) || found.isFree(r.follower.unchanged()) {
 			t, err := r.takeWithin(ctx, who, found)
 			if !errors.Is(err, errHeld) && !errors.As(err, new(behind)) {
 				return t, err

@@ -79,7 +79,7 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	if _, _, err := Accept(t.Context(), Options{DSN: dsn}); err != nil {
 		t.Fatal(err)
 	}
-	next := campaign(t, again, "127.0.0.1:8899")
+	next := elect(t, again, "127.0.0.1:8899")
 	wantValue(t, next, "/a", "kept")
 	commit(t, next, write("/a", "new"))
 	eventually.Works(t, "the standby follows what was accepted", standby.Trouble)

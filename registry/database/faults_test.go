@@ -1,11 +1,9 @@
 package database
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -77,7 +75,7 @@ func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 // wantCounted reads what a registry holds after counting.
 func wantCounted(t *testing.T, r *Registry, commits int) {
 	t.Helper()
-	term := campaign(t, r, "127.0.0.1:8899")
+	term := elect(t, r, "127.0.0.1:8899")
 	found, err := term.List(t.Context(), "/n")
 	if err != nil || len(found) != commits && len(found) != commits+1 {
 		t.Fatalf("%d commits are there, %v; %d were answered", len(found), err, commits)
@@ -147,7 +145,7 @@ func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 		t.Errorf("commit: %v", err)
 	}
 	server.Resume(t)
-	commit(t, campaign(t, r, "127.0.0.1:8899"), write("/a", "after"))
+	commit(t, elect(t, r, "127.0.0.1:8899"), write("/a", "after"))
 }
 
 // testReadOnly: nobody leads with a database that became a replica, and who asks is told why.
@@ -176,7 +174,7 @@ func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
 		t.Errorf("the term ended: %v", term.Err())
 	}
 	readOnly(0)
-	commit(t, campaign(t, r, "127.0.0.1:8899"), write("/a", "after"))
+	commit(t, elect(t, r, "127.0.0.1:8899"), write("/a", "after"))
 }
 
 // testSmallPackets: a database that the largest value does not fit is refused with what to set.
@@ -245,7 +243,7 @@ func TestCutOffInATransaction(t *testing.T) {
 		<-old.Done()
 		ended <- time.Now()
 	}()
-	next := campaign(t, open(t, direct), "127.0.0.1:9988")
+	next := elect(t, open(t, direct), "127.0.0.1:9988")
 	select {
 	case <-ended:
 	default:
@@ -255,41 +253,6 @@ func TestCutOffInATransaction(t *testing.T) {
 	proxy.Cut()
 	if err := old.Commit(t.Context(), nil); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("commit: %v", err)
-	}
-}
-
-// TestRefusals: what the database refuses for a moment is tried again, and what it refuses for good changes nothing
-// and ends no term.
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	dsn := shared.Server(t).Database(t)
-	_, term := lead(t, Options{DSN: dsn})
-	commit(t, term, write("/a", "0"))
-	for number, heals := range map[int]bool{1205: true, 1226: true, 1213: true, 1290: true, 1114: false, 1142: false} {
-		change(t, dsn, fmt.Sprintf("CREATE TRIGGER refuse BEFORE INSERT ON REGISTRY_ENTRY FOR EACH ROW SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = 'for a test'", number))
-		result := make(chan error, 1)
-		go func() {
-			result <- term.Commit(context.Background(), []registry.Write{write("/a", "1"), write("/b", "1")})
-		}()
-		if heals {
-			select {
-			case err := <-result:
-				t.Errorf("%d: the commit ended: %v", number, err)
-				result <- err
-			case <-time.After(100 * time.Millisecond): // it is tried again
-			}
-			change(t, dsn, "DROP TRIGGER refuse")
-			if err := <-result; err != nil {
-				t.Errorf("%d: %v", number, err)
-			}
-		} else {
-			if err := <-result; err == nil || errors.Is(err, registry.ErrTermEnded) {
-				t.Errorf("%d: %v", number, err)
-			}
-			change(t, dsn, "DROP TRIGGER refuse")
-		}
-		wantValue(t, term, "/a", map[bool]string{true: "1", false: "0"}[heals])
-		commit(t, term, write("/a", "0"), registry.Write{Path: "/b", Delete: true})
 	}
 }
 
@@ -358,20 +321,6 @@ func TestSharedValueOverBrokenConnections(t *testing.T) {
 	proxy.Heal()
 }
 
-// TestReadOnlyNow: a server's word for read_only is read as its number is.
-func TestReadOnlyNow(t *testing.T) {
-	t.Parallel()
-	root := shared.Server(t).Root(t)
-	for value, want := range map[string]bool{"0": false, "1": true, "'OFF'": false, "'ON'": true, "'NO_LOCK'": true,
-		"'NO_LOCK_NO_ADMIN'": true} {
-		var got bool
-		if err := root.QueryRow("SELECT " + strings.Replace(readOnlyNow, "@@global.read_only", value,
-			1)).Scan(&got); err != nil || got != want {
-			t.Errorf("%s: %v, %v", value, got, err)
-		}
-	}
-}
-
 // TestRequestSentTwice: nobody is told that a commit was not made which a proxy has brought to the database twice.
 func TestRequestSentTwice(t *testing.T) {
 	t.Parallel()
@@ -391,20 +340,5 @@ func TestRequestSentTwice(t *testing.T) {
 	if err := term.Commit(t.Context(), writes); !errors.Is(err, registry.ErrOutcomeUnknown) ||
 		!errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("commit: %v", err)
-	}
-}
-
-// TestUnsyncedLog: a database that writes a log for replicas, and does not sync it, is warned of.
-func TestUnsyncedLog(t *testing.T) {
-	t.Parallel()
-	for sync, want := range map[string]bool{"0": true, "1": false} {
-		dsn := mariadb.Start(t, "--log-bin=log", "--sync-binlog="+sync).Database(t)
-		var said bytes.Buffer
-		r := open(t, Options{DSN: dsn, Logger: slog.New(slog.NewTextHandler(&said, nil))})
-		campaign(t, r, "127.0.0.1:8899")
-		closeOf(t, r)
-		if got := strings.Contains(said.String(), "sync_binlog=0"); got != want {
-			t.Errorf("sync_binlog=%s: %s", sync, said.String())
-		}
 	}
 }

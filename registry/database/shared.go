@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/campaign"
 )
 
 var _ registry.Shared = (*Registry)(nil)
@@ -146,8 +147,8 @@ func (r *Registry) betweenTries(ctx context.Context, why error) error {
 	select {
 	case <-time.After(firstPause):
 		return nil
-	case <-r.ctx.Done():
-		return errClosed
+	case <-r.leadership.Context().Done():
+		return campaign.ErrClosed
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", r.place.explain("ask", why), ctx.Err())
 	}

@@ -59,7 +59,7 @@ func open(t testing.TB, o Options) *Registry {
 	return r
 }
 
-func campaign(t testing.TB, r registry.Registry, who string) *term {
+func elect(t testing.TB, r registry.Registry, who string) *term {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -73,7 +73,7 @@ func campaign(t testing.TB, r registry.Registry, who string) *term {
 func lead(t testing.TB, o Options) (*Registry, *term) {
 	t.Helper()
 	r := open(t, o)
-	return r, campaign(t, r, "127.0.0.1:8899")
+	return r, elect(t, r, "127.0.0.1:8899")
 }
 
 // free makes the lease nobody's, as if it had expired.
@@ -114,7 +114,7 @@ func TestSuite(t *testing.T) {
 			Depose: func(t *testing.T, _ registry.Registry) registry.Term {
 				other := open(t, o)
 				free(t, o.DSN)
-				return campaign(t, other, "127.0.0.1:9988")
+				return elect(t, other, "127.0.0.1:9988")
 			},
 			Cut: func(t *testing.T) (registry.Registry, func(int, bool) <-chan struct{}) {
 				wires := &cable{}

@@ -52,8 +52,9 @@ func newTerm(r *Registry, begun taken) *term {
 	return t
 }
 
-func (t *term) Number() int64         { return t.leader.Term }
-func (t *term) Done() <-chan struct{} { return t.ctx.Done() }
+func (t *term) Number() int64           { return t.leader.Term }
+func (t *term) Leader() registry.Leader { return t.leader }
+func (t *term) Done() <-chan struct{}   { return t.ctx.Done() }
 
 // Changed is nil: only terms write entries.
 func (t *term) Changed() <-chan string { return nil }
@@ -82,8 +83,8 @@ func (t *term) committed(changes int64) {
 	t.registry.memory.saw(now, now)
 }
 
-// finish ends the term, gives the lead back if it is still held, and waits for all that the term started.
-func (t *term) finish(why error) {
+// Finish ends the term, gives the lead back if it is still held, and waits for all that the term started.
+func (t *term) Finish(why error) {
 	t.end(why)
 	t.owned.Wait()
 	t.over.Do(func() {
@@ -122,7 +123,7 @@ func (t *term) release() {
 
 // Resign frees the lease, so that the next leader can begin at once. A commit under way fails.
 func (t *term) Resign(context.Context) error {
-	t.finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
+	t.Finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/registry/campaign"
 )
 
 // Shared values are read and written on the follower's session, which every server has, whoever leads.
@@ -202,8 +203,8 @@ func (r *Registry) betweenTries(ctx context.Context) error {
 	select {
 	case <-time.After(firstPause / 10):
 		return nil
-	case <-r.ctx.Done():
-		return errClosed
+	case <-r.leadership.Context().Done():
+		return campaign.ErrClosed
 	case <-ctx.Done():
 		if trouble := r.follower.trouble(); trouble != nil {
 			return fmt.Errorf("%w: %w", trouble, ctx.Err())

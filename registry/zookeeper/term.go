@@ -44,8 +44,9 @@ func newTerm(c *client, own candidate, leader registry.Leader, version int32) *t
 	return t
 }
 
-func (t *term) Number() int64         { return t.leader.Term }
-func (t *term) Done() <-chan struct{} { return t.ctx.Done() }
+func (t *term) Number() int64           { return t.leader.Term }
+func (t *term) Leader() registry.Leader { return t.leader }
+func (t *term) Done() <-chan struct{}   { return t.ctx.Done() }
 
 // Changed is not closed when the term ends.
 func (t *term) Changed() <-chan string { return t.documents.changed }
@@ -91,9 +92,9 @@ func (t *term) keep() {
 	}
 }
 
-// finish ends the term, lets a commit under way come to its end, gives the session back
+// Finish ends the term, lets a commit under way come to its end, gives the session back
 // and waits for all that the term started.
-func (t *term) finish(why error) {
+func (t *term) Finish(why error) {
 	t.end(why)
 	t.owned.Wait()
 	t.client.Close()
@@ -103,7 +104,7 @@ func (t *term) finish(why error) {
 // commit under way fails. When no server can be reached, which takes up to 3 s to find out, the
 // next leader has to wait until the session expires.
 func (t *term) Resign(context.Context) error {
-	t.finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
+	t.Finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
 // own has each task bring its executor, as on Kubernetes.
@@ -223,83 +222,6 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	}
 }
 
-// A task that somebody removed from the cluster ends now, if its agent lives: the next attempt waits for as long as
-// that may take.
-func TestRemovedTasksMayStillEnd(t *testing.T) {
-	t.Parallel()
-	for name, removed := range map[string]func(*cluster.Update){
-		"while it is watched": func(u *cluster.Update) {
-			u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster,
-				cluster.ReasonTaskRemoved, nil
-		},
-		"while nobody watches": func(u *cluster.Update) {
-			u.State, u.Source, u.Reason, u.UUID = cluster.Gone, cluster.FromMaster, cluster.ReasonReconciliation, nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := own(t)
-			s.app()
-			s.job(oneShard, withFailover)
-			id := s.trigger()
-			offer := cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)}
-			s.offers(offer)
-			l := s.accepted()[0]
-			s.update(l, cluster.Running)
-			s.update(l, cluster.Running, removed)
-			s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
-			offer.AgentID = "n2"
-			s.offers(offer)
-			if len(s.accepted()) > 0 {
-				t.Fatal("the next attempt begins while the first may live")
-			}
-			if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "tried again at") {
-				t.Errorf("it waits because %s", why)
-			}
-			s.until(2 * time.Second)
-			s.offers(offer)
-			if len(s.accepted()) != 1 {
-				t.Errorf("%+v", s.execution(id).Shards[0])
-			}
-		})
-	}
-}
-
-// Also where its shard is not run again, the next execution of its job waits for that.
-func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	s.app()
-	s.job(oneShard)
-	s.trigger()
-	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)}
-	s.offers(offer)
-	l := s.accepted()[0]
-	s.update(l, cluster.Running)
-	removed := func(u *cluster.Update) {
-		u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved,
-			nil
-	}
-	s.update(l, cluster.Running, removed)
-	id := s.trigger()
-	s.update(l, cluster.Running, removed) // as the cluster answers whenever it is asked
-	s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
-	offer.AgentID = "n2"
-	s.offers(offer)
-	if len(s.accepted()) > 0 {
-		t.Fatal("the next execution begins while the attempt of the last one may live")
-	}
-	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why,
-		"was removed from the cluster, and may still be ending") {
-		t.Errorf("it waits because %s", why)
-	}
-	s.until(step.SweepEvery + 2*time.Second)
-	s.offers(offer)
-	if len(s.accepted()) != 1 {
-		t.Errorf("%+v", s.execution(id).Shards[0])
-	}
-}
-
 // Progress comes from the task's agent, where there is no executor to name.
 func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
@@ -356,62 +278,5 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 			t.Errorf("it does not say that it %s: %+v, %v", want, x.Waiting, err)
 		}
 		s.after(time.Minute)
-	}
-}
-
-// TestE5AnAbandonedPodIsDeletedFirst: where a kill is kept for an agent that is away, what is abandoned there is
-// killed at once, and its shard starts elsewhere only when the kill is known to be kept: then it never begins there.
-func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
-	t.Parallel()
-	s := own(t)
-	s.app()
-	s.job(oneShard, withFailover)
-	s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 1000)})
-	l := s.accepted()[0]
-	away, since := fromMaster(""), s.now
-	unreachable := func(kept bool) Decision {
-		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) {
-			u.UnreachableSince, u.KillKept = since, kept
-		})
-	}
-	elsewhere := func() int {
-		s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})
-		return len(s.accepts)
-	}
-	kills := func(d Decision) int { return len(calls[step.CallKill](d)) }
-	unreachable(false)
-	for s.core.orphans.Len() == 0 {
-		if kills(s.after(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
-			t.Fatal("it is killed before it is given up")
-		}
-	}
-	if kills(s.last) != 1 {
-		t.Errorf("%d kills as it is given up, want 1", kills(s.last))
-	}
-	if elsewhere() > 0 {
-		t.Fatal("launched before the kill is known to be kept")
-	}
-	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "has not confirmed its kill yet") {
-		t.Errorf("%+v", x.Waiting)
-	}
-	asked := 0
-	for range 60 {
-		for _, r := range calls[step.CallReconcile](s.after(time.Second)) {
-			asked += len(r.Tasks)
-		}
-	}
-	if asked < 3 {
-		t.Errorf("asked about %d times in a minute", asked)
-	}
-	if kills(unreachable(false)) != 1 {
-		t.Error("a kill that is not kept is not sent again")
-	}
-	s.restart()
-	if unreachable(false); elsewhere() > 0 {
-		t.Fatal("launched by the next leader before the kill is known to be kept")
-	}
-	if kills(unreachable(true)) > 0 || elsewhere() != 1 {
-		t.Errorf("%d launches when it is kept", len(s.accepts))
 	}
 }

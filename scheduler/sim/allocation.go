@@ -10,17 +10,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-type offer struct {
-	id, agent string
-	res       resources.Amount
-	reserved  []cluster.Reserved // of res
-}
-
-type filter struct {
-	res   resources.Amount
-	until time.Duration
-}
-
 // eachClaim goes through what our tasks, executors and offers have of an agent.
 func (m *master) eachClaim(id string, claim func(all resources.Amount, reserved []cluster.Reserved)) {
 	for _, t := range m.tasks {
@@ -45,23 +34,8 @@ func (m *master) used(id string) resources.Amount {
 	return sum
 }
 
-// allocate plans the next round of offers.
-func (m *master) allocate(d time.Duration) {
-	at := m.w.now + d
-	if m.allocAt > m.w.now && m.allocAt <= at {
-		return
-	}
-	m.allocAt = at
-	m.w.after(d, func() {
-		if m.w.master == m && m.allocAt == at {
-			m.allocAt = 0
-			m.makeOffers()
-		}
-	})
-}
-
 func (m *master) makeOffers() {
-	if m.stream == nil || m.suppressed {
+	if m.w.master != m || m.stream == nil || m.suppressed {
 		return
 	}
 	w := m.w
@@ -99,32 +73,6 @@ func (m *master) othersLeave() {
 	for _, k := range m.agents {
 		k.other = resources.Amount{}
 	}
-}
-
-// rescind takes offers of an agent back.
-func (m *master) rescind(agentID string) {
-	for _, id := range sorted(m.offers) {
-		if m.offers[id].agent == agentID {
-			delete(m.offers, id)
-			m.send(cluster.Rescind{OfferID: id})
-		}
-	}
-}
-
-func (m *master) decline(ids []string, refuse time.Duration) {
-	for _, id := range ids {
-		if o := m.offers[id]; o != nil {
-			delete(m.offers, id)
-			m.refuse(o.agent, o.res, refuse)
-		}
-	}
-}
-
-func (m *master) refuse(agentID string, res resources.Amount, d time.Duration) {
-	if d > 0 && !res.IsZero() {
-		m.filters[agentID] = filter{res: res, until: m.w.now + d}
-	}
-	m.allocate(m.w.between(time.Millisecond, 200*time.Millisecond))
 }
 
 func (m *master) revive() {

@@ -21,9 +21,7 @@ type apiServer struct {
 	pods  map[string]*simPod // by task
 
 	stopped bool // offers are not wanted
-	offers  map[string]*offer
-	filters map[string]filter
-	offerAt time.Duration // the planned round of offers, or zero
+	offering
 }
 
 // node is a node as the API has it.
@@ -59,8 +57,9 @@ type simPod struct {
 const podExecutor = "of "
 
 func newAPIServer(w *world) *apiServer {
-	return &apiServer{w: w, nodes: map[string]*node{}, pods: map[string]*simPod{}, offers: map[string]*offer{},
-		filters: map[string]filter{}}
+	s := &apiServer{w: w, nodes: map[string]*node{}, pods: map[string]*simPod{}}
+	s.offering = newOffering(w, 50*time.Millisecond, s.send, s.makeOffers)
+	return s
 }
 
 func (s *apiServer) subscriber() *stream { return s.holder }

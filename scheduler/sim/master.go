@@ -25,9 +25,7 @@ type master struct {
 
 	stream     *stream
 	suppressed bool
-	offers     map[string]*offer
-	filters    map[string]filter // by agent
-	allocAt    time.Duration     // the planned allocation, or zero
+	offering
 }
 
 // mtask is a task as the master knows it.
@@ -44,8 +42,8 @@ func newMaster(w *world, memory bool) *master {
 	w.masters++
 	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{},
 		recovering:  map[string]bool{},
-		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{},
-		offers: map[string]*offer{}, filters: map[string]filter{}}
+		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{}}
+	m.offering = newOffering(w, 200*time.Millisecond, m.send, m.makeOffers)
 	if len(w.removed) > 0 { // of which it knows nothing yet, with memory or without
 		w.after(w.between(time.Minute, 20*time.Minute), func() {
 			if w.master == m {

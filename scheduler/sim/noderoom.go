@@ -8,21 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// allocate plans a round of offers.
-func (s *apiServer) allocate(within time.Duration) {
-	at := s.w.now + within
-	if s.offerAt > s.w.now && s.offerAt <= at {
-		return
-	}
-	s.offerAt = at
-	s.w.after(within, func() {
-		if s.offerAt == at {
-			s.offerAt = 0
-			s.makeOffers()
-		}
-	})
-}
-
 // free is the room on a node: what its pods' requests leave, bound or not.
 func (s *apiServer) free(n *node) resources.Amount {
 	free := n.a.total.Minus(n.other)
@@ -78,31 +63,6 @@ func (s *apiServer) makeOffers() {
 	if len(made) > 0 {
 		s.send(cluster.Offers{Offers: made})
 	}
-}
-
-func (s *apiServer) rescind(nodeID string) {
-	for _, id := range sorted(s.offers) {
-		if s.offers[id].agent == nodeID {
-			delete(s.offers, id)
-			s.send(cluster.Rescind{OfferID: id})
-		}
-	}
-}
-
-func (s *apiServer) decline(ids []string, refuse time.Duration) {
-	for _, id := range ids {
-		if o := s.offers[id]; o != nil {
-			delete(s.offers, id)
-			s.refuse(o.agent, o.res, refuse)
-		}
-	}
-}
-
-func (s *apiServer) refuse(nodeID string, res resources.Amount, d time.Duration) {
-	if d > 0 && !res.IsZero() {
-		s.filters[nodeID] = filter{res: res, until: s.w.now + d}
-	}
-	s.allocate(s.w.between(time.Millisecond, 50*time.Millisecond))
 }
 
 func (s *apiServer) othersLeave() {

@@ -64,8 +64,8 @@ const forking = "executor/supervisor"
 // raced are the packages that CI tests with the race detector, and only so: those that start goroutines, with those
 // below them where it ends with "...". In the others it finds nothing.
 var raced = []string{
-	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/agent", "executor/httpcall",
-	"executor/output", "executor/pack", "executor/pipe", "executor/workdir", forking,
+	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/agent", "executor/container",
+	"executor/httpcall", "executor/output", "executor/pack", "executor/pipe", "executor/tasks", "executor/workdir", forking,
 	"history/outbox",
 	"history", "notify", "registry/...", "scheduler", "scheduler/view", "sdk", "internal/zookeeper",
 }

@@ -24,28 +24,6 @@ func twoAgents(t *testing.T) (*system.Cluster, *netproxy.Proxy) {
 	return c, proxy
 }
 
-// held registers two jobs of two shards, one with failover, on agent 1 only, runs them, and gives their
-// executions and processes.
-type held struct {
-	again, once string
-	release     func()
-	began       []system.Entry
-}
-
-// hold runs jobs "again" (with failover) and "once" until released.
-func hold(c *system.Cluster) held {
-	c.Helper()
-	path, release := c.Hold()
-	c.App("held", writes, nil)
-	c.Job("again", "held", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
-	c.Job("once", "held", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
-	h := held{again: c.Trigger("again"), once: c.Trigger("once"), release: release}
-	h.began = append(c.Started(h.again, 2), c.Started(h.once, 2)...)
-	c.AwaitShards(h.again, "RUNNING")
-	c.AwaitShards(h.once, "RUNNING")
-	return h
-}
-
 // agentOf is the number of the agent, by its folder, that a process runs on.
 func agentOf(c *system.Cluster, pid int) int {
 	c.Helper()
@@ -62,14 +40,14 @@ func agentOf(c *system.Cluster, pid int) int {
 // TestAgentRestarted kills an agent and starts it again while its executors run: they go on, and so do their tasks.
 func TestAgentRestarted(t *testing.T) {
 	c, proxy := twoAgents(t)
-	h := hold(c)
+	h := c.HoldTwo()
 	for n := 1; n <= 2; n++ {
 		c.KillAgent(n)
 	}
 	c.StartAgent(1, "http://"+proxy.Address())
 	c.StartAgent(2, c.MesosURL())
-	h.release()
-	for _, id := range []string{h.again, h.once} {
+	h.Release()
+	for _, id := range []string{h.Again, h.Once} {
 		for _, s := range c.Await(id, "FINISHED").Shards {
 			if s.Attempt != 1 {
 				t.Errorf("%+v: want one attempt", s)
@@ -94,7 +72,7 @@ func TestAgentCutOff(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, proxy := twoAgents(t)
 			c.KillAgent(2) // all runs on agent 1
-			h := hold(c)
+			h := c.HoldTwo()
 			test.cut(proxy)
 			if test.name != "half closed" { // which it finds out and mends at once
 				c.Until("explain says that the agent is away", func() string {
@@ -107,7 +85,7 @@ func TestAgentCutOff(t *testing.T) {
 			}
 			proxy.Heal()
 			c.Until("the tasks run again", func() string {
-				for _, id := range []string{h.again, h.once} {
+				for _, id := range []string{h.Again, h.Once} {
 					for _, s := range c.Execution(id).Shards {
 						if s.State != "RUNNING" || s.Attempt != 1 {
 							return fmt.Sprintf("%+v", s)
@@ -119,9 +97,9 @@ func TestAgentCutOff(t *testing.T) {
 				}
 				return ""
 			})
-			h.release()
-			c.Await(h.again, "FINISHED")
-			c.Await(h.once, "FINISHED")
+			h.Release()
+			c.Await(h.Again, "FINISHED")
+			c.Await(h.Once, "FINISHED")
 			c.OnceEach()
 		})
 	}
@@ -132,7 +110,7 @@ func TestAgentCutOff(t *testing.T) {
 func TestAgentGone(t *testing.T) {
 	c, _ := twoAgents(t)
 	c.KillAgent(2)
-	h := hold(c)
+	h := c.HoldTwo()
 	c.StartAgent(2, c.MesosURL())
 	c.KillAgent(1)
 	for _, p := range c.Processes() {
@@ -141,7 +119,7 @@ func TestAgentGone(t *testing.T) {
 		}
 	}
 	c.Until("no task runs any more", func() string {
-		for _, e := range h.began {
+		for _, e := range h.Began {
 			if c.Machine.Lives(e.PID) {
 				return fmt.Sprintf("%+v", e)
 			}
@@ -175,17 +153,17 @@ func TestAgentGone(t *testing.T) {
 				`"}}}`)
 		}
 	}
-	for _, s := range c.Await(h.once, "FAILED").Shards {
+	for _, s := range c.Await(h.Once, "FAILED").Shards {
 		if s.State != "LOST" || s.FailureCause == "" || s.Attempt != 1 {
 			t.Errorf("without failover: %+v, want LOST and why", s)
 		}
 	}
-	for _, e := range c.Started(h.again, 4)[2:] {
+	for _, e := range c.Started(h.Again, 4)[2:] {
 		if n := agentOf(c, e.PID); n != 2 {
 			t.Errorf("%+v runs on agent %d", e, n)
 		}
 	}
-	h.release()
-	c.Await(h.again, "FINISHED")
+	h.Release()
+	c.Await(h.Again, "FINISHED")
 	c.Ran()
 }

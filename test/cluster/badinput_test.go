@@ -63,18 +63,7 @@ func TestHealsWithTime(t *testing.T) {
 	says := func(n int, words ...string) {
 		t.Helper()
 		c.Via(n)
-		c.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
-			a, err := c.Try("GET", "/readyz", "")
-			if err != nil {
-				return err.Error()
-			}
-			for _, word := range words {
-				if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, word) {
-					return a.Body
-				}
-			}
-			return ""
-		})
+		c.Unready(words...)
 	}
 	c.KillMesos()
 	c.ZooKeepers[0].Kill()

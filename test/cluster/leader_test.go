@@ -146,9 +146,28 @@ func TestFollowers(t *testing.T) {
 	if "http://"+said[leader].Address != c.ServerURL(leader) {
 		t.Errorf("the leader's address is %s, want %s", said[leader].Address, c.ServerURL(leader))
 	}
-	hold := t.TempDir() + "/hold"
 	follower := leader%3 + 1
 	c.Via(follower)
+	followLog(t, c)
+	// Errors come through as they are.
+	c.Refused(http.StatusNotFound, "job_not_found", "GET", "/api/job/nobody/explain", "")
+	// Nobody leads: said so, at once.
+	third := 6 - leader - follower
+	c.KillServer(third)
+	c.KillServer(leader)
+	a := c.Call("GET", "/api/job/jobs", "")
+	if a.Status == http.StatusOK && !strings.Contains(a.Body, "through") ||
+		a.Status != http.StatusOK && a.Status != http.StatusServiceUnavailable {
+		t.Errorf("with no leader: %d %s", a.Status, a.Body)
+	}
+	c.AwaitLeader()
+	c.Run("through", "FINISHED")
+}
+
+// followLog runs a job, and follows what its process writes by the server that answers now, to its end.
+func followLog(t *testing.T, c *system.Cluster) {
+	t.Helper()
+	hold := t.TempDir() + "/hold"
 	c.App("through", system.Files{"bin/start.sh": "#!/bin/sh\necho first\nuntil [ -e \"$HOLD\" ]; do sleep 0.05; done\necho last\n"}, nil)
 	c.Job("through", "through", system.Doc{"env": env("HOLD", hold)})
 	id := c.Trigger("through")
@@ -166,17 +185,4 @@ func TestFollowers(t *testing.T) {
 		t.Errorf("it goes on with %q, %v", rest, err)
 	}
 	c.Await(id, "FINISHED")
-	// Errors come through as they are.
-	c.Refused(http.StatusNotFound, "job_not_found", "GET", "/api/job/nobody/explain", "")
-	// Nobody leads: said so, at once.
-	third := 6 - leader - follower
-	c.KillServer(third)
-	c.KillServer(leader)
-	a := c.Call("GET", "/api/job/jobs", "")
-	if a.Status == http.StatusOK && !strings.Contains(a.Body, "through") ||
-		a.Status != http.StatusOK && a.Status != http.StatusServiceUnavailable {
-		t.Errorf("with no leader: %d %s", a.Status, a.Body)
-	}
-	c.AwaitLeader()
-	c.Run("through", "FINISHED")
 }

@@ -77,24 +77,7 @@ func TestTLS(t *testing.T) {
 	follower := 3 - leader
 	c.Via(follower)
 	c.Ready()
-	hold := t.TempDir() + "/hold"
-	c.App("through", system.Files{"bin/start.sh": "#!/bin/sh\necho first\nuntil [ -e \"$HOLD\" ]; do sleep 0.05; done\necho last\n"}, nil)
-	c.Job("through", "through", system.Doc{"env": env("HOLD", hold)})
-	id := c.Trigger("through")
-	e := c.AwaitShards(id, "RUNNING") // the executor was fetched over https
-	stream := c.Stream("/api/task/" + e.Shards[0].TaskID + "/logs?follow=true")
-	defer func() { _ = stream.Close() }()
-	text := make([]byte, 6)
-	if _, err := io.ReadFull(stream, text); err != nil || string(text) != "first\n" {
-		t.Errorf("the log through a follower begins with %q, %v", text, err)
-	}
-	if err := os.WriteFile(hold, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if rest, err := io.ReadAll(stream); err != nil || string(rest) != "last\n" {
-		t.Errorf("it goes on with %q, %v", rest, err)
-	}
-	c.Await(id, "FINISHED")
+	followLog(t, c.Cluster) // the executor is fetched over https
 
 	answer, err := http.Get(strings.Replace(c.ServerURL(leader), "https://", "http://", 1) + "/healthz")
 	if err != nil {

@@ -43,10 +43,10 @@ func TestLogin(t *testing.T) {
 	s.press("ann\r")
 	s.shows("Password: ")
 	s.press(password + "\r")
-	if status := s.ends(); status != 0 || strings.Contains(s.out.text(), password) {
-		t.Fatalf("status %d: %q", status, s.out.text())
+	if status := s.ends(); status != 0 || strings.Contains(s.out.String(), password) {
+		t.Fatalf("status %d: %q", status, s.out.String())
 	}
-	u.has(s.out.text(), "ann is logged in at "+u.URL())
+	u.has(s.out.String(), "ann is logged in at "+u.URL())
 	u.has(u.does("job", "list"), "no job matches")
 	if got := u.does("context", "list", "-o", "json") + u.does("context", "show"); strings.Contains(got, "ejl_") {
 		t.Errorf("the token is shown: %s", got)

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
@@ -23,7 +24,7 @@ import (
 type screen struct {
 	*user
 	keys *os.File
-	out  watched
+	out  buffer.Locked
 	over chan struct{}
 	cmd  *exec.Cmd
 }
@@ -93,10 +94,10 @@ func (s *screen) press(keys string) {
 func (s *screen) shows(text string) {
 	s.Helper()
 	s.Until("the terminal shows "+text, func() string {
-		if strings.Contains(s.out.text(), text) {
+		if strings.Contains(s.out.String(), text) {
 			return ""
 		}
-		return fmt.Sprintf("it has shown %q", s.out.text())
+		return fmt.Sprintf("it has shown %q", s.out.String())
 	})
 }
 
@@ -124,7 +125,7 @@ func TestTopIsLive(t *testing.T) {
 	if status := s.ends(); status != 0 {
 		t.Errorf("status %d", status)
 	}
-	shown := s.out.text()
+	shown := s.out.String()
 	if took, gave := strings.Index(shown, "\x1b[?1049h"), strings.LastIndex(shown, "\x1b[?1049l"); took < 0 ||
 		gave < took {
 		t.Errorf("the terminal's screen was not given back: %q", shown)
@@ -158,8 +159,8 @@ func TestTopsKeysWorkWhileItsServerIsSilent(t *testing.T) {
 	s.press("s")
 	s.shows("s sort: failures")
 	s.press("q")
-	if status := s.ends(); status != 0 || strings.Contains(s.out.text(), "this is old") {
-		t.Errorf("status %d: %q: want it to end without waiting for the server", status, s.out.text())
+	if status := s.ends(); status != 0 || strings.Contains(s.out.String(), "this is old") {
+		t.Errorf("status %d: %q: want it to end without waiting for the server", status, s.out.String())
 	}
 }
 
@@ -168,9 +169,9 @@ func TestTopOfAServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	u := &user{Machine: system.New(t, bin), home: t.TempDir(), env: []string{"ELASTICJOB_SERVER=http://127.0.0.1:1"}}
 	s := u.types("top")
-	if status := s.ends(); status != 7 || !strings.Contains(s.out.text(), "no answer from") ||
-		strings.Contains(s.out.text(), "\x1b[?1049h") {
-		t.Errorf("status %d: %q", status, s.out.text())
+	if status := s.ends(); status != 7 || !strings.Contains(s.out.String(), "no answer from") ||
+		strings.Contains(s.out.String(), "\x1b[?1049h") {
+		t.Errorf("status %d: %q", status, s.out.String())
 	}
 }
 
@@ -186,9 +187,9 @@ func TestColoursAreForTerminals(t *testing.T) {
 			u.env = append(u.env, name)
 		}
 		s := u.types("run", "show", id)
-		if status := s.ends(); status != 0 || strings.Contains(s.out.text(), failed) != want ||
-			!strings.Contains(s.out.text(), "FAILED") {
-			t.Errorf("with %q, status %d: %q", name, status, s.out.text())
+		if status := s.ends(); status != 0 || strings.Contains(s.out.String(), failed) != want ||
+			!strings.Contains(s.out.String(), "FAILED") {
+			t.Errorf("with %q, status %d: %q", name, status, s.out.String())
 		}
 	}
 	if got := u.does("run", "show", id); strings.Contains(got, "\x1b") {

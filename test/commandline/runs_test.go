@@ -1,14 +1,13 @@
 package commandline_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
@@ -117,20 +116,20 @@ func (u *user) waiting(text string, args ...string) (end func() said) {
 	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
 	u.Cleanup(cancel)
 	cmd := u.command(ctx, args...)
-	var out, err watched
+	var out, err buffer.Locked
 	cmd.Stdout, cmd.Stderr = &out, &err
 	if err := cmd.Start(); err != nil {
 		u.Fatal(err)
 	}
 	u.Until("elasticjob "+strings.Join(args, " ")+" says "+text, func() string {
-		if strings.Contains(out.text(), text) {
+		if strings.Contains(out.String(), text) {
 			return ""
 		}
-		return "it says " + out.text() + err.text()
+		return "it says " + out.String() + err.String()
 	})
 	return func() said {
 		_ = cmd.Wait() // the status says how it went
-		return said{cmd.ProcessState.ExitCode(), out.text(), err.text()}
+		return said{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 	}
 }
 
@@ -175,22 +174,4 @@ func TestARunIsKilled(t *testing.T) {
 		t.Errorf("the wait ended with %+v", got)
 	}
 	u.fails(6, nil, "run", "kill", runs[0].ExecutionID)
-}
-
-// watched is output that is looked at while it comes.
-type watched struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (w *watched) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.Write(p)
-}
-
-func (w *watched) text() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.String()
 }

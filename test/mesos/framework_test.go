@@ -3,7 +3,6 @@ package mesos_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -16,16 +15,16 @@ func TestFrameworkRemoved(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
 		c.AwaitLeader()
-		h := hold(c)
+		h := c.HoldTwo()
 		before := c.Node("/ha/framework_id")
 		c.Operate(`{"type":"TEARDOWN","teardown":{"framework_id":{"value":"` + before + `"}}}`)
-		for _, s := range c.Await(h.once, "FAILED").Shards {
+		for _, s := range c.Await(h.Once, "FAILED").Shards {
 			if s.State != "LOST" || s.FailureCause == "" {
 				t.Errorf("%+v: want LOST, and why", s)
 			}
 		}
 		c.Until("its processes end", func() string {
-			for _, e := range h.began {
+			for _, e := range h.Began {
 				if c.Machine.Lives(e.PID) {
 					return fmt.Sprintf("%+v", e)
 				}
@@ -38,9 +37,9 @@ func TestFrameworkRemoved(t *testing.T) {
 		}
 		c.Job("new", "held", nil)
 		c.Run("new", "FINISHED")
-		h.release()
+		h.Release()
 		// Nobody but an operator knows at once that the former framework's tasks are over.
-		for _, s := range c.Execution(h.again).Shards {
+		for _, s := range c.Execution(h.Again).Shards {
 			if s.State != "WAITING" {
 				t.Errorf("%+v: want it to wait for the word that its former attempt is over", s)
 			}
@@ -59,19 +58,19 @@ func TestFrameworkRemoved(t *testing.T) {
 func TestTasksOfAnotherFramework(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
-		h := hold(c)
+		h := c.HoldTwo()
 		c.KillServer(1)
 		c.RemoveNode("/registry") // without our records, id and tasks are as another scheduler left them
 		c.StartServer(1)
 		c.AwaitLeader()
 		c.Job("new", "held", nil)
 		c.Run("new", "FINISHED")
-		for _, e := range h.began {
+		for _, e := range h.Began {
 			if c.Machine.Lives(e.PID) {
 				t.Errorf("a run was launched while process %d of %+v lived", e.PID, e)
 			}
 		}
-		h.release()
+		h.Release()
 	})
 }
 
@@ -89,18 +88,7 @@ func TestCredentialsAndRole(t *testing.T) {
 		refused := func(words []string, args ...string) {
 			t.Helper()
 			c.StartServer(1, args...)
-			c.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
-				a, err := c.Try("GET", "/readyz", "")
-				if err != nil {
-					return err.Error()
-				}
-				for _, word := range words {
-					if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, word) {
-						return a.Body
-					}
-				}
-				return ""
-			})
+			c.Unready(words...)
 			if strings.Contains(c.ServerLog(1), "-secret") {
 				t.Error("the log shows the secret")
 			}

@@ -16,6 +16,13 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(system.Main(zooKeeper.Main(m), &bin, 8)) }
 
+var (
+	script = system.Script
+	only   = system.Only
+	writes = system.Writes
+	env    = system.Env
+)
+
 // both runs a test on Apache Mesos and, at night, on cluster/local, each with masters and agents as setup says and no
 // server yet.
 func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
@@ -39,24 +46,6 @@ func onReal(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.
 		t.Parallel()
 		test(t, system.NewClusterOn(t, bin, system.Real, setup))
 	})
-}
-
-// script is a script that runs some commands.
-func script(commands string) string { return "#!/bin/sh\n" + commands + "\n" }
-
-// only is a package with one script, the app's.
-func only(commands string) system.Files { return system.Files{"bin/start.sh": script(commands)} }
-
-// writes is a package whose script writes the ledger.
-var writes = system.Files{"bin/start.sh": system.Ledger}
-
-// env is a job's environment.
-func env(pairs ...string) map[string]string {
-	all := map[string]string{}
-	for i := 0; i < len(pairs); i += 2 {
-		all[pairs[i]] = pairs[i+1]
-	}
-	return all
 }
 
 // read gives a file's text.

@@ -32,11 +32,11 @@ var reasons = []reason{
 	{
 		name: "executor killed", state: "LOST", cause: []string{"EXECUTOR_TERMINATED"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := hold(c)
+			h := c.HoldTwo()
 			for _, pid := range c.Executors() {
 				c.KillProcess(pid)
 			}
-			return h.once
+			return h.Once
 		},
 	},
 	{
@@ -93,25 +93,25 @@ var reasons = []reason{
 	{
 		name: "agent marked gone", state: "LOST", cause: []string{"GONE_BY_OPERATOR"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := hold(c)
+			h := c.HoldTwo()
 			c.Operate(`{"type":"MARK_AGENT_GONE","mark_agent_gone":{"agent_id":{"value":"` + c.AgentID(1) + `"}}}`)
-			return h.once
+			return h.Once
 		},
 	},
 	{
 		name: "agent drained", state: "LOST", cause: []string{"DRAIN"}, realOnly: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := hold(c)
+			h := c.HoldTwo()
 			c.Operate(`{"type":"DRAIN_AGENT","drain_agent":{"agent_id":{"value":"` + c.AgentID(1) +
 				`"},"max_grace_period":{"seconds":1}}}`)
-			return h.once
+			return h.Once
 		},
 	},
 	{
 		name: "executor doesn't come back to its agent", state: "LOST",
 		cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := hold(c)
+			h := c.HoldTwo()
 			// In this order: each of the two continues the other, unless it is stopped itself.
 			for _, pid := range append(c.Executors(), c.Supervisors()...) {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -120,7 +120,7 @@ var reasons = []reason{
 			}
 			c.Mesos.KillAgent(1)
 			c.Mesos.StartAgent(1)
-			return h.once
+			return h.Once
 		},
 	},
 	{
@@ -129,7 +129,7 @@ var reasons = []reason{
 		// On a busy machine it is away for longer than pings are waited for otherwise, and then it is unreachable.
 		setup: system.Setup{MissedPings: 40},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := hold(c)
+			h := c.HoldTwo()
 			c.Mesos.KillAgent(1)
 			for _, p := range c.Processes() {
 				if strings.Contains(p.Command, "executor") {
@@ -146,17 +146,17 @@ var reasons = []reason{
 				}
 			}
 			c.Mesos.StartAgent(1)
-			return h.once
+			return h.Once
 		},
 	},
 	{
 		name: "agent unknown to a new master", explain: "does not answer", setup: system.Setup{InMemory: true},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			h := hold(c)
+			h := c.HoldTwo()
 			c.Mesos.KillAgent(1)
 			c.Mesos.KillMaster(1)
 			c.Mesos.StartMaster(1)
-			return h.once
+			return h.Once
 		},
 	},
 	{

@@ -127,7 +127,7 @@ func TestExecutorsKilled(t *testing.T) {
 func TestAgentFrozen(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
-		h := hold(c)
+		h := c.HoldTwo()
 		for range 2 {
 			c.Mesos.SignalAgent(1, syscall.SIGSTOP)
 			c.AwaitAgentLost(1)
@@ -136,7 +136,7 @@ func TestAgentFrozen(t *testing.T) {
 			}
 			c.Mesos.SignalAgent(1, syscall.SIGCONT)
 			c.Until("the tasks run again", func() string {
-				for _, id := range []string{h.again, h.once} {
+				for _, id := range []string{h.Again, h.Once} {
 					for _, s := range c.Execution(id).Shards {
 						if s.State != "RUNNING" || s.Attempt != 1 {
 							return fmt.Sprintf("%+v", s)
@@ -149,9 +149,9 @@ func TestAgentFrozen(t *testing.T) {
 				return ""
 			})
 		}
-		h.release()
-		c.Await(h.again, "FINISHED")
-		c.Await(h.once, "FINISHED")
+		h.Release()
+		c.Await(h.Again, "FINISHED")
+		c.Await(h.Once, "FINISHED")
 		c.OnceEach()
 	})
 }
@@ -180,12 +180,12 @@ func TestEndedMeanwhile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 				c.StartServers(1)
-				h := hold(c)
+				h := c.HoldTwo()
 				test.away(c, false)
 				c.AwaitAgentLost(1)
-				h.release()
+				h.Release()
 				c.Until("the processes have ended", func() string {
-					for _, e := range h.began {
+					for _, e := range h.Began {
 						if c.Machine.Lives(e.PID) {
 							return fmt.Sprintf("%+v", e)
 						}
@@ -193,7 +193,7 @@ func TestEndedMeanwhile(t *testing.T) {
 					return ""
 				})
 				test.away(c, true)
-				for _, id := range []string{h.again, h.once} {
+				for _, id := range []string{h.Again, h.Once} {
 					for _, s := range c.Await(id, "FINISHED").Shards {
 						if s.Attempt != 1 || s.ExitStatus == nil || *s.ExitStatus != 0 {
 							t.Errorf("%+v: want the first attempt's status", s)
@@ -204,27 +204,6 @@ func TestEndedMeanwhile(t *testing.T) {
 			})
 		})
 	}
-}
-
-// held are two jobs of two shards that run until they are released, "again" with failover and "once" without.
-type held struct {
-	again, once string // their executions
-	release     func()
-	began       []system.Entry
-}
-
-// hold starts both jobs and waits until all shards run.
-func hold(c *system.Cluster) held {
-	c.Helper()
-	path, release := c.Hold()
-	c.App("held", writes, nil)
-	c.Job("again", "held", system.Doc{"shardingTotalCount": 2, "failover": true, "env": env("HOLD", path)})
-	c.Job("once", "held", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", path)})
-	h := held{again: c.Trigger("again"), once: c.Trigger("once"), release: release}
-	h.began = append(c.Started(h.again, 2), c.Started(h.once, 2)...)
-	c.AwaitShards(h.again, "RUNNING")
-	c.AwaitShards(h.once, "RUNNING")
-	return h
 }
 
 // TestLaunchLost loses a launch with the agent that it was sent to and with the master that knew of it. Nobody will

@@ -66,16 +66,22 @@ func state(m *system.Machine, command string) string {
 	return state
 }
 
+// busy is a machine on which an execution of job "j" runs until it is released, and another one waits for its end.
+func busy(t *testing.T) (m *system.Machine, runs, waits string, release func()) {
+	t.Helper()
+	m = start(t)
+	path, release := m.Hold()
+	m.App("a", writes, nil)
+	m.Job("j", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
+	runs = m.Trigger("j")
+	m.AwaitShards(runs, "RUNNING")
+	return m, runs, m.Trigger("j"), release
+}
+
 // TestPauseAndResume is rule F10, with kill -9 of the server in between: what was launched runs on, what waits is
 // held, nothing else is taken.
 func TestPauseAndResume(t *testing.T) {
-	m := start(t)
-	path, release := m.Hold()
-	m.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-	m.Job("j", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
-	one := m.Trigger("j")
-	m.AwaitShards(one, "RUNNING")
-	two := m.Trigger("j")
+	m, one, two, release := busy(t)
 	for range 2 {
 		if got := state(m, "pause"); got != "PAUSED" {
 			t.Errorf("paused, the job is %q", got)
@@ -108,13 +114,7 @@ func TestPauseAndResume(t *testing.T) {
 // TestShutdown is rule F11, with kill -9 of the server in between: what was launched runs to its end, what waits is
 // killed, and the job is disabled.
 func TestShutdown(t *testing.T) {
-	m := start(t)
-	path, release := m.Hold()
-	m.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
-	m.Job("j", "a", system.Doc{"misfire": true, "env": env("HOLD", path)})
-	one := m.Trigger("j")
-	m.AwaitShards(one, "RUNNING")
-	two := m.Trigger("j")
+	m, one, two, release := busy(t)
 	for range 2 {
 		if got := state(m, "shutdown"); got != "SHUTTING_DOWN" {
 			t.Errorf("shut down, the job is %q", got)

@@ -35,8 +35,8 @@ type Circumstances struct {
 	Removed bool
 }
 
-// Dir is where the output of a pod's task is read: it names one pod for all times.
-func Dir(p *corev1.Pod) string { return p.Namespace + "/" + p.Name + "/" + string(p.UID) }
+// folderOf is where the output of a pod's task is read: it names one pod for all times.
+func folderOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name + "/" + string(p.UID) }
 
 // Report is what a pod means for its task; false for a pod that was never bound, which means nothing. The same news of
 // the same pod is the same update, with its uuid.
@@ -65,10 +65,10 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		return u, true
 	case shard.State.Running != nil:
 		u.State, u.Source, u.Timestamp = cluster.Running, cluster.FromExecutor, shard.State.Running.StartedAt.UTC()
-		u.Status = &wire.Status{Phase: wire.PhaseRun, Dir: Dir(p)}
+		u.Status = &wire.Status{Phase: wire.PhaseRun, Dir: folderOf(p)}
 	default:
 		u.State, u.Message = cluster.Starting, waits(p, c.Troubled)
-		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p)}
+		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p)}
 	}
 	if u.State == cluster.Lost && shard.State.Terminated == nil { // others wrote its end: its kubelet may live, and ends it now
 		u.Source, u.Reason = cluster.FromMaster, cluster.ReasonTaskRemoved
@@ -276,7 +276,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 	case failed && prepare.State.Terminated.Reason == "OOMKilled":
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory,
 			"the init container "+prepare.Name+" was killed (OOMKilled)"
-		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p),
+		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p),
 			Cause: "over the memory limit of its container: " + u.Message}
 	case failed:
 		ended := prepare.State.Terminated
@@ -287,7 +287,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 			said = wire.Status{Phase: wire.PhaseFetch,
 				Cause: cmp.Or(causeOf("the init container "+prepare.Name, ended), u.Message)}
 		}
-		said.Dir, said.StartTime = Dir(p), time.Time{}
+		said.Dir, said.StartTime = folderOf(p), time.Time{}
 		u.Status = &said
 	default:
 		u.State, u.Reason = cluster.Dropped, ReasonRefused
@@ -300,7 +300,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
 	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed,
 		why
-	u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: Dir(p), Cause: why}
+	u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p), Cause: why}
 	u.UUID = uuid(p, *u)
 }
 
@@ -371,7 +371,7 @@ func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string
 	if cause != "" {
 		said.Cause = cause
 	}
-	said.Dir = Dir(p)
+	said.Dir = folderOf(p)
 	return &said
 }
 

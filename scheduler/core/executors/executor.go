@@ -115,10 +115,6 @@ func (e *Executor) Quiet() bool { return e.quiet }
 // before that.
 func (e *Executor) Sandbox() string { return e.rec.Sandbox }
 
-// Heard reports whether an update that the executor sent, about any task, was committed. From the acknowledgement
-// on, which follows the commit, it makes processes before it reports their tasks (rule E1).
-func (e *Executor) Heard() bool { return e.rec.Heard }
-
 // IsClosing reports whether the executor gets no more tasks. That is committed before SHUTDOWN is sent (rule X2).
 func (e *Executor) IsClosing() bool { return e.rec.Closing }
 

@@ -45,10 +45,10 @@ type Orphan struct {
 	Known bool `json:"-"`
 }
 
-// IsBlocking reports whether no later attempt of the shard may start. One of a job with failover lets it start only
+// isBlocking reports whether no later attempt of the shard may start. One of a job with failover lets it start only
 // while the present master says that its agent is away: before that answer it may be alive on an agent that is back
 // (promise 2).
-func (o *Orphan) IsBlocking() bool { return o.Blocks || !o.Known }
+func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
 //
@@ -157,7 +157,7 @@ func (s *Set) Remove(taskID string) {
 	delete(s.byID, taskID)
 	s.unindex(o)
 	s.changed.Add(taskID)
-	s.follow(o.IsBlocking(), false)
+	s.follow(o.isBlocking(), false)
 }
 
 // Reported notes that the cluster has reported one.
@@ -185,11 +185,11 @@ func (s *Set) setKnown(o *Orphan, known bool) {
 	if o.Known == known {
 		return
 	}
-	blocked := o.IsBlocking()
+	blocked := o.isBlocking()
 	s.unindex(o)
 	o.Known = known
 	s.index(o)
-	s.follow(blocked, o.IsBlocking())
+	s.follow(blocked, o.isBlocking())
 }
 
 // follow has what depends on the shard of an orphan be looked at again, if the orphan blocks it now or does so no
@@ -261,17 +261,17 @@ func (s *Set) change(taskID string, fn func(*Orphan) bool) {
 	if o == nil {
 		return
 	}
-	blocked := o.IsBlocking()
+	blocked := o.isBlocking()
 	s.unindex(o)
 	if fn(o) {
 		s.changed.Add(taskID)
 	}
 	s.index(o)
-	s.follow(blocked, o.IsBlocking())
+	s.follow(blocked, o.isBlocking())
 }
 
 func (s *Set) index(o *Orphan) {
-	if !o.IsBlocking() {
+	if !o.isBlocking() {
 		return
 	}
 	of := s.blocking[o.Job]

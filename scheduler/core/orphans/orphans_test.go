@@ -63,7 +63,7 @@ func TestIndexes(t *testing.T) {
 			}
 			agree(t, s, present)
 			is, isThere := s.Get(id)
-			blocked, blocks := wasThere && was.IsBlocking(), isThere && is.IsBlocking()
+			blocked, blocks := wasThere && was.isBlocking(), isThere && is.isBlocking()
 			if need := s.shared.TakeNeedChanged(); s.shared.MatchWanted() != (blocked && !blocks) ||
 				!need && blocked != blocks {
 				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks,
@@ -104,7 +104,7 @@ func agree(t *rapid.T, s *Set, present string) {
 			want, among := "", ""
 			for i := range all {
 				o := &all[i]
-				if o.Job != job || !o.IsBlocking() {
+				if o.Job != job || !o.isBlocking() {
 					continue
 				}
 				if o.Item == item && want == "" {

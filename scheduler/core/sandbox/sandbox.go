@@ -40,9 +40,9 @@ func LatestSandbox(framework, executorID string) string {
 	return fmt.Sprintf("/frameworks/%s/executors/%s/runs/latest", framework, executorID)
 }
 
-// FrameworkOf returns the framework id under which an executor was started. kept is the id that was stored with its
+// frameworkOf returns the framework id under which an executor was started. kept is the id that was stored with its
 // attempt when that framework was removed, or "".
-func (p *Places) FrameworkOf(kept, executorID string) string {
+func (p *Places) frameworkOf(kept, executorID string) string {
 	if kept != "" {
 		return kept
 	}
@@ -59,7 +59,7 @@ func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool
 	s := ref.Shard()
 	changed = p.st.Executions.WritesTo(ref, st.Dir)
 	workDir, container, found := strings.Cut(st.Sandbox,
-		sandboxRuns(s.Agent(), p.FrameworkOf(s.Framework(), s.Executor()), s.Executor()))
+		sandboxRuns(s.Agent(), p.frameworkOf(s.Framework(), s.Executor()), s.Executor()))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}
@@ -70,10 +70,10 @@ func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool
 	return changed
 }
 
-// Of returns the sandbox that an attempt ran in, as the files API of its agent takes it: the absolute folder if it
+// of returns the sandbox that an attempt ran in, as the files API of its agent takes it: the absolute folder if it
 // was reported, otherwise the virtual path of the newest run.
-func (p *Places) Of(s *executions.Shard) string {
-	framework := p.FrameworkOf(s.Framework(), s.Executor())
+func (p *Places) of(s *executions.Shard) string {
+	framework := p.frameworkOf(s.Framework(), s.Executor())
 	if s.Container() == "" {
 		return LatestSandbox(framework, s.Executor())
 	}
@@ -86,5 +86,5 @@ func (p *Places) Output(s *executions.Shard) string {
 	if s.Executor() == "" || s.Dir() == "" {
 		return s.Dir()
 	}
-	return p.Of(s) + "/" + s.Dir()
+	return p.of(s) + "/" + s.Dir()
 }

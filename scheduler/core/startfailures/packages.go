@@ -57,7 +57,7 @@ func (f *Set) notFetched(
 	}
 	delete(f.fetched, a.AppName)
 	f.put(a.AppName, EveryAgent, t)
-	f.changed.Add(Key(a.AppName, EveryAgent))
+	f.changed.Add(keyOf(a.AppName, EveryAgent))
 	return until
 }
 

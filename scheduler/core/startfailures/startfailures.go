@@ -99,8 +99,8 @@ func New(s *step.Shared, isOpen func(execution string) bool) *Set {
 		sources: map[string]*Failure{}, fetched: map[string]bool{}}
 }
 
-// Key returns the name under which the failures of an app on an agent are stored, below store.PathStartFailure.
-func Key(appName, agent string) string { return appName + "@-@" + agent }
+// keyOf returns the name under which the failures of an app on an agent are stored, below store.PathStartFailure.
+func keyOf(appName, agent string) string { return appName + "@-@" + agent }
 
 // at is what is kept under a key, or nil.
 func (f *Set) at(key string) *Failure {
@@ -159,7 +159,7 @@ func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (unti
 	}
 	t.Executor, t.Since, t.Reason = executorID, f.shared.Now(), why
 	t.Tries++
-	f.changed.Add(Key(appName, agent))
+	f.changed.Add(keyOf(appName, agent))
 	f.put(appName, agent, t)
 	return t.Until()
 }
@@ -175,7 +175,7 @@ func (f *Set) Forget(appName, agent string) {
 		delete(f.byApp, appName)
 	}
 	f.dropSource(t)
-	f.changed.Add(Key(appName, agent))
+	f.changed.Add(keyOf(appName, agent))
 }
 
 // dropSource removes a failure to fetch a package that no app has any more.
@@ -286,7 +286,7 @@ func (f *Set) Contradiction() string {
 		}
 		for agent, t := range of {
 			if (agent == EveryAgent) != (t.Host != "") || t.Host != "" && f.sources[t.source()] != t {
-				return "a start failure is not indexed " + Key(name, agent)
+				return "a start failure is not indexed " + keyOf(name, agent)
 			}
 		}
 	}

@@ -29,9 +29,9 @@ func New(s *state.State, rerun func(job string, item int) time.Time) *Describer 
 	return &Describer{s, rerun}
 }
 
-// Task returns the part of a task's description that is the same for all attempts of a shard with the present
+// task returns the part of a task's description that is the same for all attempts of a shard with the present
 // settings.
-func (ts *Describer) Task(e *executions.Execution, item int) wire.Task {
+func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 	cfg, a, shared := &e.Settings().Job, &e.Settings().App, e.Prepare()
 	t := wire.Task{
 		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
@@ -71,7 +71,7 @@ func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 // Fingerprint returns a fingerprint of everything that a launch of a shard would send now. If it differs from that
 // of the last launch, the shard's settings were changed since.
 func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
-	t := ts.Task(e, item)
+	t := ts.task(e, item)
 	if e.Settings().Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
 	}
@@ -83,7 +83,7 @@ const besidesDescription = 768
 
 // Describe returns the description that the executor gets of the shard's present attempt, with the task id.
 func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id string) wire.Task {
-	t := ts.Task(e, s.Item())
+	t := ts.task(e, s.Item())
 	t.TaskID, t.Attempt, t.Source = id, s.Attempt(), string(s.Source())
 	if t.Daemon != nil {
 		t.Daemon.Rerun = ts.rerun(e.Job(), s.Item())
@@ -94,7 +94,7 @@ func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id s
 // Common returns the encoded part of the description that all tasks of an execution share. It is encoded once.
 func (ts *Describer) Common(e *executions.Execution) wire.Shared {
 	return e.SharedDescription(func() wire.Shared {
-		encoded, _ := ts.Task(e, 0).EncodeShared() // strings, numbers and a time can all be written
+		encoded, _ := ts.task(e, 0).EncodeShared() // strings, numbers and a time can all be written
 		return encoded
 	})
 }

@@ -235,7 +235,7 @@ func (c *Cluster) ServerURL(n int) string { return c.servers[n].url }
 func (c *Cluster) Runs(n int) bool { return c.servers[n].runs() }
 
 // ServerLog is what server n has logged since its start.
-func (c *Cluster) ServerLog(n int) string { return c.servers[n].log.text() }
+func (c *Cluster) ServerLog(n int) string { return c.servers[n].log.String() }
 
 // SignalServer sends server n a signal.
 func (c *Cluster) SignalServer(n int, sig syscall.Signal) {

@@ -141,7 +141,7 @@ func (l *local) SignalAgent(n int, sig syscall.Signal) {
 
 func (l *local) Registered(n int) bool {
 	a := l.agents[n]
-	return a.runs() && agentReady.MatchString(a.out.text())
+	return a.runs() && agentReady.MatchString(a.out.String())
 }
 
 func (l *local) AgentDir(n int) string { return filepath.Join(l.c.Dir, fmt.Sprint("agent-", n)) }

@@ -13,11 +13,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
 // Patience is how long tests wait for what should come at once on an idle machine: all packages test at once on a busy
@@ -128,9 +129,9 @@ func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server
 			m.Fatalf("%s ended at its start: %v\n%s", what, s.err, s.log.tail())
 		default:
 		}
-		found := says.FindStringSubmatch(s.out.text())
+		found := says.FindStringSubmatch(s.out.String())
 		if found == nil {
-			return "it says: " + s.out.text() + s.log.tail()
+			return "it says: " + s.out.String() + s.log.tail()
 		}
 		s.url = found[1]
 		return ""
@@ -148,6 +149,23 @@ func (m *Machine) Ready() {
 			return err.Error()
 		} else if a.Status != http.StatusOK {
 			return a.Body
+		}
+		return ""
+	})
+}
+
+// Unready waits until the server is not ready, and says so in all these words.
+func (m *Machine) Unready(words ...string) {
+	m.Helper()
+	m.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
+		a, err := m.Try("GET", "/readyz", "")
+		if err != nil {
+			return err.Error()
+		}
+		for _, word := range words {
+			if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, word) {
+				return a.Body
+			}
 		}
 		return ""
 	})
@@ -185,7 +203,7 @@ func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 func (m *Machine) URL() string { return m.server.url }
 
 // Said is what the running server has printed for its user.
-func (m *Machine) Said() string { return m.server.out.text() }
+func (m *Machine) Said() string { return m.server.out.String() }
 
 // ServerPID is the running server's process id.
 func (m *Machine) ServerPID() int { return m.server.cmd.Process.Pid }
@@ -248,13 +266,13 @@ func (m *Machine) await(what string, s *server) int {
 }
 
 // ServerLog is what the server has logged since its start.
-func (m *Machine) ServerLog() string { return m.server.log.text() }
+func (m *Machine) ServerLog() string { return m.server.log.String() }
 
 // Logged is what all servers have logged.
 func (m *Machine) Logged() string {
 	var all strings.Builder
 	for _, log := range m.logs {
-		all.WriteString(log.text())
+		all.WriteString(log.String())
 	}
 	return all.String()
 }
@@ -294,7 +312,7 @@ func (m *Machine) end() {
 	}
 	m.client.CloseIdleConnections()
 	for _, log := range m.logs {
-		text := log.text()
+		text := log.String()
 		for _, wanted := range []*regexp.Regexp{markedGone, fileLost, tlsWrong} {
 			text = wanted.ReplaceAllString(text, "")
 		}
@@ -339,24 +357,9 @@ func (m *Machine) Until(what string, look func() (missing string)) {
 }
 
 // output collects what a process writes.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) text() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
+type output struct{ buffer.Locked }
 
 func (o *output) tail() string {
-	text := o.text()
+	text := o.String()
 	return text[max(0, len(text)-6000):]
 }

@@ -61,6 +61,24 @@ func (p *Packages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Files are executable files by name.
 type Files map[string]string
 
+// Script is a script that runs some commands.
+func Script(commands string) string { return "#!/bin/sh\n" + commands + "\n" }
+
+// Only is a package with one script, the app's.
+func Only(commands string) Files { return Files{"bin/start.sh": Script(commands)} }
+
+// Writes is a package whose script writes the ledger.
+var Writes = Files{"bin/start.sh": Ledger}
+
+// Env is a job's environment, of names and their values.
+func Env(pairs ...string) map[string]string {
+	all := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = pairs[i+1]
+	}
+	return all
+}
+
 // Tar packs files, below a top folder unless that is "".
 func Tar(t testing.TB, top string, files Files) []byte {
 	t.Helper()

@@ -1,4 +1,4 @@
-package executor
+package tasks
 
 import (
 	"errors"
@@ -61,7 +61,7 @@ func (r *processRunner) start(run daemon.Run) {
 // launch starts a process, for the run if one waits.
 func (r *processRunner) launch() {
 	if r.run != nil {
-		r.mark = r.session.outputs.Mark(r.number)
+		r.mark = r.host.Outputs.Mark(r.number)
 	}
 	p, err := r.startProcess(r.specOf(r.run), r.hear, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
 	switch {
@@ -93,8 +93,8 @@ func (r *processRunner) hear(p *process, m pipe.Message) {
 	switch m.Type {
 	case pipe.Progress:
 		if n := r.current.Load(); n != 0 && (m.Run == "" || m.Run == strconv.FormatInt(n, 10)) {
-			m.Message = r.hide(m.Message)
-			r.session.reports.progress(r.id, m)
+			m.Message = r.secrets.hide(m.Message)
+			r.host.reports.progress(r.id, m)
 		}
 	case pipe.Hello:
 		r.post(func() { r.hello(p, m) })
@@ -142,7 +142,7 @@ func (r *processRunner) pipeClosed(p *process) {
 // give asks the resident process for the run.
 func (r *processRunner) give() {
 	if !r.given {
-		r.mark = r.session.outputs.Mark(r.number)
+		r.mark = r.host.Outputs.Mark(r.number)
 	}
 	r.given = true
 	if err := r.process.pipe.Send(runOf(r.specOf(r.run), r.runID())); err != nil {
@@ -166,10 +166,9 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 // end asks a process to end that is of no use any more.
 func (r *processRunner) end(p *process) {
 	r.dying = true
-	if err := p.Kill(r.grace()); err != nil {
+	if err := p.end(r.grace()); err != nil {
 		r.log.Warn("kill failed", "error", err)
 	}
-	p.pipe.End()
 }
 
 func (r *processRunner) cancel(reason string) {
@@ -256,7 +255,7 @@ func (r *processRunner) startAgain(wait time.Duration) {
 func (r *processRunner) tellRestart(what string, wait time.Duration) {
 	what += fmt.Sprintf("; it is started again in %v", wait)
 	r.log.Warn("resident process ended", "error", what)
-	if r.session.ledger.Backlog(r.id) < 64 {
+	if r.host.Ledger.Backlog(r.id) < 64 {
 		r.tell(agent.Running, what, nil)
 	}
 }

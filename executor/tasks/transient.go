@@ -1,15 +1,10 @@
-package executor
+package tasks
 
 import (
-	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
-	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -37,7 +32,7 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.session.reports.forget(t.id)
+	defer t.host.reports.forget(t.id)
 	t.status.StartTime = process.Started.UTC()
 	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
 	// the agent, the master and the scheduler, while other tasks wait to
@@ -66,8 +61,8 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	switch {
 	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
-		m.Message = t.hide(m.Message)
-		t.session.reports.progress(t.id, m)
+		m.Message = t.secrets.hide(m.Message)
+		t.host.reports.progress(t.id, m)
 	case m.Type == pipe.Hello && !said.hello:
 		said.hello = true
 		err := known(m)
@@ -79,7 +74,7 @@ func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 			_ = p.Kill(t.grace())
 		}
 	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
-		said.done, said.failure = true, t.hide(errorOf(m))
+		said.done, said.failure = true, t.secrets.hide(errorOf(m))
 		p.pipe.End()
 		t.endLater(said, p) // its run has ended, whatever it does now
 	}
@@ -96,33 +91,6 @@ func (t *task) pipeClosed(said *answer, p *process) {
 func (t *task) endLater(said *answer, p *process) {
 	grace := t.grace()
 	said.lingers = time.AfterFunc(grace, func() { _ = p.Kill(grace) })
-}
-
-// known refuses a process whose version of the protocol is not known.
-func known(hello pipe.Message) error {
-	if hello.Version >= 1 && hello.Version <= pipe.Version {
-		return nil
-	}
-	return fmt.Errorf("the process (%q) speaks version %d of the protocol between executor and process, this executor knows 1 to %d: update the scheduler, which brings the executor, or build the job with an older SDK",
-		hello.SDK, hello.Version, pipe.Version)
-}
-
-// errorOf is the error of a done, as it can be shown; empty when the run succeeded.
-func errorOf(done pipe.Message) string {
-	text := output.Readable(done.Error, len(done.Error))
-	if text == "" && done.Error != "" {
-		return "the run failed, and its error has no text"
-	}
-	return text
-}
-
-// runOf is what a resident process is asked for.
-func runOf(spec wire.Task, id string) pipe.Run {
-	shard, _ := launch.ShardContext(spec) // without an error: its process was started with it
-	return pipe.Run{
-		ID: id, FireTime: spec.FireTime, Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
-		Context: json.RawMessage(shard), Props: spec.Props,
-	}
 }
 
 // ended reports how the process ended.
@@ -171,40 +139,4 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	text = firstLine(text)
 	t.log.Warn("task failed", "error", text)
 	t.report(agent.Failed, text, status)
-}
-
-// causeOf is what happened, with the end of the output since the mark.
-func (t *task) causeOf(what string, since output.Mark) string {
-	return t.session.outputs.Cause(t.number, what, since, t.hide)
-}
-
-// firstLine is a text for where there is room for one line; never empty.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(output.Readable(text, len(text)), "\n")
-	if len(line) > output.MessageLength {
-		line = strings.ToValidUTF8(line[:output.MessageLength], "") + "…"
-	}
-	if line == "" {
-		return "failed"
-	}
-	return line
-}
-
-// exitOf is an exit as updates have it.
-func exitOf(exit supervisor.Exit) (status *int, signal string) {
-	if exit.Signal != 0 {
-		return nil, syscall.Signal(exit.Signal).String()
-	}
-	return &exit.Status, ""
-}
-
-func exitText(exit supervisor.Exit) string {
-	if exit.Signal == 0 {
-		return "exit status " + strconv.Itoa(exit.Status)
-	}
-	text := fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
-	if exit.Signal == int(syscall.SIGKILL) && !exit.Killed {
-		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
-	}
-	return text
 }

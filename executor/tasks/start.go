@@ -1,10 +1,12 @@
-package executor
+package tasks
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
@@ -15,14 +17,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// process is a process of a task, with its pipe and the folders that are its own.
-type process struct {
-	*supervisor.Process
-	pipe     *pipe.Pipe
-	ended    func()                // ends its output
-	releases []func(keepAs string) // of its folders
-}
-
 // startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is
 // called when it has closed its pipe, mostly because it has ended; hear is called with what the process writes to its
 // pipe, in another goroutine, until wait has returned; wait must be called.
@@ -30,8 +24,8 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	err error) {
 	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
 	// many short tasks need few of them.
-	t.session.starting <- struct{}{}
-	defer func() { <-t.session.starting }()
+	t.host.starting <- struct{}{}
+	defer func() { <-t.host.starting }()
 
 	p := &process{}
 	defer func() {
@@ -42,7 +36,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	if err := t.beginOutput(); err != nil {
 		return nil, err
 	}
-	temporary, giveBack, err := t.session.temporaries.Take("", "")
+	temporary, giveBack, err := t.host.Temporaries.Take("", "")
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +45,13 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		return nil, errNoCommand
 	}
 	root := t.root(spec)
-	work, putBack, err := t.session.works.Take(root, t.fetched.State)
+	work, putBack, err := t.host.Works.Take(root, t.fetched.State)
 	if err != nil {
 		return nil, err
 	}
 	p.releases = append(p.releases, putBack)
 	if err := t.startIn(launch.Places{Temporary: temporary, Work: work, Root: root,
-		Start: cmp.Or(t.session.config.container.startsIn(root), work)}, p, spec); err != nil {
+		Start: cmp.Or(t.host.Container.StartsIn(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
 	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
@@ -69,7 +63,7 @@ func (t *task) beginOutput() error {
 	if t.writes {
 		return nil
 	}
-	end, err := t.session.outputs.Begin(t.number)
+	end, err := t.host.Outputs.Begin(t.number)
 	if err != nil {
 		return err
 	}
@@ -97,8 +91,8 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	if err != nil {
 		return err
 	}
-	env := t.session.base.Of(spec, at, shard)
-	if err := t.session.temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
+	env := t.host.Base.Of(spec, at, shard)
+	if err := t.host.Temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
 		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
 	}
 	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"])
@@ -114,9 +108,9 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	}
 	start := supervisor.Spec{
 		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: at.Start,
-		Processes: t.session.config.Processes, As: t.session.as,
+		Processes: t.host.Processes, As: t.host.As,
 	}
-	files, ended, err := t.session.outputs.Streams(t.number, &start)
+	files, ended, err := t.host.Outputs.Streams(t.number, &start)
 	if err != nil {
 		return err
 	}
@@ -127,7 +121,7 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 		return err
 	}
 	p.ended = ended
-	p.Process, err = t.session.supervisor.Start(start, append(files, theirs...)...)
+	p.Process, err = t.host.Supervisor.Start(start, append(files, theirs...)...)
 	if err != nil {
 		ends.Close()
 		ended()
@@ -147,24 +141,21 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	return nil
 }
 
-// wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor
-// was lost first.
-func (p *process) wait() (supervisor.Exit, bool) {
-	exit, ok := p.Exit()
-	p.pipe.Ended()
-	p.ended()
-	return exit, ok
-}
-
-// release gives back the folders, once no process is left in them. A name keeps the working folder of a failed
-// process, if so many are kept.
-func (p *process) release(keepAs string) {
-	for _, release := range p.releases {
-		release(keepAs)
+// withReferences is the task with the values of its references, read now; from now on they are hidden in what is
+// reported of it.
+func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
+	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
+		return spec, nil
 	}
-}
-
-// failedBy reports whether a process that ended so has failed by itself.
-func failedBy(exit supervisor.Exit, ok bool) bool {
-	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
+	values, err := t.host.References.Resolve(spec)
+	if err != nil {
+		return spec, err
+	}
+	env := maps.Clone(values)
+	for name, value := range spec.Env {
+		env[name] = value
+	}
+	spec.Env = env
+	t.secrets.add(slices.Collect(maps.Values(values)))
+	return spec, nil
 }

@@ -1,4 +1,4 @@
-package executor
+package container
 
 import (
 	"errors"
@@ -15,29 +15,29 @@ import (
 // process is made, or its request sent, and in a volume on disk, too; a task whose container ended in between counts
 // as begun.
 
-// errBegun: another container of this pod has begun the task.
-var errBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")
+// ErrBegun says that another container of this pod has begun the task.
+var ErrBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")
 
-// begunBefore is an errBegun that says when, if the marker is there.
-func begunBefore(marker string) error {
+// BegunBefore is an ErrBegun that says when, if the marker is there.
+func BegunBefore(marker string) error {
 	info, err := os.Lstat(marker)
 	if err != nil {
 		return nil
 	}
-	return fmt.Errorf("%w; it began at %s", errBegun, info.ModTime().UTC().Format(time.RFC3339))
+	return fmt.Errorf("%w; it began at %s", ErrBegun, info.ModTime().UTC().Format(time.RFC3339))
 }
 
-// begin makes the marker. After it the task counts as begun; with an error it has not begun, or not here (errBegun).
-func (c *container) begin() error {
+// Begin makes the marker. After it the task counts as begun; with an error it has not begun, or not here (ErrBegun).
+func (c *Container) Begin() error {
 	if c == nil {
 		return nil
 	}
 	marker, err := os.OpenFile(c.begun, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if before := begunBefore(c.begun); before != nil {
+		if before := BegunBefore(c.begun); before != nil {
 			return before
 		}
-		return errBegun
+		return ErrBegun
 	}
 	if err == nil {
 		if err = errors.Join(marker.Sync(), marker.Close(), syncFolder(filepath.Dir(c.begun))); err != nil {

@@ -1,19 +1,13 @@
-package executor
+package tasks
 
 import (
-	"cmp"
-	"fmt"
-	"os"
 	"sync"
 	"time"
-	_ "time/tzdata" // what a zone's name means must not depend on the machine
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
-	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
-	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
 // shard drives a daemon's shard: one goroutine, that of its task, waits for what happens, tells the state machine, and
@@ -51,66 +45,9 @@ type runner interface {
 	left() bool
 }
 
-// daemon runs the task as a daemon's shard, until it is killed or its supervisor is lost.
-func (t *task) daemon(spec wire.Task) (report func(), err error) {
-	s := &shard{task: t, spec: spec, began: time.Now(), events: make(chan func()), gone: make(chan struct{})}
-	zone, err := time.LoadLocation(spec.Daemon.TimeZone)
-	if err != nil {
-		return nil, fmt.Errorf("time zone %q of job %s: %w", spec.Daemon.TimeZone, spec.JobName, err)
-	}
-	schedule, err := cron.Parse(spec.Daemon.Cron, zone)
-	if err != nil {
-		return nil, fmt.Errorf("cron %q of job %s: %w", spec.Daemon.Cron, spec.JobName, err)
-	}
-	if s.runner, err = s.newRunner(); err != nil {
-		return nil, err
-	}
-	s.machine = daemon.New(schedule, *spec.Daemon, t.grace(), s.now())
-	t.status.StartTime = s.began.UTC()
-	s.tell(agent.Running, "the shard waits for its fires", nil)
-	defer t.session.reports.forget(t.id)
-	err = s.live()
-	close(s.gone)
-	s.waiting.Wait()
-	cut := s.machine.CutOff(s.now(), s.last)
-	s.giveTurnBack()
-	status := s.statusWith(cut)
-	if err != nil {
-		t.status = status // for the report of the lost supervisor
-		return nil, err
-	}
-	return func() {
-		status.CompleteTime = time.Now().UTC()
-		status.Phase, status.Cause = wire.PhaseRun, t.why().Error()
-		t.report(agent.Killed, status.Cause, status)
-	}, nil
-}
-
-// newRunner is where it is decided what a run is.
-func (s *shard) newRunner() (runner, error) {
-	if s.spec.HTTP != nil {
-		return newRequestRunner(s)
-	}
-	if len(s.spec.Command) == 0 {
-		return nil, errNoCommand
-	}
-	if _, err := launch.ShardContext(s.spec); err != nil {
-		return nil, err
-	}
-	root, search := s.root(s.spec), s.session.base["PATH"]
-	root = cmp.Or(root, s.session.config.container.startsIn(root), os.DevNull) // there is nothing in the last one
-	if own, ok := s.spec.Env["PATH"]; ok {
-		search = own
-	}
-	if _, _, err := launch.Find(root, s.spec.Command, search); err != nil {
-		return nil, err
-	}
-	return &processRunner{shard: s}, nil
-}
-
 func (s *shard) now() daemon.Moment {
 	now := time.Now()
-	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.session.ledger.Backlog(s.id)}
+	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.host.Ledger.Backlog(s.id)}
 }
 
 // live goes on until the task is killed and nothing of its runs is left, or the supervisor is lost.
@@ -118,7 +55,7 @@ func (s *shard) live() error {
 	s.setFired(true)
 	defer s.setFired(false)
 	set := make(chan struct{}, 1)
-	defer s.session.clock.tell(set)()
+	defer s.host.clock.tell(set)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var moment <-chan struct{} // when the timer has come near
@@ -126,7 +63,7 @@ func (s *shard) live() error {
 	for kill != nil || s.runner.left() {
 		var turn chan struct{}
 		if s.next != nil && s.turn == nil && s.runner.ready() {
-			s.turn = s.session.turns.ask(s.spec.JobName, turnsFor(s.spec.Daemon.Concurrency))
+			s.turn = s.host.turns.ask(s.spec.JobName, turnsFor(s.spec.Daemon.Concurrency))
 		}
 		if s.next != nil && s.turn != nil {
 			turn = s.turn.granted
@@ -145,7 +82,7 @@ func (s *shard) live() error {
 			s.do(s.machine.Drain(s.now(), s.drainLimit()))
 		case <-kill:
 			kill = nil
-		case <-s.session.supervisor.Lost():
+		case <-s.host.Supervisor.Lost():
 			return supervisor.ErrLost
 		}
 		if s.killed() {
@@ -153,7 +90,7 @@ func (s *shard) live() error {
 			continue
 		}
 		s.do(s.machine.Tick(s.now()))
-		s.session.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
+		s.host.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
 		moment = nil
 		switch wait, some := s.machine.Wait(s.now()); { // later than Tick: a start takes its time
 		case !some:
@@ -162,7 +99,7 @@ func (s *shard) live() error {
 			timer.Reset(wait - alarmLead)
 		default:
 			timer.Stop()
-			moment = s.session.alarm.after(wait)
+			moment = s.host.alarm.after(wait)
 		}
 	}
 	return nil
@@ -214,7 +151,7 @@ func (s *shard) started() { s.machine.Began(s.now()) }
 
 // finished is told by the runner when it has ended.
 func (s *shard) finished(result daemon.Result) {
-	result.Cause = s.hide(result.Cause)
+	result.Cause = s.secrets.hide(result.Cause)
 	if s.killed() {
 		if result.Cause != "" {
 			s.last = result // cut off, and not failed by itself
@@ -234,7 +171,7 @@ func (s *shard) killed() bool { return s.ctx.Err() != nil }
 
 func (s *shard) giveTurnBack() {
 	if s.turn != nil {
-		s.session.turns.giveBack(s.turn)
+		s.host.turns.giveBack(s.turn)
 	}
 	s.turn, s.next = nil, nil
 }

@@ -1,15 +1,12 @@
-package executor
+package tasks
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
-	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/executor/httpcall"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
@@ -62,7 +59,7 @@ func (t *task) requestEnded(code int, err error) {
 		t.report(agent.Killed, status.Cause, status)
 		return
 	}
-	status.Cause = t.hide(output.Readable(err.Error(), output.CauseLength))
+	status.Cause = t.secrets.hide(output.Readable(err.Error(), output.CauseLength))
 	t.log.Warn("task failed", "phase", status.Phase, "error", status.Cause)
 	first, _, _ := strings.Cut(status.Cause, "\n")
 	t.report(agent.Failed, output.Readable(first, output.MessageLength), status)
@@ -73,7 +70,7 @@ func (t *task) requestOutput() (io.Writer, error) {
 	if err := t.beginOutput(); err != nil {
 		return nil, err
 	}
-	file, err := t.session.outputs.Answers(t.number)
+	file, err := t.host.Outputs.Answers(t.number)
 	if err != nil {
 		return nil, err
 	}
@@ -84,55 +81,3 @@ func (t *task) requestOutput() (io.Writer, error) {
 	})
 	return file, nil
 }
-
-// requestRunner makes a shard's runs by requests.
-type requestRunner struct {
-	*shard
-	output io.Writer
-	end    context.CancelCauseFunc // of the request under way, nil without one
-}
-
-func newRequestRunner(s *shard) (runner, error) {
-	if _, err := launch.ShardContext(s.spec); err != nil {
-		return nil, err
-	}
-	output, err := s.requestOutput()
-	if err != nil {
-		return nil, err
-	}
-	return &requestRunner{shard: s, output: output}, nil
-}
-
-func (r *requestRunner) ready() bool { return true }
-
-func (r *requestRunner) start(run daemon.Run) {
-	spec := r.specOf(&run)
-	ctx, end := context.WithCancelCause(r.ctx) // a kill cuts it off
-	r.end = end
-	r.started()
-	r.waiting.Go(func() {
-		shard, err := launch.ShardContext(spec)
-		if err == nil {
-			_, err = httpcall.Do(ctx, *spec.HTTP, shard, r.output)
-		}
-		end(nil)
-		r.post(func() {
-			r.end = nil
-			if err == nil {
-				r.finished(daemon.Result{})
-				return
-			}
-			r.finished(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
-		})
-	})
-}
-
-func (r *requestRunner) cancel(reason string) {
-	if r.end != nil {
-		r.end(errors.New(reason))
-	}
-}
-
-func (r *requestRunner) stop() { r.cancel("ended") }
-
-func (r *requestRunner) left() bool { return r.end != nil }

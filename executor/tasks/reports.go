@@ -1,10 +1,12 @@
-package executor
+package tasks
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
@@ -96,8 +98,8 @@ func (r *reports) due(now time.Time) (wire.Report, bool) {
 	return report, true
 }
 
-// sendReports sends what is due, until ctx ends. What gets lost is said again, or has become old.
-func (s *session) sendReports(ctx context.Context) {
+// send sends what is due, until ctx ends. What gets lost is said again, or has become old.
+func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, log *slog.Logger) {
 	ticker := time.NewTicker(reportAtMostEvery)
 	defer ticker.Stop()
 	for refused := ""; ; {
@@ -106,23 +108,23 @@ func (s *session) sendReports(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !s.ledger.Connected() {
+		if !ledger.Connected() {
 			continue
 		}
-		report, ok := s.reports.due(time.Now())
+		report, ok := r.due(time.Now())
 		if !ok {
 			continue
 		}
 		data, err := report.Encode()
 		if err == nil {
-			err = s.agent.Message(ctx, data)
+			err = to.Message(ctx, data)
 		}
 		switch {
 		case err == nil:
 			refused = ""
 		case refused != err.Error() && ctx.Err() == nil:
 			refused = err.Error()
-			s.log.Warn("report of progress and health not accepted", "error", err)
+			log.Warn("report of progress and health not accepted", "error", err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package executor
+package container
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 // TestBeginsOnce: of several that would begin a task at once one does.
 func TestBeginsOnce(t *testing.T) {
 	t.Parallel()
-	c := &container{begun: filepath.Join(t.TempDir(), "begun")}
-	if err := begunBefore(c.begun); err != nil {
+	c := &Container{begun: filepath.Join(t.TempDir(), "begun")}
+	if err := BegunBefore(c.begun); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	begun := make(chan error, 16)
 	for range cap(begun) {
-		all.Go(func() { begun <- c.begin() })
+		all.Go(func() { begun <- c.Begin() })
 	}
 	all.Wait()
 	close(begun)
@@ -25,14 +25,14 @@ func TestBeginsOnce(t *testing.T) {
 	for err := range begun {
 		if err == nil {
 			first++
-		} else if !errors.Is(err, errBegun) {
+		} else if !errors.Is(err, ErrBegun) {
 			t.Error(err)
 		}
 	}
-	if first != 1 || !errors.Is(begunBefore(c.begun), errBegun) {
+	if first != 1 || !errors.Is(BegunBefore(c.begun), ErrBegun) {
 		t.Errorf("%d began, want 1", first)
 	}
-	if err := (&container{begun: "/nonexistent/begun"}).begin(); err == nil || errors.Is(err, errBegun) {
+	if err := (&Container{begun: "/nonexistent/begun"}).Begin(); err == nil || errors.Is(err, ErrBegun) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,66 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/output"
+)
+
+// Folders in the sandbox.
+const (
+	temporariesFolder = "tmp"
+	workFoldersFolder = "work"
+	failedFolder      = "failed"
+)
+
+// makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can
+// reach is only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
+func makeFolders(config Config, as *isolation.Account) error {
+	if config.container != nil { // for one task, few files come and go
+		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
+			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
+			return fmt.Errorf("make the folder for the task: %w", err)
+		}
+		return nil
+	}
+	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
+	if as != nil && config.KeepFailed > 0 {
+		folders = append(folders, failedFolder)
+	}
+	err := letPass(config.Sandbox, as)
+	for _, folder := range folders {
+		err = errors.Join(err, makeSpread(config.Sandbox, folder))
+		path := filepath.Join(config.Sandbox, folder)
+		switch {
+		case err != nil || as == nil:
+		case folder == output.Folder:
+			err = os.Chmod(path, 0o700) // tasks have their output open, and nothing to look for there
+		default:
+			err = os.Lchown(path, int(as.UID), int(as.GID))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("make the folder for tasks: %w", err)
+	}
+	return nil
+}
+
+func makeFolder(parent, name string) error {
+	if err := os.Mkdir(filepath.Join(parent, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// letPass lets a user go through a folder of the executor's, and nobody else but root.
+func letPass(folder string, as *isolation.Account) error {
+	if as == nil {
+		return nil
+	}
+	return errors.Join(os.Chown(folder, os.Geteuid(), int(as.GID)), os.Chmod(folder, 0o710))
+}

@@ -1,0 +1,162 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/output"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/tasks"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
+)
+
+// senders is how many updates are on their way at once, of different tasks.
+const senders = 8
+
+// inheritance is how long the executor tries to kill what a supervisor left behind that was killed. Only a process
+// that the kernel can't end, such as one that waits for a dead disk, lives as long.
+const inheritance = 30 * time.Second
+
+// Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were killed with
+// grace, or else ErrUnknown, ErrAway or ErrSupervisorEnded. In each case no process of a task is left. The process
+// must have no children of its own.
+func Run(ctx context.Context, config Config, log *slog.Logger) error {
+	return runWith(ctx, config, agent.NewClient(agent.Options{Agent: config.Agent, Token: config.Token,
+		FrameworkID: config.FrameworkID, ExecutorID: config.ExecutorID, TLS: config.TLS, Connections: senders}), log)
+}
+
+func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger) (err error) {
+	defer of.Close()
+	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
+		return fmt.Errorf("hide %s from tasks: the agent has started this executor where it is in sight; start the server again",
+			config.Hide.Folder)
+	}
+	var as *isolation.Account
+	var refuses error
+	if config.container == nil { // who runs in one, its image and the pod say
+		as, refuses = isolation.Needed(config.RunAs, os.Geteuid())
+	}
+	store, err := openStore(&config, as, log)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := makeFolders(config, as); err != nil {
+		return err
+	}
+	sandbox, err := os.OpenRoot(config.Sandbox)
+	if err != nil {
+		return fmt.Errorf("open the sandbox: %w", err)
+	}
+	defer func() { _ = sandbox.Close() }()
+	for _, folder := range []string{config.Sandbox, config.Cache} {
+		if refuses == nil {
+			refuses = cmp.Or(as.Reaches(folder), as.LeavesAlone(folder))
+		}
+	}
+	if refuses != nil {
+		log.Error("tasks refused", "error", refuses)
+	}
+	supervised, err := launchSupervisor(config)
+	if err != nil {
+		return err
+	}
+	orphaned := make(chan struct{}) // closed when the supervisor has ended and what it left behind was killed
+	var left []int                  // but for these
+	ledger, outputs := agent.NewLedger(), newOutput(config, as, log)
+	works := workdir.New(workdir.Options{
+		Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, Keep: config.KeepFailed, As: as, Log: log,
+	})
+	all := tasks.New(tasks.Options{
+		App: config.App, AgentSandbox: config.AgentSandbox, Processes: config.Processes, Container: config.container,
+		As: as, Refuses: refuses, Base: config.container.Environment(launch.BaseEnvironment(as)),
+		References: launch.NewReferences(config.Secrets, os.LookupEnv), Supervisor: supervised,
+		LeftBehind: func() []int { <-orphaned; return left },
+		Store:      store, Ledger: ledger, Outputs: outputs,
+		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
+		Works:       works, Log: log,
+	})
+	s := &session{config: config, log: log, agent: of, ledger: ledger, tasks: all}
+	background, stop := context.WithCancel(context.Background())
+	var helpers sync.WaitGroup
+	defer func() {
+		// The order matters: when no process is left, all tasks end; only then may the goroutines that serve them.
+		all.KillAll(0, "the executor ended")
+		_ = supervised.Close()
+		all.Wait()
+		works.RemoveAll() // sandboxes are kept for long, and links take disk space
+		stop()
+		ledger.Close()
+		helpers.Wait()
+	}()
+	helpers.Go(func() {
+		<-supervised.Lost()
+		_ = supervised.Close() // reaps it, so that all other children are what it left behind
+		left = supervised.KillChildren(inheritance)
+		close(orphaned)
+	})
+	for range senders {
+		helpers.Go(func() { s.send(background) })
+	}
+	helpers.Go(func() { outputs.Watch(background) })
+	helpers.Go(func() { all.Serve(background, of) })
+	shutdown := make(chan struct{})
+	away := make(chan error, 1)
+	helpers.Go(func() { away <- s.listen(background, shutdown) })
+	if config.TLS != nil && config.TLS.VerifyConnection == nil {
+		log.Warn("agent's certificate not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
+	}
+	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox,
+		"pid", os.Getpid(), "supervisor", supervised.PID())
+
+	select {
+	case err := <-away:
+		return err
+	case <-supervised.Lost():
+		<-orphaned
+		all.KillAll(0, "the executor ended")
+		all.Wait()
+		s.flushAfter(time.Second)
+		return ErrSupervisorEnded
+	case <-shutdown:
+		log.Info("shutdown requested by the agent")
+	case <-ctx.Done():
+		log.Info("end requested", "reason", context.Cause(ctx))
+	}
+	s.drain()
+	return nil
+}
+
+// launchSupervisor starts the supervisor. An executor that sees nothing of the data folder has its secrets in sight,
+// which tasks must not see: the supervisor is started without.
+func launchSupervisor(config Config) (*supervisor.Client, error) {
+	if config.container != nil {
+		return supervisor.Inside()
+	}
+	if len(config.Supervisor) == 0 {
+		return nil, errors.New("start supervisor: no command is configured")
+	}
+	if err := supervisor.Inherit(); err != nil {
+		return nil, err
+	}
+	// The sandbox is there to be seen in a list of processes.
+	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
+	return supervisor.Launch(config.hiddenFromTasks(), config.Supervisor[0], args...)
+}
+
+func newOutput(config Config, as *isolation.Account, log *slog.Logger) output.Sink {
+	if config.container != nil {
+		return config.container.Output()
+	}
+	return output.NewFiles(config.Sandbox, config.Output, as, log)
+}

@@ -1,0 +1,72 @@
+package tasks
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"time"
+	_ "time/tzdata" // what a zone's name means must not depend on the machine
+
+	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+	"github.com/elasticjob-go/elasticjob/jobs/cron"
+)
+
+// daemon runs the task as a daemon's shard, until it is killed or its supervisor is lost.
+func (t *task) daemon(spec wire.Task) (report func(), err error) {
+	s := &shard{task: t, spec: spec, began: time.Now(), events: make(chan func()), gone: make(chan struct{})}
+	zone, err := time.LoadLocation(spec.Daemon.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("time zone %q of job %s: %w", spec.Daemon.TimeZone, spec.JobName, err)
+	}
+	schedule, err := cron.Parse(spec.Daemon.Cron, zone)
+	if err != nil {
+		return nil, fmt.Errorf("cron %q of job %s: %w", spec.Daemon.Cron, spec.JobName, err)
+	}
+	if s.runner, err = s.newRunner(); err != nil {
+		return nil, err
+	}
+	s.machine = daemon.New(schedule, *spec.Daemon, t.grace(), s.now())
+	t.status.StartTime = s.began.UTC()
+	s.tell(agent.Running, "the shard waits for its fires", nil)
+	defer t.host.reports.forget(t.id)
+	err = s.live()
+	close(s.gone)
+	s.waiting.Wait()
+	cut := s.machine.CutOff(s.now(), s.last)
+	s.giveTurnBack()
+	status := s.statusWith(cut)
+	if err != nil {
+		t.status = status // for the report of the lost supervisor
+		return nil, err
+	}
+	return func() {
+		status.CompleteTime = time.Now().UTC()
+		status.Phase, status.Cause = wire.PhaseRun, t.why().Error()
+		t.report(agent.Killed, status.Cause, status)
+	}, nil
+}
+
+// newRunner is where it is decided what a run is.
+func (s *shard) newRunner() (runner, error) {
+	if s.spec.HTTP != nil {
+		return newRequestRunner(s)
+	}
+	if len(s.spec.Command) == 0 {
+		return nil, errNoCommand
+	}
+	if _, err := launch.ShardContext(s.spec); err != nil {
+		return nil, err
+	}
+	root, search := s.root(s.spec), s.host.Base["PATH"]
+	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull) // there is nothing in the last one
+	if own, ok := s.spec.Env["PATH"]; ok {
+		search = own
+	}
+	if _, _, err := launch.Find(root, s.spec.Command, search); err != nil {
+		return nil, err
+	}
+	return &processRunner{shard: s}, nil
+}

@@ -1,0 +1,67 @@
+package tasks
+
+import (
+	"fmt"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+)
+
+// process is a process of a task, with its pipe and the folders that are its own.
+type process struct {
+	*supervisor.Process
+	pipe     *pipe.Pipe
+	ended    func()                // ends its output
+	releases []func(keepAs string) // of its folders
+}
+
+// end ends the process, with SIGKILL after the grace, and its pipe.
+func (p *process) end(grace time.Duration) error {
+	err := p.Kill(grace)
+	p.pipe.End()
+	return err
+}
+
+// wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor
+// was lost first.
+func (p *process) wait() (supervisor.Exit, bool) {
+	exit, ok := p.Exit()
+	p.pipe.Ended()
+	p.ended()
+	return exit, ok
+}
+
+// release gives back the folders, once no process is left in them. A name keeps the working folder of a failed
+// process, if so many are kept.
+func (p *process) release(keepAs string) {
+	for _, release := range p.releases {
+		release(keepAs)
+	}
+}
+
+// failedBy reports whether a process that ended so has failed by itself.
+func failedBy(exit supervisor.Exit, ok bool) bool {
+	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
+}
+
+// exitOf is an exit as updates have it.
+func exitOf(exit supervisor.Exit) (status *int, signal string) {
+	if exit.Signal != 0 {
+		return nil, syscall.Signal(exit.Signal).String()
+	}
+	return &exit.Status, ""
+}
+
+func exitText(exit supervisor.Exit) string {
+	if exit.Signal == 0 {
+		return "exit status " + strconv.Itoa(exit.Status)
+	}
+	text := fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
+	if exit.Signal == int(syscall.SIGKILL) && !exit.Killed {
+		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
+	}
+	return text
+}

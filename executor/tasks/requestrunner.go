@@ -1,0 +1,64 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/elasticjob-go/elasticjob/executor/daemon"
+	"github.com/elasticjob-go/elasticjob/executor/httpcall"
+	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/output"
+)
+
+// requestRunner makes a shard's runs by requests.
+type requestRunner struct {
+	*shard
+	output io.Writer
+	end    context.CancelCauseFunc // of the request under way, nil without one
+}
+
+func newRequestRunner(s *shard) (runner, error) {
+	if _, err := launch.ShardContext(s.spec); err != nil {
+		return nil, err
+	}
+	output, err := s.requestOutput()
+	if err != nil {
+		return nil, err
+	}
+	return &requestRunner{shard: s, output: output}, nil
+}
+
+func (r *requestRunner) ready() bool { return true }
+
+func (r *requestRunner) start(run daemon.Run) {
+	spec := r.specOf(&run)
+	ctx, end := context.WithCancelCause(r.ctx) // a kill cuts it off
+	r.end = end
+	r.started()
+	r.waiting.Go(func() {
+		shard, err := launch.ShardContext(spec)
+		if err == nil {
+			_, err = httpcall.Do(ctx, *spec.HTTP, shard, r.output)
+		}
+		end(nil)
+		r.post(func() {
+			r.end = nil
+			if err == nil {
+				r.finished(daemon.Result{})
+				return
+			}
+			r.finished(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
+		})
+	})
+}
+
+func (r *requestRunner) cancel(reason string) {
+	if r.end != nil {
+		r.end(errors.New(reason))
+	}
+}
+
+func (r *requestRunner) stop() { r.cancel("ended") }
+
+func (r *requestRunner) left() bool { return r.end != nil }

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
+)
+
+type offer struct {
+	id, agent string
+	res       resources.Amount
+	reserved  []cluster.Reserved // of res
+}
+
+type filter struct {
+	res   resources.Amount
+	until time.Duration
+}
+
+// offering is what a platform has on offer, and what was refused. It makes offers in rounds.
+type offering struct {
+	w       *world
+	offers  map[string]*offer
+	filters map[string]filter // by agent
+	roundAt time.Duration     // the planned round, or zero
+	round   func()
+	// longest is how long a round may take to come after a refusal.
+	longest time.Duration
+	say     func(cluster.Event)
+}
+
+func newOffering(w *world, longest time.Duration, say func(cluster.Event), round func()) offering {
+	return offering{w: w, offers: map[string]*offer{}, filters: map[string]filter{}, round: round, longest: longest,
+		say: say}
+}
+
+// allocate plans the next round.
+func (o *offering) allocate(within time.Duration) {
+	at := o.w.now + within
+	if o.roundAt > o.w.now && o.roundAt <= at {
+		return
+	}
+	o.roundAt = at
+	o.w.after(within, func() {
+		if o.roundAt == at {
+			o.roundAt = 0
+			o.round()
+		}
+	})
+}
+
+// rescind takes offers of an agent back.
+func (o *offering) rescind(agentID string) {
+	for _, id := range sorted(o.offers) {
+		if o.offers[id].agent == agentID {
+			delete(o.offers, id)
+			o.say(cluster.Rescind{OfferID: id})
+		}
+	}
+}
+
+func (o *offering) decline(ids []string, refuse time.Duration) {
+	for _, id := range ids {
+		if declined := o.offers[id]; declined != nil {
+			delete(o.offers, id)
+			o.refuse(declined.agent, declined.res, refuse)
+		}
+	}
+}
+
+func (o *offering) refuse(agentID string, res resources.Amount, d time.Duration) {
+	if d > 0 && !res.IsZero() {
+		o.filters[agentID] = filter{res: res, until: o.w.now + d}
+	}
+	o.allocate(o.w.between(time.Millisecond, o.longest))
+}
