@@ -1,5 +1,5 @@
-// Package instantcluster is a cluster in memory, for measurements of what stands above one: its agents run nothing, and
-// every task has ended as soon as it is launched.
+// Package instantcluster is a cluster in memory, for measurements of what stands above one: its agents run nothing,
+// and every task has ended as soon as it is launched.
 package instantcluster
 
 import (
