@@ -110,7 +110,7 @@ func (s *ruleScene) command(w []string) bool {
 func (s *ruleScene) taskCommand(w []string) bool {
 	switch w[0] {
 	case "launch":
-		s.framework.launch(custom(s.t, w[1], "long"))
+		s.framework.launch(custom(s.t, w[1], "run"))
 	case "await":
 		status := s.framework.update(w[1], "TASK_"+w[2])
 		if container, ok := status["container_status"].(object); ok && s.pid == 0 {
