@@ -298,6 +298,38 @@ func TestOneClusterPerFolder(t *testing.T) {
 	}
 }
 
+// TestMasterWaitsForItsPort: what holds the port for a moment does not make the master move, chosen or kept.
+func TestMasterWaitsForItsPort(t *testing.T) {
+	t.Parallel()
+	for name, chosen := range map[string]bool{"kept": false, "chosen": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := Options{DataDir: t.TempDir(), Agents: -1, NoCredentials: true, Logger: slog.New(slog.DiscardHandler)}
+			c, err := Start(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := c.address
+			end(t, c)
+			if chosen {
+				opts.Listen = before.String()
+			}
+			holder, err := whenFree(func() (net.Listener, error) { return bind(loopback, int(before.Port())) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(freeing/10, func() { _ = holder.Close() })
+			if c, err = Start(t.Context(), opts); err != nil {
+				t.Fatal(err)
+			}
+			defer end(t, c)
+			if c.address != before {
+				t.Errorf("the master moved from %s to %s", before, c.address)
+			}
+		})
+	}
+}
+
 func TestTakenAgentPort(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -306,7 +338,7 @@ func TestTakenAgentPort(t *testing.T) {
 	if err != nil || len(kept.Agents) != 1 || kept.Agents[0] < lowestPort || kept.Agents[0] > highestPort {
 		t.Fatalf("ports %+v, %v", kept, err)
 	}
-	squatter, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", kept.Agents[0]))
+	squatter, err := whenFree(func() (net.Listener, error) { return bind(loopback, kept.Agents[0]) })
 	if err != nil {
 		t.Fatal(err)
 	}
