@@ -304,7 +304,8 @@ func TestMasterWaitsForItsPort(t *testing.T) {
 	for name, chosen := range map[string]bool{"kept": false, "chosen": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := Options{DataDir: t.TempDir(), Agents: -1, NoCredentials: true, Logger: slog.New(slog.DiscardHandler)}
+			opts := Options{DataDir: t.TempDir(), Agents: -1, NoCredentials: true,
+				Logger: slog.New(slog.DiscardHandler)}
 			c, err := Start(t.Context(), opts)
 			if err != nil {
 				t.Fatal(err)
