@@ -21,7 +21,7 @@ func BenchmarkSubscribe(b *testing.B) {
 	f := newFakeAPI(b)
 	for i := range ended {
 		task := taskID(i)
-		f.pods["jobs/"+pod.Name(task)] = &corev1.Pod{
+		f.Pods["jobs/"+pod.Name(task)] = &corev1.Pod{
 			TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: pod.Name(task),
 				UID: types.UID(fmt.Sprint("uid-", i)), ResourceVersion: "1",
@@ -36,7 +36,7 @@ func BenchmarkSubscribe(b *testing.B) {
 						FinishedAt: metav1.Now(), Message: `{"v":1,"exitStatus":0}`}}}}},
 		}
 	}
-	d, err := kubernetes.New(kubernetes.Options{Config: f.config(),
+	d, err := kubernetes.New(kubernetes.Options{Config: f.Config(),
 		Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})
 	if err != nil {
 		b.Fatal(err)

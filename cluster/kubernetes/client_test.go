@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 func quantity(s string) resource.Quantity { return resource.MustParse(s) }
@@ -21,6 +22,11 @@ func quantity(s string) resource.Quantity { return resource.MustParse(s) }
 func list(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: quantity(cpu), corev1.ResourceMemory: quantity(memory)}
 }
+
+// fakeAPI is an API server, with kubelets as a test needs them.
+type fakeAPI struct{ *fakekubernetes.Server }
+
+func newFakeAPI(t testing.TB) *fakeAPI { return &fakeAPI{fakekubernetes.Start(t)} }
 
 // patience is more than a busy machine needs.
 
@@ -45,7 +51,7 @@ func subscribe(t *testing.T, f *fakeAPI) *client {
 func withOneRunning(t *testing.T) (f *fakeAPI, c *client, u cluster.Update) {
 	t.Helper()
 	f = newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c = subscribe(t, f)
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
@@ -56,7 +62,7 @@ func withOneRunning(t *testing.T) (f *fakeAPI, c *client, u cluster.Update) {
 
 func subscribeWith(t *testing.T, f *fakeAPI, change func(*kubernetes.Options)) *client {
 	t.Helper()
-	o := kubernetes.Options{Config: f.config(), Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}}
+	o := kubernetes.Options{Config: f.Config(), Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}}
 	change(&o)
 	d, err := kubernetes.New(o)
 	if err != nil {
@@ -173,7 +179,7 @@ func (c *client) launch(tasks ...int) error {
 // runs has the kubelet say that a task's container runs; ends, that it has ended.
 
 func (f *fakeAPI) runs(task string) {
-	f.putPod("jobs", pod.Name(task), func(p *corev1.Pod) {
+	f.PutPod("jobs", pod.Name(task), func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, ContainerID: "c",
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
@@ -181,7 +187,7 @@ func (f *fakeAPI) runs(task string) {
 }
 
 func (f *fakeAPI) ends(task string, code int32) {
-	f.putPod("jobs", pod.Name(task), func(p *corev1.Pod) {
+	f.PutPod("jobs", pod.Name(task), func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodSucceeded
 		if code != 0 {
 			p.Status.Phase = corev1.PodFailed

@@ -29,7 +29,7 @@ func TestClockThatIsOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
-			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+			f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			var more atomic.Int64
 			now := func() time.Time { return time.Now().Add(off + time.Duration(more.Load())) }
 			keeper := make(ends, 10)
@@ -64,12 +64,9 @@ func TestClockThatIsOff(t *testing.T) {
 			f.withoutFinalizer(t, taskID(0)) // or its end is reported again, and kept when that is acknowledged
 			_ = c.Close()
 			silent := metav1.NewTime(time.Now().Add(-30 * time.Second))
-			f.with(func() {
-				n := f.nodes["node1"].DeepCopy()
+			f.PutNode("node1", func(n *corev1.Node) {
 				n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = corev1.ConditionUnknown,
 					silent
-				f.nodes["node1"] = n
-				f.changed("nodes", "MODIFIED", n)
 			})
 			c.subscribe()
 			if err := c.Reconcile(t.Context(), []cluster.TaskRef{{TaskID: taskID(1), AgentID: "node1"}}); err != nil {

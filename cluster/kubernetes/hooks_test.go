@@ -21,6 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 // witness is a Follower, a Keeper and a Recorder that write down what they are told.
@@ -56,7 +57,7 @@ func (w witness) expect(t *testing.T, want string) {
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	w := witness{make(chan string, 100)}
 	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Follower, o.Keeper, o.Recorder = w, w, w })
 	if err := c.launch(0); err != nil {
@@ -78,13 +79,13 @@ func TestHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.expect(t, "killed "+taskID(0)+": it was asked for")
-	uid := string(f.pod(pod.Name(taskID(0))).UID)
+	uid := string(f.Pod("jobs", pod.Name(taskID(0))).UID)
 	f.ends(taskID(0), 143)
 	w.expect(t, "gone "+uid)
 	c.until(taskID(0), cluster.Killed) // which is acknowledged
 	w.expect(t, "ended "+taskID(0)+" false of my_job_1")
 	eventually.Works(t, "be gone", func() error {
-		if f.pod(pod.Name(taskID(0))) != nil {
+		if f.Pod("jobs", pod.Name(taskID(0))) != nil {
 			return errors.New("the pod that was killed is there")
 		}
 		return nil
@@ -105,7 +106,7 @@ func (s speaker) Gone(types.UID) {}
 func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	s := speaker{make(chan func(cluster.Event), 1)}
 	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Follower = s })
 	if err := c.launch(0); err != nil {
@@ -113,7 +114,7 @@ func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	}
 	f.runs(taskID(0))
 	c.until(taskID(0), cluster.Running)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	since := c.until(taskID(0), cluster.Unreachable).UnreachableSince
 	say := <-s.report
 	say(cluster.Update{TaskID: taskID(0), AgentID: "node1", State: cluster.Running, Source: cluster.FromExecutor,
@@ -129,7 +130,7 @@ func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 func starting(t *testing.T) (*fakeAPI, *client, witness) {
 	t.Helper()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	w := witness{make(chan string, 100)}
 	c := subscribeWith(t, f, func(o *kubernetes.Options) { o.Recorder = w })
 	if err := c.launch(0); err != nil {
@@ -150,15 +151,15 @@ func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	f, c, w := starting(t)
 	name := pod.Name(taskID(0))
-	f.putPod("jobs", name, withoutImage)
+	f.PutPod("jobs", name, withoutImage)
 	if u := c.until(taskID(0), cluster.Starting); !strings.Contains(u.Message, "not a name") {
 		t.Errorf("it starts, and says %q", u.Message)
 	}
 	w.expect(t, "given up "+taskID(0)+": container shard can't be started: InvalidImageName: not a name")
-	if p := f.pod(name); p == nil || p.DeletionTimestamp == nil {
+	if p := f.Pod("jobs", name); p == nil || p.DeletionTimestamp == nil {
 		t.Fatal("its pod is not to end")
 	}
-	f.putPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
+	f.PutPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
 		p.Status.Phase = corev1.PodFailed
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"}}
 	})
@@ -175,19 +176,19 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 	f, c, w := starting(t)
 	name := pod.Name(taskID(0))
 	f.withoutFinalizer(t, taskID(0))
-	f.putPod("jobs", name, withoutImage)
+	f.PutPod("jobs", name, withoutImage)
 	w.expect(t, "given up "+taskID(0))
 	c.until(taskID(0), cluster.Starting) // which is acknowledged, and is not the end
 	if err := c.Close(); err != nil {    // as where the registry is down
 		t.Fatal(err)
 	}
-	f.putPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
+	f.PutPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
 		p.Status.Phase = corev1.PodFailed
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{
 			Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown"},
 		}
 	})
-	if f.pod(name) == nil {
+	if f.Pod("jobs", name) == nil {
 		t.Fatal("it is gone, and nobody knows how it ended")
 	}
 	c.subscribe()
@@ -197,7 +198,7 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 		t.Errorf("the next session reports %+v", u)
 	}
 	eventually.Works(t, "be gone", func() error {
-		if f.pod(name) != nil {
+		if f.Pod("jobs", name) != nil {
 			return errors.New("its pod is there")
 		}
 		return nil
@@ -208,15 +209,15 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 func TestGivenUpAndBegan(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
 	name, asked := pod.Name(taskID(0)), make(chan struct{}, 100)
-	f.with(func() {
-		f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, name) {
 				f.runs(taskID(0))
 				asked <- struct{}{}
@@ -224,10 +225,10 @@ func TestGivenUpAndBegan(t *testing.T) {
 			return false
 		}
 	})
-	f.putPod("jobs", name, withoutImage)
+	f.PutPod("jobs", name, withoutImage)
 	<-asked
 	c.until(taskID(0), cluster.Running)
-	if p := f.pod(name); p == nil || p.DeletionTimestamp != nil {
+	if p := f.Pod("jobs", name); p == nil || p.DeletionTimestamp != nil {
 		t.Error("it was deleted")
 	}
 }
@@ -236,7 +237,7 @@ func TestGivenUpAndBegan(t *testing.T) {
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	l := launchOf(c.offer("node1", nil))
 	task := wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 1, Command: []string{"true"},
@@ -245,15 +246,15 @@ func TestSecret(t *testing.T) {
 	if err := c.Launch(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	p := f.pod(pod.Name(task.TaskID))
+	p := f.Pod("jobs", pod.Name(task.TaskID))
 	if p == nil || p.Spec.NodeName != "node1" {
 		t.Fatal("its pod is not bound")
 	}
-	f.with(func() {
-		if len(f.secrets) != 1 {
-			t.Fatalf("there are %d Secrets", len(f.secrets))
+	f.With(func() {
+		if len(f.Secrets) != 1 {
+			t.Fatalf("there are %d Secrets", len(f.Secrets))
 		}
-		for _, s := range f.secrets {
+		for _, s := range f.Secrets {
 			if o := s.OwnerReferences; len(o) != 1 || o[0].UID != p.UID || o[0].Kind != "Pod" {
 				t.Errorf("it belongs to %+v", o)
 			}
@@ -271,7 +272,7 @@ func TestThrottled(t *testing.T) {
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
 	}
-	if p := f.pod(pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" {
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" {
 		t.Error("its pod is not bound")
 	}
 	if n := c.driver.API().Throttled(); n != 1 || bindings.Load() != 2 {
@@ -289,7 +290,7 @@ func TestThrottledForTooLong(t *testing.T) {
 	if u := c.update(taskID(0)); u.State != cluster.Dropped || !strings.Contains(u.Message, "too many requests") {
 		t.Errorf("it was reported as %+v", u)
 	}
-	if p := f.pod(pod.Name(taskID(0))); p != nil {
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p != nil {
 		t.Error("its pod is still there")
 	}
 	if n := bindings.Load(); n != 1 {
@@ -301,16 +302,17 @@ func TestThrottledForTooLong(t *testing.T) {
 func throttledBindings(t *testing.T, retryAfter string, first int64) (f *fakeAPI, c *client, bindings *atomic.Int64) {
 	t.Helper()
 	f = newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c, bindings = subscribe(t, f), &atomic.Int64{}
 	c.offer("node1", nil)
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if !strings.HasSuffix(r.URL.Path, "/binding") || bindings.Add(1) > first {
 				return false
 			}
 			w.Header().Set("Retry-After", retryAfter)
-			refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "too many requests")
+			fakekubernetes.Refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+				"too many requests")
 			return true
 		}
 	})
@@ -325,13 +327,14 @@ func TestSilence(t *testing.T) {
 	c := subscribeWith(t, f, func(o *kubernetes.Options) {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if r.Method != http.MethodPut {
 				return false
 			}
 			ahead.Add(int64(time.Minute))
-			refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError, "etcdserver: leader changed")
+			fakekubernetes.Refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError,
+				"etcdserver: leader changed")
 			return true
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 // TestEndsOfEarlierSessions: nobody may delete what ended in an earlier session before the core has asked about what
@@ -24,7 +25,7 @@ import (
 func TestEndsOfEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	w := witness{make(chan string, 100)}
 	var ahead atomic.Int64
 	later := func() { ahead.Add(int64(time.Hour)) }
@@ -44,7 +45,7 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	f.ends(taskID(0), 0)
 	c.subscribe()
 	later()
-	f.putPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) { // the next sweep gives it up, and says so at its end
+	f.PutPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) { // the next sweep gives it up, and says so at its end
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
 	})
@@ -66,7 +67,7 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 	t.Parallel()
 	const off = 2 * time.Hour // of the scheduler's clock
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	w := witness{make(chan string, 100)}
 	c := subscribeWith(t, f, func(o *kubernetes.Options) {
 		o.Recorder = w
@@ -101,7 +102,7 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 	for i, change := range []func(*corev1.Pod){
 		unready(4 * time.Minute), unready(6 * time.Minute), noImage(0), noImage(31 * time.Second),
 	} {
-		f.putPod("jobs", pod.Name(taskID(i)), change)
+		f.PutPod("jobs", pod.Name(taskID(i)), change)
 	}
 	c.subscribe()
 	for range 2 { // what is not due is not given up by the same sweep, and nothing else is said
@@ -119,7 +120,7 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
 	t.Helper()
 	eventually.Works(t, "take the finalizer off", func() error {
-		if slices.Contains(f.pod(pod.Name(task)).Finalizers, pod.Finalizer) {
+		if slices.Contains(f.Pod("jobs", pod.Name(task)).Finalizers, pod.Finalizer) {
 			return errors.New("it is there")
 		}
 		return nil
@@ -130,13 +131,13 @@ func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
 func TestFinalizerAmongOthersWrites(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	var refused atomic.Bool
-	f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 		if r.Method != http.MethodPatch || refused.Swap(true) {
 			return false
 		}
-		refuse(w, http.StatusConflict, metav1.StatusReasonConflict,
+		fakekubernetes.Refuse(w, http.StatusConflict, metav1.StatusReasonConflict,
 			"the object has been modified; please apply your changes to the latest version and try again")
 		return true
 	}
@@ -155,8 +156,8 @@ func TestFinalizerAmongOthersWrites(t *testing.T) {
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
-	original := f.pod(pod.Name(taskID(0)))
-	f.putPod("jobs", "copy", func(p *corev1.Pod) {
+	original := f.Pod("jobs", pod.Name(taskID(0)))
+	f.PutPod("jobs", "copy", func(p *corev1.Pod) {
 		p.Labels, p.Annotations, p.Spec, p.Status.Phase = original.Labels, original.Annotations, original.Spec,
 			corev1.PodSucceeded
 	})
@@ -175,7 +176,7 @@ func TestCopies(t *testing.T) {
 func TestPodsThatLostTheirLabel(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
-	f.putPod("jobs", pod.Name(taskID(0)), func(p *corev1.Pod) { p.Labels, p.Annotations = nil, nil })
+	f.PutPod("jobs", pod.Name(taskID(0)), func(p *corev1.Pod) { p.Labels, p.Annotations = nil, nil })
 	f.ends(taskID(0), 3)
 	c.until(taskID(0), cluster.Failed)
 }
@@ -184,7 +185,7 @@ func TestPodsThatLostTheirLabel(t *testing.T) {
 func TestEndOnANodeThatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestEndOnANodeThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.ends(taskID(0), 0)
-	f.with(func() { delete(f.nodes, "node1") })
+	f.With(func() { delete(f.Nodes, "node1") })
 	c.subscribe()
 	c.until(taskID(0), cluster.Finished)
 	if gone, is := c.next().(cluster.Failure); !is || gone.AgentID != "node1" {

@@ -14,7 +14,7 @@ import (
 func TestKill(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0, 1); err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestKill(t *testing.T) {
 		Grace: 5 * time.Second}); err != nil {
 		t.Fatal(err)
 	}
-	if p := f.pod(pod.Name(taskID(0))); p.DeletionTimestamp == nil ||
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p.DeletionTimestamp == nil ||
 		*p.DeletionGracePeriodSeconds != pod.Grace(5*time.Second) {
 		t.Errorf("its pod is to end at %v", p.DeletionTimestamp)
 	}
@@ -52,7 +52,7 @@ func TestKill(t *testing.T) {
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	const grace, drains = 5 * time.Second, 5*time.Second + 7*24*time.Hour
 	l := launchOf(c.offer("node1", nil), 0, 1, 2)
@@ -77,7 +77,7 @@ func TestDrain(t *testing.T) {
 		kill(task, drains, "the job is paused")
 	}
 	for task, drained := range []bool{true, true, false} {
-		p := f.pod(pod.Name(taskID(task)))
+		p := f.Pod("jobs", pod.Name(taskID(task)))
 		if (p.Annotations[pod.AnnotationDrain] == "the job is paused") != drained ||
 			(p.DeletionTimestamp == nil) != drained {
 			t.Errorf("task %d: %v, deleted at %v", task, p.Annotations, p.DeletionTimestamp)
@@ -87,7 +87,7 @@ func TestDrain(t *testing.T) {
 	f.ends(taskID(2), 143)
 	c.until(taskID(2), cluster.Killed)
 	kill(0, drains, "again")
-	if p := f.pod(pod.Name(taskID(0))); p.Annotations[pod.AnnotationDrain] != "the job is paused" {
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p.Annotations[pod.AnnotationDrain] != "the job is paused" {
 		t.Errorf("it is asked for again: %v", p.Annotations)
 	}
 	f.ends(taskID(0), 143)
@@ -96,7 +96,7 @@ func TestDrain(t *testing.T) {
 	}
 
 	kill(1, grace, "the job is disabled")
-	if p := f.pod(pod.Name(taskID(1))); p.DeletionTimestamp == nil ||
+	if p := f.Pod("jobs", pod.Name(taskID(1))); p.DeletionTimestamp == nil ||
 		*p.DeletionGracePeriodSeconds != pod.Grace(grace) {
 		t.Errorf("a drained pod that is killed is to end at %v", p.DeletionTimestamp)
 	}
@@ -108,7 +108,7 @@ func TestDrain(t *testing.T) {
 func TestKillSooner(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0, 1); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,8 @@ func TestKillSooner(t *testing.T) {
 			Grace: step.asked}); err != nil {
 			t.Fatal(err)
 		}
-		if got := f.pod(pod.Name(taskID(0))).DeletionGracePeriodSeconds; got == nil || *got != pod.Grace(step.want) {
+		got := f.Pod("jobs", pod.Name(taskID(0))).DeletionGracePeriodSeconds
+		if got == nil || *got != pod.Grace(step.want) {
 			t.Errorf("asked for %s it gets %v", step.asked, got)
 		}
 		if step.asked == time.Hour { // what is asked next is asked of a pod that is known to be deleted
@@ -135,13 +136,13 @@ func TestKillSooner(t *testing.T) {
 func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	away := c.until(taskID(0), cluster.Unreachable)
 	if away.KillKept {
 		t.Error("a kill is kept that nobody has asked for")

@@ -20,12 +20,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if o := c.offer("node1", nil); o.Resources != resources.New(4, 1024) || o.Total != o.Resources ||
 		o.MaxTasks != 10 || o.Hostname != "node1" {
@@ -38,7 +39,7 @@ func TestLaunch(t *testing.T) {
 	if left.Resources != resources.New(3, 896) {
 		t.Errorf("what is left is %s", left.Resources)
 	}
-	p := f.pod(pod.Name(taskID(0)))
+	p := f.Pod("jobs", pod.Name(taskID(0)))
 	if p.Spec.NodeName != "node1" || p.Labels[pod.LabelFramework] != "fw" || p.Spec.SchedulerName != pod.Scheduler {
 		t.Errorf("the pod is %+v", p)
 	}
@@ -59,7 +60,7 @@ func TestLaunch(t *testing.T) {
 	}
 	c.offer("node1", func(o cluster.Offer) bool { return o.MaxTasks == 9 })
 	eventually.Works(t, "take the finalizer off", func() error {
-		if slices.Contains(f.pod(p.Name).Finalizers, pod.Finalizer) {
+		if slices.Contains(f.Pod("jobs", p.Name).Finalizers, pod.Finalizer) {
 			return errors.New("it is there")
 		}
 		return nil
@@ -69,10 +70,10 @@ func TestLaunch(t *testing.T) {
 func TestLaunchOnAnOfferThatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	o := c.offer("node1", nil)
-	f.addNode("node1", "2", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "2", "1Gi", "10", corev1.ConditionTrue)
 	c.offer("node1", func(now cluster.Offer) bool { return now.ID != o.ID })
 	if err := c.Launch(t.Context(), launchOf(o, 0)); err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func TestLaunchOnAnOfferThatIsGone(t *testing.T) {
 		len(u.UUID) > 0 {
 		t.Errorf("the task is reported as %+v", u)
 	}
-	if p := f.pod(pod.Name(taskID(0))); p != nil {
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p != nil {
 		t.Error("it has a pod")
 	}
 }
@@ -110,14 +111,14 @@ func TestRefusedPods(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
-			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+			f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			c := subscribe(t, f)
 			refused := pod.Name(taskID(0))
-			f.with(func() {
-				f.fault = func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool {
+			f.With(func() {
+				f.Fault = func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool {
 					p, is := body.(*corev1.Pod)
 					if is && p.Name == refused {
-						refuse(w, tt.code, tt.reason, tt.message)
+						fakekubernetes.Refuse(w, tt.code, tt.reason, tt.message)
 					}
 					return is && p.Name == refused
 				}
@@ -134,7 +135,7 @@ func TestRefusedPods(t *testing.T) {
 				!strings.Contains(u.Message, hint) {
 				t.Errorf("%q says nothing of %s", u.Message, hint)
 			}
-			if p := f.pod(pod.Name(taskID(1))); p == nil || p.Spec.NodeName != "node1" {
+			if p := f.Pod("jobs", pod.Name(taskID(1))); p == nil || p.Spec.NodeName != "node1" {
 				t.Error("the other task was not launched")
 			}
 			c.offer("node1", func(o cluster.Offer) bool { return o.MaxTasks == 9 })
@@ -155,8 +156,8 @@ func TestWebhooksThatChangePods(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
-			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-			f.mutate = mutate
+			f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+			f.Mutate = mutate
 			c := subscribe(t, f)
 			if err := c.launch(0); err != nil {
 				t.Fatal(err)
@@ -164,7 +165,7 @@ func TestWebhooksThatChangePods(t *testing.T) {
 			if u := c.update(taskID(0)); u.State != cluster.Error || !strings.Contains(u.Message, what) {
 				t.Errorf("it is reported as %+v", u)
 			}
-			if f.pod(pod.Name(taskID(0))) != nil {
+			if f.Pod("jobs", pod.Name(taskID(0))) != nil {
 				t.Error("its pod was left")
 			}
 		})
@@ -177,7 +178,7 @@ func TestFence(t *testing.T) {
 		t.Run(fmt.Sprintf("created before the list: %t", created), func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
-			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+			f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			old := subscribe(t, f)
 			old.offer("node1", nil)
 			var next *client
@@ -185,17 +186,17 @@ func TestFence(t *testing.T) {
 			moment := func(r *http.Request) bool {
 				switch {
 				case strings.HasSuffix(r.URL.Path, "/binding"):
-					f.with(func() { bindings++ })
+					f.With(func() { bindings++ })
 				case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pods") && next == nil:
 					next = subscribe(t, f)
 				}
 				return false
 			}
-			f.with(func() {
+			f.With(func() {
 				if created {
-					f.after = moment
+					f.After = moment
 				} else {
-					f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool { return moment(r) }
+					f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool { return moment(r) }
 				}
 			})
 			err := old.launch(0)
@@ -209,12 +210,12 @@ func TestFence(t *testing.T) {
 				t.Errorf("the old session ended with %v", old.Err())
 			}
 			eventually.Works(t, "delete what the old session made", func() error {
-				if p := f.pod(pod.Name(taskID(0))); p != nil {
+				if p := f.Pod("jobs", pod.Name(taskID(0))); p != nil {
 					return fmt.Errorf("its pod is there, bound to %q", p.Spec.NodeName)
 				}
 				return nil
 			})
-			f.with(func() {
+			f.With(func() {
 				if bindings != 0 {
 					t.Error("the old session bound its pod")
 				}
@@ -234,15 +235,15 @@ func TestFence(t *testing.T) {
 func TestBoundBehindTheBack(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	name := pod.Name(taskID(0))
-	f.putPod("jobs", name, func(p *corev1.Pod) {
+	f.PutPod("jobs", name, func(p *corev1.Pod) {
 		p.Labels, p.Annotations, p.Finalizers = map[string]string{pod.LabelFramework: "fw"},
 			map[string]string{pod.AnnotationTask: taskID(0)}, []string{pod.Finalizer}
 	})
-	f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
-		if r.Method == http.MethodDelete && f.pod(name).Spec.NodeName == "" {
-			f.putPod("jobs", name, func(p *corev1.Pod) { p.Spec.NodeName = "node1" })
+	f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+		if r.Method == http.MethodDelete && f.Pod("jobs", name).Spec.NodeName == "" {
+			f.PutPod("jobs", name, func(p *corev1.Pod) { p.Spec.NodeName = "node1" })
 		}
 		return false
 	}
@@ -250,7 +251,7 @@ func TestBoundBehindTheBack(t *testing.T) {
 	if u := c.update(taskID(0)); u.State != cluster.Starting || len(u.UUID) == 0 {
 		t.Errorf("it is reported as %+v", u)
 	}
-	if p := f.pod(name); p.DeletionTimestamp != nil {
+	if p := f.Pod("jobs", name); p.DeletionTimestamp != nil {
 		t.Error("it was deleted")
 	}
 }
@@ -260,17 +261,17 @@ func TestBoundBehindTheBack(t *testing.T) {
 func TestRepeatedCreation(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	var asked atomic.Int64
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool {
 			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") || asked.Add(1) > 1 {
 				return false
 			}
-			f.do(r, body, nil)
+			f.Do(r, body)
 			w.Header().Set("Retry-After", "0")
-			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "later")
+			fakekubernetes.Refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "later")
 			return true
 		}
 	})
@@ -280,7 +281,7 @@ func TestRepeatedCreation(t *testing.T) {
 	if u := c.update(taskID(0)); u.State != cluster.Starting {
 		t.Errorf("it is reported as %+v", u)
 	}
-	if p := f.pod(pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" || asked.Load() != 2 {
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" || asked.Load() != 2 {
 		t.Errorf("asked for %d times, it is %+v", asked.Load(), p)
 	}
 }
@@ -306,18 +307,18 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
-			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+			f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			c := subscribe(t, f)
 			l := launchOf(c.offer("node1", nil), 0)
 			l.Tasks[0].Task = wire.Task{TaskID: taskID(0), JobName: "my_job", Total: 9, Command: []string{"true"},
 				Env: map[string]string{"password": "secret"}}
 			late := make(chan struct{})
-			f.with(func() {
+			f.With(func() {
 				if tt.done && !tt.slow {
-					f.after = tt.lost
+					f.After = tt.lost
 					return
 				}
-				f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+				f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 					if !tt.lost(r) {
 						return false
 					}
@@ -340,14 +341,14 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 				!strings.Contains(u.Message, tt.says) {
 				t.Errorf("it is reported as %+v", u)
 			}
-			f.with(func() { f.fault, f.after = nil, nil })
+			f.With(func() { f.Fault, f.After = nil, nil })
 			whole := c.offer("node1", func(o cluster.Offer) bool { return o.MaxTasks == 10 })
 			if err := c.Launch(t.Context(), launchOf(whole, 1)); err != nil {
 				t.Fatal(err)
 			}
 			c.until(taskID(1), cluster.Starting)
 			eventually.Works(t, "delete the pod that was not bound", func() error {
-				if p := f.pod(pod.Name(taskID(0))); p != nil {
+				if p := f.Pod("jobs", pod.Name(taskID(0))); p != nil {
 					return fmt.Errorf("it is there, bound to %q", p.Spec.NodeName)
 				}
 				return nil
@@ -359,10 +360,10 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	c.offer("node1", nil)
-	f.with(func() { f.after = func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/binding") } })
+	f.With(func() { f.After = func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/binding") } })
 	err := c.launch(0)
 	var refused *cluster.Refused
 	if err == nil || errors.As(err, &refused) {
@@ -371,7 +372,7 @@ func TestLostAnswers(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f.with(func() { f.after = nil })
+	f.With(func() { f.After = nil })
 	c.subscribe()
 	if u := c.update(taskID(0)); u.State != cluster.Starting {
 		t.Errorf("it is reported as %+v", u)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 // TestListThatBreaksOff: where a list breaks off behind its first page, what it has not brought is not taken for
@@ -21,8 +22,8 @@ func TestListThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
 	var broke atomic.Bool
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			query := r.URL.Query()
 			switch {
 			case broke.Load() || query.Get("watch") != "" || r.Method != http.MethodGet ||
@@ -30,25 +31,20 @@ func TestListThatBreaksOff(t *testing.T) {
 				return false
 			case query.Get("continue") != "":
 				broke.Store(true)
-				refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError,
+				fakekubernetes.Refuse(w, http.StatusInternalServerError, metav1.StatusReasonInternalError,
 					"etcdserver: request timed out")
 				return true
 			}
 			page := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}}
-			f.with(func() { page.ResourceVersion, page.Continue = strconv.FormatInt(f.version, 10), "more" })
+			f.With(func() { page.ResourceVersion, page.Continue = strconv.FormatInt(f.Version, 10), "more" })
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(page)
 			return true
 		}
 	})
-	f.with(func() { // what ends it comes too late for the watch
-		close(f.cut)
-		f.cut = make(chan struct{})
-		f.oldest = f.version + 2
-	})
+	f.Expire(2) // what ends it comes too late for the watch
 	f.ends(taskID(0), 0)
-	f.with(func() { f.log = nil })
-	f.expire()
+	f.Expire(0)
 	c.until(taskID(0), cluster.Finished)
 	if !broke.Load() {
 		t.Error("no list broke off")

@@ -18,24 +18,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 func TestNodesThatGo(t *testing.T) {
 	t.Parallel()
 	f, c, first := withOneRunning(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	if u := c.until(taskID(0), cluster.Unreachable); u.UnreachableSince.IsZero() || u.Source != cluster.FromMaster {
 		t.Errorf("it is reported as %+v", u)
 	}
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	if u := c.until(taskID(0), cluster.Running); len(u.UUID) == 0 || bytes.Equal(u.UUID, first.UUID) {
 		t.Errorf("it is back with no uuid, or with the one that the core knows: %+v", u)
 	}
-	f.with(func() {
-		n := f.nodes["node1"]
-		delete(f.nodes, "node1")
-		f.changed("nodes", "DELETED", n.DeepCopy())
-	})
+	f.RemoveNode("node1")
 	for {
 		if e, ok := c.next().(cluster.Failure); ok {
 			if e.AgentID != "node1" {
@@ -45,7 +42,7 @@ func TestNodesThatGo(t *testing.T) {
 		}
 	}
 	c.until(taskID(0), cluster.Unreachable)
-	f.removePod("jobs", pod.Name(taskID(0)))
+	f.RemovePod("jobs", pod.Name(taskID(0)))
 	c.until(taskID(0), cluster.GoneByOperator)
 }
 
@@ -53,10 +50,10 @@ func TestNodesThatGo(t *testing.T) {
 func TestClosedNodes(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	f.with(func() { f.nodes["node1"].Spec.Unschedulable = true })
-	f.addNode("full", "1", "1Gi", "10", corev1.ConditionTrue)
-	f.putPod("others", "big", func(p *corev1.Pod) {
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.With(func() { f.Nodes["node1"].Spec.Unschedulable = true })
+	f.AddNode("full", "1", "1Gi", "10", corev1.ConditionTrue)
+	f.PutPod("others", "big", func(p *corev1.Pod) {
 		p.Spec = corev1.PodSpec{NodeName: "full",
 			Containers: []corev1.Container{{Name: "big",
 				Resources: corev1.ResourceRequirements{Requests: list("1", "1Mi")}}}}
@@ -76,12 +73,12 @@ func TestClosedNodes(t *testing.T) {
 	if got, want := told["node1"].Total, resources.New(4, 1024); got != want {
 		t.Errorf("it has %s, not %s", got, want)
 	}
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	see("node1", "it is not ready")
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	see("node1", "")
 	c.offer("node1", nil)
-	f.removePod("others", "big")
+	f.RemovePod("others", "big")
 	see("full", "")
 	c.offer("full", nil)
 }
@@ -89,7 +86,7 @@ func TestClosedNodes(t *testing.T) {
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0, 1, 2); err != nil {
 		t.Fatal(err)
@@ -102,7 +99,7 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.ends(taskID(2), 0)
-	f.removePod("jobs", pod.Name(taskID(1)))
+	f.RemovePod("jobs", pod.Name(taskID(1)))
 	c.subscribe()
 	refs := []cluster.TaskRef{{TaskID: taskID(0)}, {TaskID: taskID(1), AgentID: "node1"},
 		{TaskID: taskID(3), AgentID: "node9"}}
@@ -132,26 +129,26 @@ func TestReconcile(t *testing.T) {
 func TestExpiredWatch(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	if err := c.launch(0, 1); err != nil {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if r.URL.Query().Get("watch") == "" {
 				return false
 			}
-			refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "starting")
+			fakekubernetes.Refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "starting")
 			return true
 		}
 	})
-	f.cutWatches()
+	f.CutWatches()
 	f.ends(taskID(0), 0)
-	f.removePod("jobs", pod.Name(taskID(1)))
-	f.expire()
-	f.with(func() { f.fault = nil })
+	f.RemovePod("jobs", pod.Name(taskID(1)))
+	f.Expire(0)
+	f.With(func() { f.Fault = nil })
 	got := map[string]cluster.State{}
 	for len(got) < 2 {
 		if u, ok := c.next().(cluster.Update); ok && u.State.Terminal() {
@@ -179,7 +176,7 @@ func TestNotReadySince(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFakeAPI(t)
-			f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+			f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 			c := subscribe(t, f)
 			if err := c.launch(0); err != nil {
 				t.Fatal(err)
@@ -188,11 +185,8 @@ func TestNotReadySince(t *testing.T) {
 			c.until(taskID(0), cluster.Running)
 			stamp := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
 			away := func() {
-				f.with(func() {
-					n := f.nodes["node1"].DeepCopy()
+				f.PutNode("node1", func(n *corev1.Node) {
 					n.Status.Conditions[0].Status, n.Status.Conditions[0].LastTransitionTime = tt.status, stamp
-					f.nodes["node1"] = n
-					f.changed("nodes", "MODIFIED", n)
 				})
 			}
 			if tt.found {
@@ -218,20 +212,20 @@ func TestNotReadySince(t *testing.T) {
 func TestLaunchDuringList(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	offer := c.offer("node1", nil)
 	isPods := func(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Path == "/api/v1/pods" }
 	var once sync.Once
 	launched, listed, goOn := make(chan error, 1), make(chan struct{}), make(chan struct{})
-	f.with(func() {
-		f.after = func(r *http.Request) bool {
+	f.With(func() {
+		f.After = func(r *http.Request) bool {
 			if isPods(r) {
 				once.Do(func() { launched <- c.Launch(t.Context(), launchOf(offer, 0)) })
 			}
 			return false
 		}
-		f.fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+		f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if isPods(r) && r.URL.Query().Get("watch") != "" && len(launched) > 0 {
 				select {
 				case <-listed:
@@ -243,8 +237,8 @@ func TestLaunchDuringList(t *testing.T) {
 			return false
 		}
 	})
-	f.with(func() { f.version++ }) // something else has changed
-	f.expire()
+	f.With(func() { f.Version++ }) // something else has changed
+	f.Expire(0)
 	<-listed
 	if err := <-launched; err != nil {
 		t.Fatal(err)
@@ -261,7 +255,7 @@ func TestLaunchDuringList(t *testing.T) {
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	takes := func(namespace, framework, node string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Labels, p.Annotations = map[string]string{pod.LabelFramework: framework},
@@ -271,9 +265,9 @@ func TestOthers(t *testing.T) {
 					Resources: corev1.ResourceRequirements{Requests: list("1", "100Mi")}}}}
 		}
 	}
-	f.putPod("jobs", "a", takes("jobs", "other", "node1"))
-	f.putPod("kube-system", "b", takes("kube-system", "fw", "node1"))
-	f.putPod("jobs", "c", takes("jobs", "other", ""))
+	f.PutPod("jobs", "a", takes("jobs", "other", "node1"))
+	f.PutPod("kube-system", "b", takes("kube-system", "fw", "node1"))
+	f.PutPod("jobs", "c", takes("jobs", "other", ""))
 	c := subscribe(t, f)
 	if o := c.offer("node1", nil); o.Resources != resources.New(2, 824) || o.MaxTasks != 8 {
 		t.Errorf("the offer is %+v", o)
@@ -281,9 +275,9 @@ func TestOthers(t *testing.T) {
 	if err := c.Reconcile(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	f.putPod("jobs", "a", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
+	f.PutPod("jobs", "a", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
 	c.offer("node1", func(o cluster.Offer) bool { return o.Resources == resources.New(3, 924) && o.MaxTasks == 9 })
-	if f.pod("c") == nil {
+	if f.Pod("jobs", "c") == nil {
 		t.Error("another framework's unbound pod was deleted")
 	}
 	if err := c.launch(0); err != nil {
@@ -299,16 +293,16 @@ func TestOthers(t *testing.T) {
 func TestDeclinedOffers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	f.addNode("node2", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node2", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	one, two := c.offer("node1", nil), c.offer("node2", nil)
 	if err := c.Decline(t.Context(), []string{one.ID, two.ID}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	clear(c.offers)
-	f.addNode("node1", "3", "1Gi", "10", corev1.ConditionTrue) // less than what was declined
-	f.addNode("node2", "5", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "3", "1Gi", "10", corev1.ConditionTrue) // less than what was declined
+	f.AddNode("node2", "5", "1Gi", "10", corev1.ConditionTrue)
 	c.offer("node2", nil)
 	if o, ok := c.offers["node1"]; ok {
 		t.Errorf("what was declined is offered: %+v", o)
@@ -324,12 +318,12 @@ func TestDeclinedOffers(t *testing.T) {
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
-	f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 		if r.URL.Path != "/api/v1/pods" {
 			return false
 		}
-		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "pods is forbidden")
+		fakekubernetes.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "pods is forbidden")
 		return true
 	}
 	c := subscribe(t, f)
@@ -338,9 +332,9 @@ func TestForbidden(t *testing.T) {
 	}
 	c.until(taskID(0), cluster.Starting)
 
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
-			refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "leases is forbidden")
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+			fakekubernetes.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "leases is forbidden")
 			return true
 		}
 	})
@@ -355,7 +349,7 @@ func TestForbidden(t *testing.T) {
 func TestClosedSession(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
 	l := launchOf(c.offer("node1", nil), 0)
 	for range 2 {

@@ -18,6 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 func showing(o *kubernetes.Options) { o.ShowUnplaced = true }
@@ -41,21 +42,21 @@ func (c *client) show(all ...cluster.Unplaced) error {
 
 // shown are the messages of the pods that stand for shards, in order.
 func (f *fakeAPI) shown() (all []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, p := range f.pods {
-		if !pod.IsUnplaced(p) {
-			continue
-		}
-		why := "(no condition)"
-		for _, c := range p.Status.Conditions {
-			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
-				c.Reason == corev1.PodReasonUnschedulable {
-				why = c.Message
+	f.With(func() {
+		for _, p := range f.Pods {
+			if !pod.IsUnplaced(p) {
+				continue
 			}
+			why := "(no condition)"
+			for _, c := range p.Status.Conditions {
+				if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse &&
+					c.Reason == corev1.PodReasonUnschedulable {
+					why = c.Message
+				}
+			}
+			all = append(all, why)
 		}
-		all = append(all, why)
-	}
+	})
 	slices.Sort(all)
 	return all
 }
@@ -80,7 +81,7 @@ func (c *client) shows(f *fakeAPI, all []cluster.Unplaced, want ...string) {
 func TestShardsWithoutRoom(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribeWith(t, f, showing)
 	if err := c.launch(0); err != nil {
 		t.Fatal(err)
@@ -88,8 +89,8 @@ func TestShardsWithoutRoom(t *testing.T) {
 	c.until(taskID(0), cluster.Starting)
 	free := c.offer("node1", nil).Resources
 	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "full")}, "full", "full")
-	f.with(func() {
-		for _, p := range f.pods {
+	f.With(func() {
+		for _, p := range f.Pods {
 			if pod.IsUnplaced(p) && (p.Spec.SchedulerName != pod.Scheduler || p.Spec.NodeSelector["pool"] != "batch" ||
 				pod.Requests(p) != resources.New(2, 64) || len(p.Finalizers) > 0) {
 				t.Errorf("%+v", p)
@@ -97,7 +98,7 @@ func TestShardsWithoutRoom(t *testing.T) {
 		}
 	})
 	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
-	f.removePod("jobs", nameOfUnplaced(t, without(1, "")))
+	f.RemovePod("jobs", nameOfUnplaced(t, without(1, "")))
 	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
 	if err := c.launch(3); err != nil { // its offer is as if they were not there
 		t.Fatal(err)
@@ -107,7 +108,7 @@ func TestShardsWithoutRoom(t *testing.T) {
 		t.Errorf("free is %s, and was %s", now, free)
 	}
 	c.shows(f, nil)
-	if p := f.pod(pod.Name(taskID(0))); p == nil || p.DeletionTimestamp != nil {
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p == nil || p.DeletionTimestamp != nil {
 		t.Errorf("a task's pod went with them: %+v", p)
 	}
 }
@@ -126,27 +127,27 @@ func nameOfUnplaced(t *testing.T, u cluster.Unplaced) string {
 func TestShardsThatCannotBeShown(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribeWith(t, f, showing)
 	name := nameOfUnplaced(t, without(1, ""))
 	c.shows(f, []cluster.Unplaced{without(1, "full")}, "full")
-	first := f.pod(name)
-	f.putPod("jobs", name, func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "node1", corev1.PodFailed })
+	first := f.Pod("jobs", name)
+	f.PutPod("jobs", name, func(p *corev1.Pod) { p.Spec.NodeName, p.Status.Phase = "node1", corev1.PodFailed })
 	eventually.Works(t, "to replace it", func() error {
 		_ = c.show(without(1, "full"))
-		if p := f.pod(name); p == nil || p.UID == first.UID || p.Spec.NodeName != "" {
+		if p := f.Pod("jobs", name); p == nil || p.UID == first.UID || p.Spec.NodeName != "" {
 			return errors.New("the bound pod was not made again")
 		}
 		return nil
 	})
 
 	refused := nameOfUnplaced(t, without(2, ""))
-	f.with(func() {
-		f.fault = func(w http.ResponseWriter, _ *http.Request, body runtime.Object) bool {
+	f.With(func() {
+		f.Fault = func(w http.ResponseWriter, _ *http.Request, body runtime.Object) bool {
 			if p, is := body.(*corev1.Pod); !is || p.Name != refused {
 				return false
 			}
-			refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota")
+			fakekubernetes.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota")
 			return true
 		}
 	})
@@ -169,7 +170,7 @@ func TestShardsThatCannotBeShown(t *testing.T) {
 func TestShardsShownByEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	f.addNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribeWith(t, f, showing)
 	c.shows(f, []cluster.Unplaced{without(1, "full")}, "full")
 	if err := c.Close(); err != nil {
@@ -187,7 +188,7 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.putPod("jobs", p.Name, func(on *corev1.Pod) {
+		f.PutPod("jobs", p.Name, func(on *corev1.Pod) {
 			on.Labels, on.Annotations, on.Spec = p.Labels, p.Annotations,
 				p.Spec
 		})

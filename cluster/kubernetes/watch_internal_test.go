@@ -1,17 +1,17 @@
 package kubernetes
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
+
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 // lists takes no more note of a list than that it was there.
@@ -25,18 +25,16 @@ func (l lists) retain(uids map[types.UID]struct{}) { l.retained <- -len(uids) }
 // TestNoWatchComesAbout: where objects may be listed and not watched, what changes is found by lists.
 func TestNoWatchComesAbout(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Query().Get("watch") != "" {
-			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no watch for you"}`)
-			return
+	server := fakekubernetes.Start(t)
+	server.PutPod("jobs", "p", func(*corev1.Pod) {})
+	server.Fault = func(w http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
+		if r.URL.Query().Get("watch") == "" {
+			return false
 		}
-		fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[{"metadata":{"name":"p","uid":"u"}}]}`, asked.Add(1))
-	}))
-	t.Cleanup(server.Close)
-	api, err := NewAPI(&rest.Config{Host: server.URL})
+		fakekubernetes.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "no watch for you")
+		return true
+	}
+	api, err := NewAPI(server.Config())
 	if err != nil {
 		t.Fatal(err)
 	}

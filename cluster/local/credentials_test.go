@@ -134,7 +134,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		t.Helper()
 		var tasks []object
 		for _, id := range slices.Sorted(maps.Keys(executorOf)) {
-			task := custom(t, id, "long")
+			task := custom(t, id, "run")
 			task["executor"].(object)["executor_id"] = object{"value": executorOf[id]}
 			tasks = append(tasks, task)
 		}
@@ -264,13 +264,13 @@ func TestExecutorsOfAnOlderRelease(t *testing.T) {
 	data := t.TempDir()
 	c := closedCluster(t, data, io.Discard)
 	f := subscribeAs(t, c.MasterURL(), c.Credentials())
-	older := custom(t, "older", "long")
+	older := custom(t, "older", "run")
 	executor := older["executor"].(object)
 	executor["executor_id"] = object{"value": "older"}
 	executor["command"].(object)["environment"] = object{
 		"variables": []any{object{"name": actAsExecutor, "value": olderRelease}},
 	}
-	f.launch(older, custom(t, "newer", "long"))
+	f.launch(older, custom(t, "newer", "run"))
 	for running := map[any]bool{}; len(running) < 2; {
 		status := f.next("UPDATE")["update"].(object)["status"].(object)
 		if status["state"] != "TASK_RUNNING" {

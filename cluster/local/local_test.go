@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,11 +29,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(actAsExecutor) != "" {
-		if err := runExecutor(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+		os.Exit(runExecutor())
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -215,14 +212,16 @@ func amounts(cpus, mem float64) []any {
 	}
 }
 
-func custom(t *testing.T, id, name string) object {
+// custom is a task for an executor that obeys its data.
+func custom(t *testing.T, id, data string) object {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return object{
-		"name": name, "task_id": object{"value": id}, "resources": amounts(0.1, 32),
+		"name": id, "task_id": object{"value": id}, "resources": amounts(0.1, 32),
+		"data": base64.StdEncoding.EncodeToString([]byte(data)),
 		"executor": object{
 			"type": "CUSTOM", "executor_id": object{"value": "ex"}, "framework_id": object{"value": "smoke"},
 			"resources": amounts(0.1, 32),
@@ -240,7 +239,7 @@ func TestExecutorOutlivesTheServer(t *testing.T) {
 	c := begin(t, dir)
 	s := subscribe(t, c.MasterURL())
 	s.next("SUBSCRIBED")
-	s.launch(custom(t, "one", "short"), custom(t, "two", "long"))
+	s.launch(custom(t, "one", "finish"), custom(t, "two", "run"))
 	s.update("two", "TASK_RUNNING")
 	agentURL := c.AgentURL()
 	end(t, c)
@@ -257,7 +256,7 @@ func TestExecutorOutlivesTheServer(t *testing.T) {
 	if err := c.Ready(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.launch(custom(t, "three", "short"))
+	s.launch(custom(t, "three", "finish"))
 	s.update("three", "TASK_FINISHED")
 	s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "two"}}}})
 	s.update("two", "TASK_RUNNING")
@@ -275,7 +274,7 @@ func TestMessage(t *testing.T) {
 	defer end(t, c)
 	s := subscribe(t, c.MasterURL())
 	s.next("SUBSCRIBED")
-	s.launch(custom(t, "one", "says"))
+	s.launch(custom(t, "one", "say"))
 	message := s.next("MESSAGE")["message"].(object)
 	if message["executor_id"].(object)["value"] != "ex" || message["agent_id"].(object)["value"] == "" ||
 		message["data"] != "b25l" {
@@ -299,6 +298,39 @@ func TestOneClusterPerFolder(t *testing.T) {
 	}
 }
 
+// TestMasterWaitsForItsPort: what holds the port for a moment does not make the master move, chosen or kept.
+func TestMasterWaitsForItsPort(t *testing.T) {
+	t.Parallel()
+	for name, chosen := range map[string]bool{"kept": false, "chosen": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := Options{DataDir: t.TempDir(), Agents: -1, NoCredentials: true,
+				Logger: slog.New(slog.DiscardHandler)}
+			c, err := Start(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := c.address
+			end(t, c)
+			if chosen {
+				opts.Listen = before.String()
+			}
+			holder, err := whenFree(func() (net.Listener, error) { return bind(loopback, int(before.Port())) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(freeing/10, func() { _ = holder.Close() })
+			if c, err = Start(t.Context(), opts); err != nil {
+				t.Fatal(err)
+			}
+			defer end(t, c)
+			if c.address != before {
+				t.Errorf("the master moved from %s to %s", before, c.address)
+			}
+		})
+	}
+}
+
 func TestTakenAgentPort(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -307,7 +339,7 @@ func TestTakenAgentPort(t *testing.T) {
 	if err != nil || len(kept.Agents) != 1 || kept.Agents[0] < lowestPort || kept.Agents[0] > highestPort {
 		t.Fatalf("ports %+v, %v", kept, err)
 	}
-	squatter, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", kept.Agents[0]))
+	squatter, err := whenFree(func() (net.Listener, error) { return bind(loopback, kept.Agents[0]) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,14 +69,24 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 // copy of its socket for a moment.
 const freeing = 500 * time.Millisecond
 
-func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
-	l, err := bind(ip, kept)
-	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors &&
-		time.Now().Before(end); {
+// whenFree listens, and waits for a port that is taken.
+func whenFree(listen func() (net.Listener, error)) (net.Listener, error) {
+	l, err := listen()
+	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
 		<-time.After(freeing / 25)
-		l, err = bind(ip, kept)
+		l, err = listen()
 	}
-	if errors.Is(err, syscall.EADDRINUSE) && !opts.GiveUpExecutors {
+	return l, err
+}
+
+func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
+	listen := func() (net.Listener, error) { return bind(ip, kept) }
+	if opts.GiveUpExecutors {
+		l, err := listen()
+		return orAnother(opts, l, err, ip, kept)
+	}
+	l, err := whenFree(listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
 			kept, holder(kept))
 	}
@@ -94,7 +104,7 @@ func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (n
 
 func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
-		l, err := net.Listen("tcp4", opts.Listen)
+		l, err := whenFree(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
 		if errors.Is(err, syscall.EADDRINUSE) {
 			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it could be bound if it were free
 			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, holder(at.Port))
@@ -104,7 +114,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 		}
 		return l, nil
 	}
-	l, err := bind(loopback, kept)
+	l, err := whenFree(func() (net.Listener, error) { return bind(loopback, kept) })
 	return orAnother(opts, l, err, loopback, kept)
 }
 

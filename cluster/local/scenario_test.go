@@ -92,7 +92,7 @@ func (s *ruleScene) command(w []string) bool {
 	case "leave ":
 		s.must(s.squatter.Close())
 	case "executor paused":
-		s.must(syscall.Kill(s.pid, syscall.SIGSTOP))
+		s.pause()
 	case "executor goes-on":
 		s.must(syscall.Kill(s.pid, syscall.SIGCONT))
 	case "forget fork":
@@ -110,7 +110,7 @@ func (s *ruleScene) command(w []string) bool {
 func (s *ruleScene) taskCommand(w []string) bool {
 	switch w[0] {
 	case "launch":
-		s.framework.launch(custom(s.t, w[1], "long"))
+		s.framework.launch(custom(s.t, w[1], "run"))
 	case "await":
 		status := s.framework.update(w[1], "TASK_"+w[2])
 		if container, ok := status["container_status"].(object); ok && s.pid == 0 {
@@ -205,6 +205,28 @@ func (s *ruleScene) ask(task string) {
 		case <-quiet:
 			s.say("the master is silent")
 			return
+		}
+	}
+}
+
+// pause stops the executor. Its threads run on until each of them has seen the signal, which on a busy machine is late
+// enough to subscribe again.
+func (s *ruleScene) pause() {
+	s.must(syscall.Kill(s.pid, syscall.SIGSTOP))
+	stopped := func() bool {
+		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.pid))
+		s.must(err)
+		for _, path := range stats {
+			stat, err := os.ReadFile(path)
+			if err == nil && !bytes.Contains(stat, []byte(") T ")) {
+				return false
+			}
+		}
+		return true
+	}
+	for end := time.Now().Add(deadline); !stopped(); <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatal("the executor does not stop")
 		}
 	}
 }

@@ -7,18 +7,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
-	"github.com/elasticjob-go/elasticjob/test/quietsession"
+	"github.com/elasticjob-go/elasticjob/test/instantcluster"
 )
 
 // measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
@@ -37,8 +34,8 @@ func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results
 	if err != nil {
 		return err
 	}
-	pretend := &pretended{agents: 10_000}
-	s := scheduler.New(scheduler.Options{Registry: reg, Driver: pretend, Core: step.DefaultOptions(),
+	driver := &instantcluster.Cluster{Agents: 10_000}
+	s := scheduler.New(scheduler.Options{Registry: reg, Driver: driver, Core: step.DefaultOptions(),
 		Advertise: "bench"})
 	working, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -81,82 +78,5 @@ func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *r
 	fmt.Printf("  10,000 agents: %.0f launches a second over %s, %d commits\n", rate, took.Round(time.Second),
 		after.CommitTime.Count()-before.CommitTime.Count())
 	r.atLeast("launches a second of the scheduler alone, 100,000 jobs, 10,000 agents", "/s", 5000, rate)
-	return nil
-}
-
-// pretended is a cluster of agents that have 8 CPUs each and run nothing.
-type pretended struct {
-	agents int
-	mu     sync.Mutex
-	offers int
-}
-
-type pretendedSession struct {
-	quietsession.Session
-	c      *pretended
-	events chan cluster.Event
-	once   sync.Once
-	ended  chan struct{}
-}
-
-func (p *pretended) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
-	s := &pretendedSession{c: p, events: make(chan cluster.Event, 1<<20), ended: make(chan struct{})}
-	s.tell(cluster.Subscribed{FrameworkID: f.ID, MasterID: "pretended"})
-	s.offerAll()
-	return s, nil
-}
-
-func (s *pretendedSession) offerAll() {
-	var all cluster.Offers
-	for i := range s.c.agents {
-		all.Offers = append(all.Offers, s.c.offer(fmt.Sprintf("agent-%05d", i)))
-	}
-	s.tell(all)
-}
-
-func (p *pretended) offer(agent string) cluster.Offer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.offers++
-	return cluster.Offer{ID: fmt.Sprintf("O%d", p.offers), AgentID: agent, Hostname: agent,
-		AgentURL:  "http://127.0.0.1:1",
-		Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
-}
-
-func (s *pretendedSession) tell(e cluster.Event) {
-	select {
-	case s.events <- e:
-	case <-s.ended:
-	}
-}
-
-func (s *pretendedSession) Launch(_ context.Context, a cluster.Launch) error {
-	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
-		for _, t := range a.Tasks {
-			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
-				Source: cluster.FromExecutor,
-				UUID:   []byte(t.TaskID + string(state)), Timestamp: time.Now()})
-		}
-	}
-	o := s.c.offer(a.AgentID)
-	for _, t := range a.Tasks {
-		o.ExecutorIDs = append(o.ExecutorIDs, t.Executor.ID)
-	}
-	s.tell(cluster.Offers{Offers: []cluster.Offer{o}})
-	return nil
-}
-
-func (s *pretendedSession) RequestOffers(context.Context) error {
-	s.offerAll()
-	return nil
-}
-
-func (s *pretendedSession) Events() <-chan cluster.Event { return s.events }
-
-func (s *pretendedSession) Close() error {
-	s.once.Do(func() {
-		close(s.ended)
-		close(s.events)
-	})
 	return nil
 }

@@ -69,6 +69,14 @@ func TestAFailureIsRepeatedAlone(t *testing.T) {
 	if got := g.repeat(failure{Package: "./app", Test: "TestC/one"}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	g = goTest{packages: []string{"./..."}, in: "test/conformance"}
+	want = "CGO_ENABLED=0 go -C test/conformance test -trimpath -vet=off -tags nomsgpack -timeout 20m -count=1" +
+		" -run '^TestD$' "
+	for pkg, relative := range map[string]string{"./test/conformance": ".", "./test/conformance/part": "./part"} {
+		if got := g.repeat(failure{Package: pkg, Test: "TestD"}); got != want+relative {
+			t.Errorf("%s, want %s%s", got, want, relative)
+		}
+	}
 }
 
 func TestAFailedSubtestIsReportedAlone(t *testing.T) {

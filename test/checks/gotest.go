@@ -14,6 +14,7 @@ import (
 // goTest is a run of go test.
 type goTest struct {
 	packages  []string // as ./folder
+	in        string   // the folder of their module, if it is not the repository's
 	run, skip string   // patterns of the names of tests
 	race      bool
 	tags      string // beside those that everything is compiled with
@@ -30,10 +31,13 @@ const tags = "nomsgpack"
 
 // command returns the arguments of go test, without those that only its output's reader needs.
 func (g goTest) command() []string {
-	args := []string{
-		"go", "test", "-trimpath", "-vet=off", "-tags", strings.Trim(tags+","+g.tags, ","),
-		"-timeout", fmt.Sprint(max(g.minutes, 20), "m"),
+	args := []string{"go"}
+	if g.in != "" {
+		args = append(args, "-C", g.in)
 	}
+	args = append(args,
+		"test", "-trimpath", "-vet=off", "-tags", strings.Trim(tags+","+g.tags, ","),
+		"-timeout", fmt.Sprint(max(g.minutes, 20), "m"))
 	if g.race {
 		args = append(args, "-race")
 	}
@@ -71,7 +75,11 @@ func (g goTest) repeat(f failure) string {
 		}
 		again.run = "'" + strings.Join(parts, "/") + "'"
 	}
-	words := append(again.command(), f.Package)
+	pkg := f.Package
+	if g.in != "" {
+		pkg = "." + strings.TrimPrefix(pkg, "./"+g.in)
+	}
+	words := append(again.command(), pkg)
 	words = append(words, g.args...)
 	cgo := "CGO_ENABLED=0 "
 	if g.race {

@@ -79,6 +79,9 @@ func isRaced(pkg string) bool {
 	})
 }
 
+// conformance is the folder of a module of its own, whose tests need no whole system.
+const conformance = "test/conformance"
+
 // users are the packages that test what people use beside the API and the console.
 var users = []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"}
 
@@ -124,13 +127,15 @@ func vet() phase {
 	return phase{name: "vet", about: "gofmt and go vet", steps: []step{
 		shell(`unformatted=$(gofmt -l .)
 test -z "$unformatted" || { echo "gofmt -w would change:"; echo "$unformatted"; exit 1; }`),
-		{args: []string{"go", "vet", "-trimpath", "-tags", allTags, "./..."}, env: []string{"CGO_ENABLED=0"}},
+		shell("for folder in . "+conformance+"; do go -C $folder vet -trimpath -tags "+allTags+" ./...; done",
+			"CGO_ENABLED=0"),
 	}}
 }
 
 func staticcheck() phase {
 	return phase{name: "staticcheck", about: "staticcheck", steps: []step{
-		shell(`"$(go tool -modfile=tools/go.mod -n staticcheck)" -tags `+allTags+` ./...`, "CGO_ENABLED=0"),
+		shell(`staticcheck=$(go tool -modfile=tools/go.mod -n staticcheck)
+for folder in . `+conformance+`; do (cd $folder && "$staticcheck" -tags `+allTags+` ./...); done`, "CGO_ENABLED=0"),
 	}}
 }
 
@@ -207,7 +212,8 @@ func quick(about string, unit []string) []phase {
 		{
 			name: "unit", about: about, waits: true,
 			needs: built, after: []string{"vet"},
-			steps: inTurn(goTest{packages: unit, atOnce: 4, cached: true}),
+			steps: append(inTurn(goTest{packages: unit, atOnce: 4, cached: true}),
+				tests(goTest{packages: []string{"./..."}, in: conformance, cached: true})),
 		},
 		staticcheck(),
 		{name: "worlds", about: "100 simulated worlds", steps: []step{
@@ -272,9 +278,13 @@ func (s settings) special() (asRoot, onKubernetes []string, err error) {
 }
 
 // atNight is a phase of nightly, in which go test has the machine to itself. Each package must end within an hour.
-func atNight(name, about string, g goTest) phase {
-	g.atOnce, g.minutes = max(g.atOnce, 1), 60
-	return phase{name: name, about: about, alone: true, needs: []string{"programs"}, steps: []step{tests(g)}}
+func atNight(name, about string, all ...goTest) phase {
+	p := phase{name: name, about: about, alone: true, needs: []string{"programs"}}
+	for _, g := range all {
+		g.atOnce, g.minutes = max(g.atOnce, 1), 60
+		p.steps = append(p.steps, tests(g))
+	}
+	return p
 }
 
 // raceAtNight is goTest's form of most phases of nightly.
@@ -304,6 +314,8 @@ func (s settings) nightly() ([]phase, error) {
 	forks := "./" + forking
 	allUnit := raceAtNight(slices.DeleteFunc(unit, func(pkg string) bool { return pkg == forks })...)
 	allUnit.atOnce = 3
+	others := raceAtNight("./...")
+	others.in = conformance
 	worldsAbout := fmt.Sprintf("2,000 simulated worlds after seed %d, and 8 with the race detector", seed)
 	worlds := atNight("worlds", worldsAbout, goTest{
 		packages: []string{"./scheduler/sim"}, args: []string{"-sim.seeds", "2000", "-sim.after", fmt.Sprint(seed)},
@@ -334,9 +346,10 @@ func (s settings) nightly() ([]phase, error) {
 		{name: "tools", about: "the tools of releases", steps: []step{
 			shell(`for check in vet "tool staticcheck" test; do go -C tools $check -tags nightly ./...; done`,
 				"CGO_ENABLED=0"),
+			shell("for folder in . " + conformance + " tools tools/kubectl; do go -C $folder mod tidy -diff; done"),
 		}},
 		atNight("forks", "tests that fork without end, with the race detector", raceAtNight(forks)),
-		atNight("unit", "all other tests that need no whole system, with the race detector", allUnit),
+		atNight("unit", "all other tests that need no whole system, with the race detector", allUnit, others),
 		worlds,
 		atNight("whole", "a server on this machine", raceAtNight("./test/whole", "./examples/demo")),
 		mesos,

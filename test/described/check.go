@@ -1,7 +1,7 @@
 package described
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/elasticjob-go/elasticjob/test/jsonschema"
 )
 
 // Check returns an error that says in what an exchange differs from the description. A request that was refused may
@@ -31,8 +31,6 @@ func (d *Description) check(r *http.Request, body []byte, answer *http.Response,
 		answer.StatusCode == http.StatusPartialContent || answer.Header.Get("Content-Encoding") != "" {
 		return nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	path := d.find(r)
 	if path == "" {
 		// Other paths are the console's.
@@ -43,22 +41,26 @@ func (d *Description) check(r *http.Request, body []byte, answer *http.Response,
 		return nil
 	}
 	name := r.Method + " " + path
-	d.answered[name] = d.answered[name] || answer.StatusCode < http.StatusBadRequest
-	at, o := pointer("paths", path, strings.ToLower(r.Method)), d.paths[path][strings.ToLower(r.Method)]
+	if answer.StatusCode < http.StatusBadRequest {
+		d.mu.Lock()
+		d.answered[name] = true
+		d.mu.Unlock()
+	}
+	o := d.paths[path][strings.ToLower(r.Method)]
 	var bad error
 	if alsoRequest {
-		bad = errors.Join(d.checkParameters(at, o, path, r), d.checkBody(at, o, r.Header.Get("Content-Type"), body))
+		bad = errors.Join(o.checkParameters(path, r), o.checkBody(r.Header.Get("Content-Type"), body))
 	}
-	if bad = errors.Join(bad, d.checkAnswer(at, o, answer, text)); bad != nil {
+	if bad = errors.Join(bad, o.checkAnswer(answer, text)); bad != nil {
 		return fmt.Errorf("%s, answered with %d %.2000s: %w", name, answer.StatusCode, text, bad)
 	}
 	return nil
 }
 
 // checkParameters checks the described parameters of a request. Others are the server's to refuse.
-func (d *Description) checkParameters(at string, o *operation, path string, r *http.Request) (bad error) {
+func (o *operation) checkParameters(path string, r *http.Request) (bad error) {
 	inPath, query := variables(path, r.URL.EscapedPath()), r.URL.Query()
-	for i, p := range o.Parameters {
+	for _, p := range o.Parameters {
 		var given []string
 		switch p.In {
 		case "path":
@@ -71,12 +73,8 @@ func (d *Description) checkParameters(at string, o *operation, path string, r *h
 		if p.Required && len(given) == 0 {
 			bad = errors.Join(bad, fmt.Errorf("the parameter %s is required", p.Name))
 		}
-		schema, err := d.schema(at + pointer("parameters", strconv.Itoa(i), "schema"))
-		if err != nil {
-			return err
-		}
 		for _, text := range given {
-			if err := schema.Validate(scalar(p.Schema.Type, text)); err != nil {
+			if err := p.Schema.Check(scalar(p.Schema.Type, text)); err != nil {
 				bad = errors.Join(bad, fmt.Errorf("the parameter %s: %w", p.Name, err))
 			}
 		}
@@ -100,66 +98,60 @@ func variables(template, path string) map[string][]string {
 	return values
 }
 
-// scalar is a parameter's text as a JSON value of its type; a text that is not of the type stays a string, which
-// its schema refuses.
-func scalar(kind, text string) any {
-	switch kind {
-	case "boolean":
-		if v, err := strconv.ParseBool(text); err == nil {
-			return v
+// scalar is a parameter's text as a JSON value of its type; a text that is not of the type stays a string, which its
+// schema refuses.
+func scalar(types []string, text string) any {
+	switch value, err := jsonschema.Decode([]byte(text)); value.(type) {
+	case bool:
+		if slices.Contains(types, "boolean") {
+			return value
 		}
-	case "integer", "number":
-		if v, err := jsonschema.UnmarshalJSON(strings.NewReader(text)); err == nil {
-			return v
+	case json.Number:
+		if err == nil && (slices.Contains(types, "integer") || slices.Contains(types, "number")) {
+			return value
 		}
 	}
 	return text
 }
 
 // checkBody checks a request's body.
-func (d *Description) checkBody(at string, o *operation, kind string, body []byte) error {
-	if len(body) == 0 {
-		if o.RequestBody != nil && o.RequestBody.Required {
-			return errors.New("the body is required")
-		}
+func (o *operation) checkBody(kind string, body []byte) error {
+	switch {
+	case len(body) == 0 && o.RequestBody.Required:
+		return errors.New("the body is required")
+	case len(body) == 0 || o.RequestBody.Content == nil: // the server ignores it
 		return nil
 	}
-	if o.RequestBody == nil {
-		return nil // ignored by the server
-	}
-	return d.checkContent(at+pointer("requestBody"), o.body(), kind, body)
+	return checkContent(o.RequestBody.Content, kind, body)
 }
 
 // checkAnswer checks an answer's status, content type and body.
-func (d *Description) checkAnswer(at string, o *operation, answer *http.Response, text []byte) error {
-	described, at, err := d.response(at, o, strconv.Itoa(answer.StatusCode))
-	if err != nil {
-		return err
+func (o *operation) checkAnswer(answer *http.Response, text []byte) error {
+	described, ok := o.Responses[strconv.Itoa(answer.StatusCode)]
+	if !ok {
+		return fmt.Errorf("the status %d is not described", answer.StatusCode)
 	}
 	if len(described.Content) == 0 {
 		return nil
 	}
-	return d.checkContent(at, described.Content, answer.Header.Get("Content-Type"), text)
+	return checkContent(described.Content, answer.Header.Get("Content-Type"), text)
 }
 
-// checkContent checks a body, and its type, against the content that is described at a JSON pointer.
-func (d *Description) checkContent(at string, content map[string]media, kind string, body []byte) error {
+// checkContent checks a body, and its type, against the content that is described.
+func checkContent(content map[string]media, kind string, body []byte) error {
 	described, err := matching(content, kind)
 	if err != nil {
 		return err
 	}
-	if base, _, _ := mime.ParseMediaType(kind); base != "application/json" || content[described].Schema == nil {
+	schema := content[described].Schema
+	if base, _, _ := mime.ParseMediaType(kind); base != "application/json" || schema == nil {
 		return nil
 	}
-	schema, err := d.schema(at + pointer("content", described, "schema"))
-	if err != nil {
-		return err
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	value, err := jsonschema.Decode(body)
 	if err != nil {
 		return fmt.Errorf("the body is not JSON: %w", err)
 	}
-	return schema.Validate(value)
+	return schema.Check(value)
 }
 
 // matching returns the described content type that a given one is of.

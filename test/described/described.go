@@ -3,9 +3,8 @@
 package described
 
 import (
-	"bytes"
-	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -13,40 +12,30 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/elasticjob-go/elasticjob/test/jsonschema"
 )
-
-// The address under which the description's own schemas are compiled.
-const address = "https://elasticjob.test/openapi.json"
-
-// The schema of OpenAPI 3.1 documents, from https://spec.openapis.org/oas/3.1/schema/2022-10-07 (Apache License 2.0).
-//
-//go:embed openapi-3.1.json
-var openAPI []byte
 
 // Description is an OpenAPI description that exchanges are checked against. Several goroutines may use it.
 type Description struct {
-	mu       sync.Mutex
-	compiler *jsonschema.Compiler
 	paths    map[string]map[string]*operation
-	shared   map[string]response // components.responses, by name
-	answered map[string]bool     // the operations that were answered without an error
+	mu       sync.Mutex
+	answered map[string]bool // the operations that were answered without an error
 }
 
 // operation is a method of a path.
 type operation struct {
 	Parameters  []parameter
-	RequestBody *struct {
+	RequestBody struct {
 		Required bool
 		Content  map[string]media
 	}
-	Responses map[string]response
+	Responses map[string]*response
 }
 
 type parameter struct {
 	Name, In string
 	Required bool
-	Schema   struct{ Type string }
+	Schema   *jsonschema.Schema
 }
 
 type response struct {
@@ -55,164 +44,62 @@ type response struct {
 }
 
 type media struct {
-	Schema json.RawMessage
+	Schema *jsonschema.Schema
 }
 
-// New reads a description. It returns an error if the text is not a valid OpenAPI 3.1 document, or if one of its
-// schemas is not a valid schema.
+// New reads a description. It returns an error if a schema has a keyword that is not known, or names one that is not
+// there. test/conformance checks that the text is an OpenAPI 3.1 document.
 func New(text []byte) (*Description, error) {
-	if err := valid(text); err != nil {
-		return nil, err
-	}
 	var read struct {
 		Paths      map[string]map[string]*operation
-		Components struct{ Responses map[string]response }
+		Components struct {
+			Responses map[string]*response
+			Schemas   map[string]*jsonschema.Schema
+		}
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("read the description: %w", err)
 	}
-	closed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return nil, fmt.Errorf("read the description: %w", err)
-	}
-	closeObjects(closed)
-	d := &Description{
-		compiler: newCompiler(), paths: read.Paths, shared: read.Components.Responses, answered: map[string]bool{},
-	}
-	if err := d.compiler.AddResource(address, closed); err != nil {
-		return nil, fmt.Errorf("read the description: %w", err)
-	}
-	return d, d.compileAll()
-}
-
-func newCompiler() *jsonschema.Compiler {
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	return c
-}
-
-// valid checks a text against the schema of OpenAPI 3.1 documents.
-func valid(text []byte) error {
-	c := newCompiler()
-	rules, err := jsonschema.UnmarshalJSON(bytes.NewReader(openAPI))
-	if err != nil {
-		return fmt.Errorf("read the schema of OpenAPI: %w", err)
-	}
-	if err := c.AddResource("openapi-3.1.json", rules); err != nil {
-		return fmt.Errorf("read the schema of OpenAPI: %w", err)
-	}
-	schema, err := c.Compile("openapi-3.1.json")
-	if err != nil {
-		return fmt.Errorf("read the schema of OpenAPI: %w", err)
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("read the description: %w", err)
-	}
-	if err := schema.Validate(document); err != nil {
-		return fmt.Errorf("the description is not an OpenAPI 3.1 document: %w", err)
-	}
-	return nil
-}
-
-// closeObjects forbids fields that a schema does not name, so that a field that is answered and not described is
-// found.
-func closeObjects(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, one := range v {
-			closeObjects(one)
-		}
-	case map[string]any:
-		if _, ok := v["properties"].(map[string]any); ok && v["additionalProperties"] == nil {
-			v["additionalProperties"] = false
-		}
-		for name, one := range v {
-			if name != "example" {
-				closeObjects(one)
-			}
+	var bad error
+	resolve := func(where string, s *jsonschema.Schema) {
+		if err := s.Resolve(read.Components.Schemas); err != nil {
+			bad = errors.Join(bad, fmt.Errorf("%s: %w", where, err))
 		}
 	}
-}
-
-// compileAll compiles every schema that an exchange can be checked against, so that a wrong one is found before an
-// exchange needs it.
-func (d *Description) compileAll() error {
-	for path, methods := range d.paths {
+	for name, s := range read.Components.Schemas {
+		resolve(name, s)
+	}
+	for name, r := range read.Components.Responses {
+		for _, m := range r.Content {
+			resolve(name, m.Schema)
+		}
+	}
+	for path, methods := range read.Paths {
 		for method, o := range methods {
-			at := pointer("paths", path, method)
-			for i := range o.Parameters {
-				if _, err := d.schema(at + pointer("parameters", fmt.Sprint(i), "schema")); err != nil {
-					return err
+			where := method + " " + path
+			for _, p := range o.Parameters {
+				if p.Schema == nil {
+					bad = errors.Join(bad, fmt.Errorf("%s: the parameter %s has no schema", where, p.Name))
 				}
+				resolve(where, p.Schema)
 			}
-			for kind := range o.body() {
-				if _, err := d.schema(at + pointer("requestBody", "content", kind, "schema")); err != nil {
-					return err
-				}
+			for _, m := range o.RequestBody.Content {
+				resolve(where, m.Schema)
 			}
-			for status := range o.Responses {
-				answer, at, err := d.response(at, o, status)
-				if err != nil {
-					return err
+			for status, r := range o.Responses {
+				if name, shared := strings.CutPrefix(r.Ref, "#/components/responses/"); shared {
+					if o.Responses[status] = read.Components.Responses[name]; o.Responses[status] == nil {
+						bad = errors.Join(bad, fmt.Errorf("%s: there is no response %s", where, r.Ref))
+					}
+					continue
 				}
-				for kind, m := range answer.Content {
-					if m.Schema == nil {
-						continue
-					}
-					if _, err := d.schema(at + pointer("content", kind, "schema")); err != nil {
-						return err
-					}
+				for _, m := range r.Content {
+					resolve(where, m.Schema)
 				}
 			}
 		}
 	}
-	return nil
-}
-
-// body is what a request may hold, by its content type; nil if it holds nothing.
-func (o *operation) body() map[string]media {
-	if o.RequestBody == nil {
-		return nil
-	}
-	return o.RequestBody.Content
-}
-
-// response returns the response that an operation, described at a JSON pointer, has for a status, and the pointer
-// to it.
-func (d *Description) response(at string, o *operation, status string) (response, string, error) {
-	answer, ok := o.Responses[status]
-	if !ok {
-		return response{}, "", fmt.Errorf("the status %s is not described", status)
-	}
-	if answer.Ref == "" {
-		return answer, at + pointer("responses", status), nil
-	}
-	name, _ := strings.CutPrefix(answer.Ref, "#/components/responses/")
-	answer, ok = d.shared[name]
-	if !ok {
-		return response{}, "", fmt.Errorf("%s is not described", name)
-	}
-	return answer, pointer("components", "responses", name), nil
-}
-
-// schema returns the compiled schema at a JSON pointer into the description.
-func (d *Description) schema(at string) (*jsonschema.Schema, error) {
-	s, err := d.compiler.Compile(address + "#" + at)
-	if err != nil {
-		return nil, fmt.Errorf("compile the schema %s: %w", at, err)
-	}
-	return s, nil
-}
-
-// pointer is a JSON pointer (RFC 6901) as a part of a URL.
-func pointer(names ...string) string {
-	var all strings.Builder
-	escape := strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", " ", "%20", "{", "%7B", "}", "%7D")
-	for _, name := range names {
-		all.WriteString("/" + escape.Replace(name))
-	}
-	return all.String()
+	return &Description{paths: read.Paths, answered: map[string]bool{}}, bad
 }
 
 // Operations lists all operations that are described, as "GET /path", in alphabetical order.

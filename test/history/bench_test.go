@@ -7,23 +7,21 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
-	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history"
 	"github.com/elasticjob-go/elasticjob/history/database"
-	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 	"github.com/elasticjob-go/elasticjob/scheduler"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
+	"github.com/elasticjob-go/elasticjob/test/instantcluster"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
-	"github.com/elasticjob-go/elasticjob/test/quietsession"
 )
 
 // BenchmarkScheduleLatency measures, at 1,000 shards a second, how long it takes from a trigger until the last shard
@@ -73,10 +71,10 @@ const shards, different = 100, 20
 // leader is a scheduler that leads.
 type leader struct {
 	*scheduler.Scheduler
-	cluster *pretended
-	end     func(*testing.B)
-	n       int
-	took    []time.Duration
+	launched chan time.Time // when the last shard of a run was launched
+	end      func(*testing.B)
+	n        int
+	took     []time.Duration
 }
 
 func lead(b *testing.B, h scheduler.History) *leader {
@@ -84,8 +82,14 @@ func lead(b *testing.B, h scheduler.History) *leader {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := &pretended{launched: make(chan time.Time, 1), want: shards}
-	l := &leader{cluster: p, Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: p,
+	var tasks atomic.Int64
+	launched := make(chan time.Time, 1)
+	driver := &instantcluster.Cluster{Agents: 20, Launched: func(n int) {
+		if after := tasks.Add(int64(n)); after/shards > (after-int64(n))/shards {
+			launched <- time.Now()
+		}
+	}}
+	l := &leader{launched: launched, Scheduler: scheduler.New(scheduler.Options{Registry: reg, Driver: driver,
 		Core: step.DefaultOptions(), Advertise: "bench", History: h})}
 	ctx, stop := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
@@ -126,81 +130,6 @@ func (l *leader) second(b *testing.B) {
 			b.Fatal(err)
 		}
 		l.n++
-		l.took = append(l.took, (<-l.cluster.launched).Sub(begin))
+		l.took = append(l.took, (<-l.launched).Sub(begin))
 	}
 }
-
-// pretended is a cluster whose tasks end at once. It says when as many tasks as wanted were launched.
-type pretended struct {
-	mu       sync.Mutex
-	offers   int
-	tasks    int
-	want     int
-	launched chan time.Time
-}
-
-const agents = 20
-
-func (p *pretended) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
-	s := &pretendedSession{p: p, events: make(chan cluster.Event, 1<<16)}
-	s.events <- cluster.Subscribed{FrameworkID: f.ID, MasterID: "pretended"}
-	s.offerAll()
-	return s, nil
-}
-
-type pretendedSession struct {
-	quietsession.Session
-	p      *pretended
-	events chan cluster.Event
-	once   sync.Once
-}
-
-func (s *pretendedSession) offer(agent string, executors ...string) cluster.Offer {
-	s.p.mu.Lock()
-	defer s.p.mu.Unlock()
-	s.p.offers++
-	return cluster.Offer{ID: fmt.Sprintf("O%d", s.p.offers), AgentID: agent, Hostname: agent,
-		AgentURL:    "http://127.0.0.1:1",
-		ExecutorIDs: executors, Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
-}
-
-func (s *pretendedSession) offerAll() {
-	var all cluster.Offers
-	for i := range agents {
-		all.Offers = append(all.Offers, s.offer(fmt.Sprintf("agent-%d", i)))
-	}
-	s.events <- all
-}
-
-func (s *pretendedSession) Launch(_ context.Context, a cluster.Launch) error {
-	s.p.mu.Lock()
-	s.p.tasks += len(a.Tasks)
-	if s.p.tasks >= s.p.want {
-		s.p.tasks -= s.p.want
-		s.p.launched <- time.Now()
-	}
-	s.p.mu.Unlock()
-	var executors []string
-	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
-		for _, t := range a.Tasks {
-			executors = append(executors, t.Executor.ID)
-			s.events <- cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
-				Source: cluster.FromExecutor,
-				UUID:   []byte(strings.Join([]string{t.TaskID, string(state)}, "")), Timestamp: time.Now()}
-		}
-	}
-	s.events <- cluster.Offers{Offers: []cluster.Offer{s.offer(a.AgentID, slices.Compact(executors)...)}}
-	return nil
-}
-
-func (s *pretendedSession) RequestOffers(context.Context) error {
-	s.offerAll()
-	return nil
-}
-
-func (s *pretendedSession) Close() error {
-	s.once.Do(func() { close(s.events) })
-	return nil
-}
-
-func (s *pretendedSession) Events() <-chan cluster.Event { return s.events }

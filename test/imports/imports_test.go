@@ -71,6 +71,32 @@ func TestPurePackagesOnlyDecide(t *testing.T) {
 	}
 }
 
+// What tests alone need would be required by everybody who imports a package of this module.
+func TestTestsNeedFewLibrariesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	watch(t)
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil { // a test that needs a new library changes it
+		t.Fatal(err)
+	}
+	const each = "{{with .Module}}{{.Path}}{{end}}"
+	ofProduct := goList(t, "-f", each, "-deps", "./cmd/...", "./client/...", "./sdk/...")
+	ofTests := goList(t, "-f", each, "-deps", "-test", "-tags", "nomsgpack,nightly,soak", "./...")
+	known := slices.Concat(strings.Fields(string(ofProduct)), testLibraries)
+	needed := strings.Fields(string(ofTests))
+	slices.Sort(needed)
+	for _, path := range slices.Compact(needed) {
+		if !slices.Contains(known, path) {
+			t.Errorf("%s is needed by tests alone, and whoever imports this module would require it: what imports it "+
+				"belongs into test/conformance", path)
+		}
+	}
+	for _, path := range testLibraries {
+		if !slices.Contains(needed, path) {
+			t.Errorf("%s is needed by no test: remove it from testLibraries", path)
+		}
+	}
+}
+
 // The order of the core's packages is held by refusePart, which this shows to refuse.
 func TestPartsOfTheCoreImportDownwards(t *testing.T) {
 	t.Parallel()
@@ -184,15 +210,9 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 // list asks go list for every package of the module and all that they reach.
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Deps", "./...")
-	cmd.Dir = root
-	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("go list: %v\n%s", err, complaints.String())
-	}
 	var packages []pkg
-	for dec := json.NewDecoder(&out); ; {
+	out := goList(t, "-deps", "-json=ImportPath,Imports,Deps", "./...")
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		err := dec.Decode(&p)
 		if errors.Is(err, io.EOF) {
@@ -203,6 +223,20 @@ func list(t *testing.T) []pkg {
 		}
 		packages = append(packages, p)
 	}
+}
+
+// goList is what go list answers in the repository.
+func goList(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	cmd.Dir = root
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, complaints.String())
+	}
+	return out
 }
 
 // watch looks at every source file, so that go test runs this test again when

@@ -104,6 +104,11 @@ var home = map[string][]string{
 	"golang.org/x/oauth2":                 {"auth/oidc"},
 }
 
+// testLibraries are the only modules that tests alone may import: whoever imports a package of this module has them
+// among what he requires, too, and they bring nothing with them. A test for which another one is needed belongs into
+// test/conformance, a module of its own.
+var testLibraries = []string{"github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}
+
 // never says what a package must not reach, not even through other packages.
 var never = map[string][]string{
 	"scheduler": {

@@ -1,29 +1,25 @@
 package keep_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	goruntime "runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/keep"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -124,86 +120,87 @@ func TestDefaultKeepsFailures(t *testing.T) {
 	}
 }
 
-// deletions is an API server that is asked to delete pods.
+// deletions is an API server that counts what it is asked for.
 type deletions struct {
-	mu      sync.Mutex
-	deleted []string
-	refuse  int // so many are answered 500
+	*fakekubernetes.Server
+
+	mu     sync.Mutex
+	asked  int
+	refuse int // so many are answered 500
 	// atOnce is how many are being asked for, most how many were at most.
 	atOnce, most int
-	// batch is how many were deleted since the rules were last asked, largest the most that was.
+	// batch is how many were asked for since the rules were last asked, largest the most that was.
 	batch, largest int
 }
 
-func (d *deletions) enter(by int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.atOnce += by
-	d.most = max(d.most, d.atOnce)
+func newDeletions(t *testing.T) *deletions {
+	t.Helper()
+	d := &deletions{Server: fakekubernetes.Start(t)}
+	d.Fault = func(w http.ResponseWriter, _ *http.Request, _ runtime.Object) bool {
+		d.count(func() {
+			d.atOnce++
+			d.most = max(d.most, d.atOnce)
+		})
+		for range 100 {
+			goruntime.Gosched() // who comes with others is seen with them
+		}
+		refused := false
+		d.count(func() {
+			d.asked++
+			d.batch++
+			d.largest = max(d.largest, d.batch)
+			if refused = d.refuse > 0; refused {
+				d.refuse--
+				d.atOnce--
+			}
+		})
+		if refused {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		return refused
+	}
+	d.After = func(*http.Request) bool {
+		d.count(func() { d.atOnce-- })
+		return false
+	}
+	return d
 }
 
-// chosen is told when the rules are asked.
-func (d *deletions) chosen() {
+func (d *deletions) count(do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.batch = 0
+	do()
 }
 
-func (d *deletions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d.enter(1)
-	defer d.enter(-1)
-	for range 100 {
-		goruntime.Gosched() // who comes with others is seen with them
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.batch++
-	d.largest = max(d.largest, d.batch)
-	options, err := optionsOf(r)
-	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	if d.refuse > 0 {
-		d.refuse--
-		w.WriteHeader(http.StatusInternalServerError)
-		return
-	}
-	if err != nil || options.Preconditions == nil || *options.Preconditions.UID != types.UID("uid-"+name) ||
-		r.Method != http.MethodDelete {
-		name = fmt.Sprintf("%s %s without its uid: %v", r.Method, name, err)
-	}
-	d.deleted = append(d.deleted, name)
+// has gives the server a pod.
+func (d *deletions) has(name, uid string) {
+	d.PutPod("jobs", name, func(p *corev1.Pod) { p.UID = types.UID(uid) })
 }
 
-// optionsOf reads the body of a request for a deletion: protobuf, as the API has it.
-func optionsOf(r *http.Request) (options metav1.DeleteOptions, err error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return options, err
-	}
-	const magic = "k8s\x00"
-	var envelope runtime.Unknown
-	if err := envelope.Unmarshal(bytes.TrimPrefix(body, []byte(magic))); err != nil {
-		return options, err
-	}
-	return options, options.Unmarshal(envelope.Raw)
-}
-
-func (d *deletions) all() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Sorted(slices.Values(d.deleted))
+// left are the names of the pods that are there.
+func (d *deletions) left() (names []string) {
+	d.With(func() {
+		for _, p := range d.Pods {
+			names = append(names, p.Name)
+		}
+	})
+	slices.Sort(names)
+	return names
 }
 
 func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 	t.Helper()
-	server := httptest.NewServer(d)
-	t.Cleanup(server.Close)
-	api, err := kubernetes.NewAPI(&rest.Config{Host: server.URL})
+	api, err := kubernetes.NewAPI(d.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
+	asked := func() time.Time { // when the rules are asked
+		d.count(func() { d.batch = 0 })
+		return now
+	}
 	k := keep.New(keep.Options{Rules: rules, Core: api.Core, Logger: slog.New(slog.DiscardHandler),
-		Pause: time.Millisecond, Now: func() time.Time { d.chosen(); return now }})
+		Pause: time.Millisecond, Now: asked})
 	t.Cleanup(k.Close)
 	return k
 }
@@ -212,16 +209,17 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 // some.
 func TestPodsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
-	d := &deletions{}
+	d := newDeletions(t)
 	k := newKeeper(t, d, keep.Rules{For: time.Hour})
 	const all = 300
 	for i := range all {
 		e := ended("a", fmt.Sprintf("p%03d", i), true, time.Second)
+		d.has(e.Name, string(e.UID))
 		k.Ended(t.Context(), e.Pod, true, e.At)
 	}
 	eventually.Works(t, "all are deleted", func() error {
-		if n := len(d.all()); n != all {
-			return fmt.Errorf("%d of %d are", n, all)
+		if n := len(d.left()); n > 0 {
+			return fmt.Errorf("%d are left", n)
 		}
 		return nil
 	})
@@ -232,25 +230,31 @@ func TestPodsAreDeletedInBatches(t *testing.T) {
 	}
 }
 
+// TestPodsAreDeletedByTheirUIDs: what was refused is asked for again, and each pod once otherwise. A pod of another
+// session stays, and one that has only the name of an ended one.
 func TestPodsAreDeletedByTheirUIDs(t *testing.T) {
 	t.Parallel()
-	d := &deletions{refuse: 3}
+	d := newDeletions(t)
+	d.refuse = 3
 	k := newKeeper(t, d, keep.Rules{Finished: 1, Pods: 9, For: time.Hour})
 	over, end := context.WithCancel(t.Context())
 	end()
-	k.Ended(over, ended("a", "of-another-session", false, 2*time.Hour).Pod, false, now)
-	var want []string
-	for i := range 120 {
+	foreign := ended("a", "of-another-session", false, 2*time.Hour)
+	d.has(foreign.Name, string(foreign.UID))
+	k.Ended(over, foreign.Pod, false, now)
+	const all = 120
+	for i := range all {
 		e := ended("a", fmt.Sprintf("p%03d", i), true, time.Duration(i+1)*time.Second)
+		d.has(e.Name, map[bool]string{true: "another", false: string(e.UID)}[i == 7])
 		k.Ended(t.Context(), e.Pod, true, e.At)
 		k.Ended(t.Context(), e.Pod, true, e.At)
-	}
-	for i := range 119 {
-		want = append(want, fmt.Sprintf("p%03d", i+1))
 	}
 	eventually.Works(t, "all but the newest are deleted", func() error {
-		if diff := cmp.Diff(want, d.all()); diff != "" {
-			return fmt.Errorf("%s", diff)
+		d.mu.Lock()
+		asked := d.asked
+		d.mu.Unlock()
+		if diff := cmp.Diff([]string{"of-another-session", "p000", "p007"}, d.left()); diff != "" || asked != all-1+3 {
+			return fmt.Errorf("asked for %d times: %s", asked, diff)
 		}
 		return nil
 	})

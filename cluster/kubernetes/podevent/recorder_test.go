@@ -1,68 +1,41 @@
 package podevent_test
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
 
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/podevent"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
+	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server takes events, or refuses them.
-type server struct {
-	refuses bool
-
-	mu     sync.Mutex
-	events []corev1.Event
-}
-
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	const magic = "k8s\x00"
-	var envelope runtime.Unknown
-	var e corev1.Event
-	err = errors.Join(err, envelope.Unmarshal(bytes.TrimPrefix(body, []byte(magic))), e.Unmarshal(envelope.Raw))
-	if err != nil || s.refuses || r.URL.Path != "/api/v1/namespaces/jobs/events" {
-		w.WriteHeader(http.StatusForbidden)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.events = append(s.events, e)
-}
-
-func (s *server) said() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []string
-	for _, e := range s.events {
-		all = append(all, e.Type+" "+e.Reason+" "+string(e.InvolvedObject.UID)+": "+e.Message)
-	}
+// said are the events of the pods' namespace.
+func said(s *fakekubernetes.Server) (all []string) {
+	s.With(func() {
+		for _, e := range s.Events {
+			if e.Namespace == ours.Namespace {
+				all = append(all, e.Type+" "+e.Reason+" "+string(e.InvolvedObject.UID)+": "+e.Message)
+			}
+		}
+	})
 	return all
 }
 
-func start(t *testing.T, s *server) *podevent.Recorder {
+func start(t *testing.T, s *fakekubernetes.Server) *podevent.Recorder {
 	t.Helper()
-	web := httptest.NewServer(s)
-	t.Cleanup(web.Close)
-	api, err := kubernetes.NewAPI(&rest.Config{Host: web.URL})
+	api, err := kubernetes.NewAPI(s.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +49,7 @@ var ours = kubernetes.Pod{Namespace: "jobs", Name: "my-job-0-1", UID: "u", Node:
 
 func TestWhatWasDecidedIsSaid(t *testing.T) {
 	t.Parallel()
-	s := &server{}
+	s := fakekubernetes.Start(t)
 	r := start(t, s)
 	for _, source := range []string{"NORMAL_TRIGGER", "TRIGGER", "MISFIRE", "FAILOVER"} {
 		r.Launched(ours, wire.Task{Attempt: 2, Item: 3, JobName: "my_job", Source: source, ExecutionID: "e"})
@@ -96,7 +69,7 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 		"Warning GivenUp u: it is not waited for any more, and deleted: ErrImagePull: no such image",
 	}
 	eventually.Works(t, "all events", func() error {
-		if diff := cmp.Diff(want, s.said()); diff != "" {
+		if diff := cmp.Diff(want, said(s)); diff != "" {
 			return errors.New(diff)
 		}
 		return nil
@@ -106,7 +79,12 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 // TestEventsAreForPeopleOnly: one that can't be written, or is one too many, keeps nobody waiting.
 func TestEventsAreForPeopleOnly(t *testing.T) {
 	t.Parallel()
-	r := start(t, &server{refuses: true})
+	s := fakekubernetes.Start(t)
+	s.Fault = func(w http.ResponseWriter, _ *http.Request, _ runtime.Object) bool {
+		fakekubernetes.Refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, "no events for you")
+		return true
+	}
+	r := start(t, s)
 	const many = 5000
 	for range many {
 		r.Killed(ours, strings.Repeat("x", 5000))

@@ -92,8 +92,8 @@ func TestOutputGrows(t *testing.T) {
 	if got := textOf(t, f, stdout); !strings.HasPrefix(got, "one\n") {
 		t.Errorf("%q", got)
 	}
-	a.write(c, "two\n")
-	a.write(c, "three\n")
+	a.Write("jobs", c, "two\n")
+	a.Write("jobs", c, "three\n")
 	a.end(c, 0)
 	for range 10 {
 		until(t, "a reader sees the end", func() bool {
@@ -113,8 +113,8 @@ func TestOutputThatIsCut(t *testing.T) {
 	c := a.begin("p", "u", "shard", "one\n")
 	f := newFiles(t, a, nil)
 	textOf(t, f, stdout)
-	a.cut(c)
-	a.write(c, "two\n")
+	a.Cut("jobs", c)
+	a.Write("jobs", c, "two\n")
 	until(t, "the text behind the cut", func() bool {
 		text, err := f.Read(t.Context(), "", stdout, 4, 100)
 		return err == nil && string(text) == "two\n"
@@ -129,8 +129,8 @@ func TestOutputThatIsRotated(t *testing.T) {
 	c := a.begin("p", "u", "shard", "before\n")
 	f := newFiles(t, a, nil)
 	textOf(t, f, stdout)
-	a.rotate(c, "new\n")
-	a.cut(c)
+	a.Rotate("jobs", c, "new\n")
+	a.Cut("jobs", c)
 	until(t, "the new file", func() bool {
 		size, err := f.Size(t.Context(), "", stdout)
 		return err == nil && size == 4

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
@@ -47,7 +46,7 @@ func newSession(t *testing.T, most int) *session {
 }
 
 // follow has a pod run, with that name as its uid.
-func (s *session) follow(name string, daemon bool) *container {
+func (s *session) follow(name string, daemon bool) string {
 	c := s.api.begin(name, name, "shard", "")
 	s.Running(s.ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name), TaskID: "task-" + name,
 		Node: "node", Daemon: daemon}, func(e cluster.Event) {
@@ -85,7 +84,8 @@ func TestRunsAreHeard(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
 	c := s.follow("p", true)
-	s.api.write(c, "words\n"+run(t, 1)+"more "+run(t, 2)+"words\n"+record(t, wire.Status{Phase: wire.PhaseFetch}))
+	fetches := record(t, wire.Status{Phase: wire.PhaseFetch})
+	s.api.Write("jobs", c, "words\n"+run(t, 1)+"more "+run(t, 2)+"words\n"+fetches)
 	until(t, "both runs", func() bool { return len(s.runs()) == 2 })
 	u, _ := s.events()[0].(cluster.Update)
 	if u.TaskID != "task-p" || u.AgentID != "node" || u.State != cluster.Running || len(u.UUID) != 16 ||
@@ -112,7 +112,7 @@ func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.api.write(c, string(text))
+		s.api.Write("jobs", c, string(text))
 	}
 	report("task-other")
 	report("task-other", "task-p")
@@ -129,14 +129,14 @@ func TestACutLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
 	c := s.follow("p", true)
-	s.api.write(c, run(t, 1))
+	s.api.Write("jobs", c, run(t, 1))
 	until(t, "the first run", func() bool { return len(s.runs()) == 1 })
 	half := run(t, 2)
-	s.api.write(c, half[:20])
-	s.api.rotate(c, "")
-	s.api.cut(c)
+	s.api.Write("jobs", c, half[:20])
+	s.api.Rotate("jobs", c, "")
+	s.api.Cut("jobs", c)
 	until(t, "it is followed again", func() bool { return len(s.api.opens()) == 2 })
-	s.api.write(c, run(t, 1)+half)
+	s.api.Write("jobs", c, run(t, 1)+half)
 	until(t, "the second run", func() bool { return slices.Contains(s.runs(), 2) })
 	events := s.events()
 	first, _ := events[0].(cluster.Update)
@@ -156,9 +156,9 @@ func TestACutLosesNothing(t *testing.T) {
 func TestFirstFollowingFails(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
-	s.api.change(func() { s.api.broken = 2 })
+	s.api.broken = 2
 	c := s.follow("p", true)
-	s.api.write(c, run(t, 1))
+	s.api.Write("jobs", c, run(t, 1))
 	until(t, "the run", func() bool { return len(s.runs()) == 1 })
 	for _, query := range s.api.opens() {
 		if !strings.Contains(query, "sinceSeconds=3600") {
@@ -171,12 +171,11 @@ func TestFirstFollowingFails(t *testing.T) {
 func TestDaemonsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 2)
-	all := map[string]*container{}
 	for i, name := range []string{"once", "twice", "daemon", "waits", "later"} {
-		all[name] = s.follow(name, i == 2 || i == 4)
+		s.follow(name, i == 2 || i == 4)
 	}
 	hears := func(name string, number int64) {
-		s.api.write(all[name], run(t, number))
+		s.api.Write("jobs", name, run(t, number))
 		until(t, name, func() bool { return slices.Contains(s.runs(), number) })
 	}
 	hears("daemon", 1)
@@ -186,7 +185,7 @@ func TestDaemonsComeFirst(t *testing.T) {
 	s.Gone("once")
 	hears("twice", 3)
 	hears("waits", 4)
-	s.api.write(all["once"], run(t, 5))
+	s.api.Write("jobs", "once", run(t, 5))
 	s.stop()
 	s.Wait()
 	if slices.Contains(s.runs(), 5) {
@@ -196,19 +195,16 @@ func TestDaemonsComeFirst(t *testing.T) {
 
 // BenchmarkFollowed shows what a pod that is followed takes of this process's memory, client and server together.
 func BenchmarkFollowed(b *testing.B) {
-	api := &apiServer{pods: map[string]*container{}}
-	api.changed = sync.NewCond(&api.mu)
-	server := httptest.NewUnstartedServer(api)
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	defer server.Close()
-	core := clientOf(b, server)
-	f := podlog.NewFollower(podlog.FollowerOptions{Core: core, Logger: slog.New(slog.DiscardHandler), Most: b.N})
+	api := newAPIServer(b)
+	f := podlog.NewFollower(podlog.FollowerOptions{Core: api.core, Logger: slog.New(slog.DiscardHandler), Most: b.N})
 	ctx, stop := context.WithCancel(b.Context())
+	names := make([]string, b.N)
+	for i := range names {
+		names[i] = fmt.Sprint("p", i)
+		api.begin(names[i], names[i], "shard", "line\n")
+	}
 	before := memory()
-	for i := range b.N {
-		name := fmt.Sprint("p", i)
-		api.begin(name, name, "shard", "line\n")
+	for _, name := range names {
 		f.Running(ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name)}, func(cluster.Event) {})
 	}
 	for len(api.opens()) < b.N {

@@ -1,0 +1,108 @@
+// Package instantcluster is a cluster in memory, for measurements of what stands above one: its agents run nothing,
+// and every task has ended as soon as it is launched.
+package instantcluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
+)
+
+// Cluster is one, of agents that have 8 CPUs each.
+type Cluster struct {
+	Agents int
+	// Launched, if not nil, is told of how many tasks were launched, before their updates come. Calls may overlap.
+	Launched func(tasks int)
+
+	mu     sync.Mutex
+	offers int
+}
+
+// Subscribe implements cluster.Driver: all agents are on offer at once.
+func (c *Cluster) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
+	s := &session{c: c, events: make(chan cluster.Event, 1<<20)}
+	s.tell(cluster.Subscribed{FrameworkID: f.ID, MasterID: "instant"})
+	s.offerAll()
+	return s, nil
+}
+
+func (c *Cluster) offer(agent string, executors ...string) cluster.Offer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offers++
+	return cluster.Offer{ID: fmt.Sprintf("O%d", c.offers), AgentID: agent, Hostname: agent,
+		AgentURL:    "http://127.0.0.1:1",
+		ExecutorIDs: executors, Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
+}
+
+// session takes every call. It answers launches and requests for offers.
+type session struct {
+	c      *Cluster
+	events chan cluster.Event // has room for all that comes before its reader
+
+	mu    sync.Mutex
+	ended bool
+}
+
+func (s *session) tell(e cluster.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.events <- e
+	}
+}
+
+func (s *session) offerAll() {
+	var all cluster.Offers
+	for i := range s.c.Agents {
+		all.Offers = append(all.Offers, s.c.offer(fmt.Sprintf("agent-%05d", i)))
+	}
+	s.tell(all)
+}
+
+func (s *session) Launch(_ context.Context, a cluster.Launch) error {
+	if s.c.Launched != nil {
+		s.c.Launched(len(a.Tasks))
+	}
+	var executors []string
+	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
+		for _, t := range a.Tasks {
+			executors = append(executors, t.Executor.ID)
+			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
+				Source: cluster.FromExecutor,
+				UUID:   []byte(t.TaskID + string(state)), Timestamp: time.Now()})
+		}
+	}
+	s.tell(cluster.Offers{Offers: []cluster.Offer{s.c.offer(a.AgentID, slices.Compact(executors)...)}})
+	return nil
+}
+
+func (s *session) RequestOffers(context.Context) error {
+	s.offerAll()
+	return nil
+}
+
+func (s *session) Events() <-chan cluster.Event { return s.events }
+
+func (s *session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.ended = true
+		close(s.events)
+	}
+	return nil
+}
+
+func (*session) Err() error                                             { return nil }
+func (*session) Decline(context.Context, []string, time.Duration) error { return nil }
+func (*session) Kill(context.Context, cluster.Kill) error               { return nil }
+func (*session) EndExecutor(context.Context, string, string) error      { return nil }
+func (*session) Reconcile(context.Context, []cluster.TaskRef) error     { return nil }
+func (*session) Acknowledge(context.Context, cluster.Ack) error         { return nil }
+func (*session) StopOffers(context.Context) error                       { return nil }
