@@ -11,14 +11,19 @@ import (
 	"strings"
 )
 
-const module = "github.com/elasticjob-go/elasticjob"
+const (
+	module = "github.com/elasticjob-go/elasticjob"
+	// versioned is the folder of the package whose variables version and commit a build sets. The linker takes a name
+	// that is not there without a word, so a test looks for them.
+	versioned = "internal/release"
+)
 
 // compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into
 // them.
 func (r release) compile(into, system, arch string, programs []string) error {
 	build, err := r.about(programs, system, arch,
 		"build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
-		fmt.Sprintf("-s -w -X %[1]s/release.version=%[2]s -X %[1]s/release.commit=%[3]s", module, r.version, r.commit))
+		fmt.Sprintf("-s -w -X %[1]s.version=%[2]s -X %[1]s.commit=%[3]s", module+"/"+versioned, r.version, r.commit))
 	if err != nil {
 		return err
 	}
