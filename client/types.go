@@ -86,8 +86,9 @@ type Summary struct {
 	Source      string    `json:"source"`
 	State       string    `json:"state"`
 	Why
-	StartTime      *time.Time     `json:"startTime"`
-	CompleteTime   *time.Time     `json:"completeTime"`
+	StartTime    *time.Time `json:"startTime"`
+	CompleteTime *time.Time `json:"completeTime"`
+	// DurationMillis is nil in an Explanation, which has the two times.
 	DurationMillis *int64         `json:"durationMillis"`
 	Shards         map[string]int `json:"shards"`
 }
@@ -227,11 +228,25 @@ type JobRow struct {
 	WaitingFor         string     `json:"waitingFor"`
 	WaitingForCode     string     `json:"waitingForCode"`
 	WaitingForArgs     Args       `json:"waitingForArgs"`
-	LastRun            *Summary   `json:"lastRun"`
+	LastRun            *LastRun   `json:"lastRun"`
 	Failures           int        `json:"failures"`
-	Runs               []struct {
-		State string `json:"state"`
-	} `json:"runs"`
+	Runs               []Run      `json:"runs"`
+}
+
+// Run is one of a job's last runs, as a JobRow has them.
+type Run struct {
+	ExecutionID    string    `json:"executionId"`
+	State          string    `json:"state"`
+	FireTime       time.Time `json:"fireTime"`
+	DurationMillis *int64    `json:"durationMillis"`
+}
+
+// LastRun is the last run of a job that ended, as a JobRow has it.
+type LastRun struct {
+	Run
+	StartTime    *time.Time `json:"startTime"`
+	CompleteTime *time.Time `json:"completeTime"`
+	Why
 }
 
 // Overview is the cluster at a glance. What its reader may not know is nil or empty.

@@ -151,4 +151,3 @@ func changeSchema(whole openapi.Schema, named string, names ...string) openapi.S
 	}
 	return changed
 }
-
