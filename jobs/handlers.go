@@ -57,8 +57,22 @@ const (
 // Notifies reports whether people are notified of runs of the job that failed, by a handler of the job's
 // jobErrorHandlerType.
 func (c Config) Notifies() bool {
-	return slices.Contains([]string{HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook},
-		c.JobErrorHandlerType)
+	return slices.Contains(notifyingHandlers(), c.JobErrorHandlerType)
+}
+
+// notifyingHandlers are the error handlers that notify people: those that have properties of their own (families).
+func notifyingHandlers() (types []string) {
+	for _, f := range families {
+		if f.handler != "" {
+			types = append(types, f.handler)
+		}
+	}
+	return types
+}
+
+// errorHandlers are all types of jobErrorHandlerType.
+func errorHandlers() []string {
+	return append([]string{HandlerLog, HandlerThrow, HandlerIgnore}, notifyingHandlers()...)
 }
 
 // checkHandlers is about the types of the handlers. The original's are all known: jobs that came from there must not
@@ -75,7 +89,6 @@ func (c Config) checkHandlers() (bad document.Violations, notes []string) {
 	if c.JobExecutorServiceHandlerType != "" && len(bad) == 0 && c.JobExecutionType != Daemon {
 		notes = append(notes, service+" has no effect on jobs that are not "+Daemon)
 	}
-	check("jobErrorHandlerType", c.JobErrorHandlerType,
-		HandlerLog, HandlerThrow, HandlerIgnore, HandlerEmail, HandlerWechat, HandlerDingtalk, HandlerWebhook)
+	check("jobErrorHandlerType", c.JobErrorHandlerType, errorHandlers()...)
 	return bad, notes
 }
