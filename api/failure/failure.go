@@ -22,7 +22,7 @@ type Failure struct {
 	Code    string
 	Message string
 	Fields  document.Violations
-	// RetryAfter is sent as the header Retry-After; 0 sends none.
+	// RetryAfter is the delay in the header Retry-After. With 0 the header is sent with status 503 only, as 1 s.
 	RetryAfter time.Duration
 	// Undone is set when no change that the request may ask for was begun. The answer then says that nothing changed.
 	Undone bool
@@ -168,7 +168,7 @@ func (f *Failure) Body() Response {
 func Quoted(text string) string {
 	const most = 100
 	if len(text) > most {
-		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // ToValidUTF8 removes a character that was cut in half
+		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // drops a character cut in half
 	}
 	return strconv.Quote(text)
 }
