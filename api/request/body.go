@@ -63,6 +63,6 @@ func DiscardBody(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.ContentLength > discardMost || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // an error means that the connection is closed
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // fails if the client is gone
 	_, _ = io.CopyN(io.Discard, b.whole, discardMost)
 }
