@@ -40,8 +40,8 @@ type Options struct {
 	Reserved func(name string) bool
 	// AllowFile accepts apps with file URLs. It may be set only if everything runs on this machine.
 	AllowFile bool
-	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of
-	// its own; nil on others, where nothing that is about containers is taken.
+	// PodTemplate returns all violations in the podTemplate of an app, on a cluster that runs each shard in its own
+	// pod. It is nil on other clusters; there the fields about containers are refused.
 	PodTemplate func(template []byte) document.Violations
 	// Packages fetches packages to check them. If it is nil, a check answers 503.
 	Packages Packages
