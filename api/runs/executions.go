@@ -94,8 +94,9 @@ func (h *Handlers) listExecutions(c *gin.Context, q *request.Query, f views.Exec
 	return list, err
 }
 
-// allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what
-// is missing. also, if not nil, sees with those that are remembered what is of the same moment.
+// allExecutions returns the executions that the scheduler remembers, merged with those that are stored. A header
+// Warning says what is missing. also, if not nil, is called with the remembered executions, to read more of the
+// scheduler's state at the same moment.
 func (h *Handlers) allExecutions(
 	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
