@@ -29,7 +29,7 @@ type History interface {
 	// Cells returns the last runs of the shards of some executions, by execution id. Executions with many shards may
 	// be missing.
 	Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error)
-	// Execution is one with the last runs of its shards; false when it is not stored.
+	// Execution returns one execution with the last runs of its shards; false if it is not stored.
 	Execution(ctx context.Context, id string) (search.Execution, bool, error)
 	// Life returns the first moments of an execution's life, at most most of them. more says whether there are others.
 	Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error)

@@ -42,7 +42,7 @@ var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * t
 
 // point sums up one step.
 type point struct {
-	minutes, sampled, loaded                     int64 // the number of its minutes with any data, with samples of running tasks, and with data about launches
+	minutes, sampled, loaded                     int64 // minutes with any data, with task samples, with launch data
 	finished, failed, launched, running, waiting int64
 	fires                                        int64
 	delayP50, delayP95                           float64 // delayP50 is weighted by fires
