@@ -76,7 +76,7 @@ func nameInBody(c *gin.Context) (string, error) {
 	return name, nil
 }
 
-// PathValue returns the decoded text of a variable in the path. [D02]
+// PathValue returns the decoded text of a variable in the path [D02].
 func PathValue(c *gin.Context, variable string) (string, error) {
 	text, err := url.PathUnescape(c.Param(variable))
 	if err != nil {
