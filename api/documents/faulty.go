@@ -20,7 +20,7 @@ type Faulty struct {
 	RegistryRoot string
 }
 
-// List answers with the documents in the registry that cannot be used. [D15]
+// List answers with the documents in the registry that cannot be used [D15].
 func (f Faulty) List(c *gin.Context) (any, error) {
 	all, err := caller.List(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	return answer.Each(all, err, func(v views.FaultyView) views.FaultyView {
