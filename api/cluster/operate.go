@@ -24,7 +24,7 @@ func (h *Handlers) leader(*gin.Context) (any, error) {
 	return l, nil
 }
 
-// reconcile reconciles the tasks with the cluster now. It answers 429 if it was requested a moment ago. [D20]
+// reconcile reconciles the tasks with the cluster now. It answers 429 if it was requested a moment ago [D20].
 func (h *Handlers) reconcile(explicit bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		ctx := c.Request.Context()
@@ -35,7 +35,7 @@ func (h *Handlers) reconcile(explicit bool) route.Handler {
 var sandboxApp = request.Text("appName", "The app whose executors it is about.").WithExample("my_app").Mandatory()
 
 // sandbox answers with the directories of an app's executors. They come from offers and status updates; no agent is
-// asked. [D21]
+// asked [D21].
 func (h *Handlers) sandbox(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	if err := q.Err(); err != nil {
