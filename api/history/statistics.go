@@ -34,7 +34,7 @@ func (h *Handlers) taskResults(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.TaskResults(c.Request.Context(), search.Minute, h.Now().Add(-day), time.Time{}))
 }
 
-// taskResultsOf sums up the results of a period. Results that were not counted are missing from the sum. [D97]
+// taskResultsOf sums up the results of a period. Results that were not counted are missing from the sum [D97].
 func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
 	now := h.Now().UTC()
 	interval, from, until := search.Day, time.Time{}, time.Time{}
