@@ -1,5 +1,5 @@
-// Package api is the scheduler's REST interface. It and its parts are the only packages that serve HTTP. They turn
-// requests into calls of the scheduler and results into JSON.
+// Package api is the scheduler's REST interface. It and its parts turn HTTP requests into calls of the scheduler, and
+// results into JSON.
 //
 // These are the steps of a request and the packages that do them:
 //
