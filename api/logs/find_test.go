@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 		text, wanted string
 		most         int
 		want         []logs.Match
-		next         int // -1: the end of the text
+		next         int // -1 means the end of the text
 	}{
 		"none":            {"one\ntwo\n", "three", 9, nil, -1},
 		"empty":           {"", "a", 9, nil, -1},
