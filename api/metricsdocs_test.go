@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// metricSections are the sections of docs/metrics.md, each with a prefix of its metrics' names after elasticjob_.
+// metricSections are the sections of docs/metrics.md, each with the names of its metrics without elasticjob_.
 var metricSections = []struct{ title, metrics string }{
 	{"Leader and cluster", "leading subscribed term subscriptions_total kubernetes_requests_throttled_total build_info"},
 	{"Jobs and fires", `apps jobs documents_bytes documents_limit_bytes documents_largest_app_bytes documents_per_app_limit_bytes

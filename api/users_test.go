@@ -71,9 +71,9 @@ func TestUsersAndTokens(t *testing.T) {
 	}
 	ok("PUT", "/api/users/bob/password", `{"password":"password of bob again","current":"password of bob"}`, "true")
 	headers = alice
-	ok("PUT", "/api/users/bob/password", `{"password":"password of bob"}`, "true") // an admin need not know another user's password
+	ok("PUT", "/api/users/bob/password", `{"password":"password of bob"}`, "true") // as an admin
 	logIn(t, server, "bob")
-	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 422, "invalid") // but must know their own
+	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 422, "invalid") // but one's own
 	refused("PUT", "/api/users/nobody/password", `{"password":"another one"}`, 404, "user_not_found")
 
 	// One answer reports all violations, and it shows no secret.
