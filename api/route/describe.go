@@ -132,6 +132,7 @@ func (r Route) errors() []int {
 	return slices.Compact(list)
 }
 
+// JSON is the media type of JSON bodies and answers.
 const JSON = "application/json"
 
 // JSONBody returns a body with one of the named schemas of documents.
