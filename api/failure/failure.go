@@ -22,7 +22,8 @@ type Failure struct {
 	Code    string
 	Message string
 	Fields  document.Violations
-	// RetryAfter is the delay in the header Retry-After. With 0 the header is sent with status 503 only, as 1 s.
+	// RetryAfter is the delay in the header Retry-After. With 0 the header is sent only with status 503, as 1 s, and
+	// not with the code outcome_unknown.
 	RetryAfter time.Duration
 	// Undone is set when no change that the request may ask for was begun. The answer then says that nothing changed.
 	Undone bool
@@ -192,7 +193,7 @@ func OfAccess(err error) *Failure {
 	return nil
 }
 
-// TooLarge returns the answer to a body of more than most bytes.
+// TooLarge returns the answer to a body that exceeds the limit most, in bytes.
 func TooLarge(most int64) *Failure {
 	size := "1 MiB"
 	if most < 1<<20 {
