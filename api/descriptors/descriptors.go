@@ -57,8 +57,8 @@ type Reserve struct {
 	warnedOut, warnedMost time.Time
 }
 
-// New returns a reserve of size descriptors, for listeners with at most most connections each. It returns an error if
-// the process cannot open that many descriptors.
+// New returns a reserve of size descriptors. most is the maximum number of connections of each of its listeners. It
+// returns an error if the process cannot open size descriptors.
 func New(size, most int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, most: most, log: log, now: now}
 	if !r.fill(size) {
