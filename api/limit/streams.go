@@ -38,8 +38,8 @@ func (n *Streams) OutOfDescriptors() error {
 	return f
 }
 
-// Enter takes a place for a stream of the caller. leave gives the place back. There are at most most streams in total,
-// and a caller may have a quarter of them; a caller of kind Machine, the only user of its server, may have all.
+// Enter takes a place for a stream of the caller, and leave gives it back. most is the maximum number of open streams.
+// One caller may have a quarter of them, but at least leastStreams; a caller of kind Machine may have all.
 func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 	by, share := holder{who.Kind, who.Name}, most
 	if who.Kind != auth.Machine {
