@@ -67,7 +67,7 @@ func bounded(fraction float64) float64 {
 	return min(max(fraction, 0), 1)
 }
 
-// cut returns the beginning of a text: whole characters of at most most bytes.
+// cut returns the beginning of a text: as many whole characters as fit into most bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
