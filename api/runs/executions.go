@@ -70,8 +70,7 @@ func (h *Handlers) jobExecutions(c *gin.Context) (any, error) {
 // executionRow is one run in a list.
 type executionRow struct {
 	views.ExecutionSummary
-	// DurationMillis is the time from the start of the first process to the end of the run; nil before the run has
-	// ended.
+	// DurationMillis is the time from the start of the first process to the end of the run; nil if either is missing.
 	DurationMillis *int64 `json:"durationMillis"`
 }
 
