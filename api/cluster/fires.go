@@ -29,8 +29,8 @@ const (
 	firesKept = 5 * time.Second
 )
 
-// countFires counts the fires of all schedules in the hour that begins with the minute of now. For a daemon it counts
-// too, although its executor makes the fires and not the scheduler.
+// countFires counts the fires of all schedules in the hour that begins with the minute of now. It includes the fires
+// of daemons, although their executors make them.
 func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead),
 		Shards: make([]int, minutesAhead)}
