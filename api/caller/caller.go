@@ -17,8 +17,8 @@ type Caller struct {
 	auth.Principal
 	// From is the client's address.
 	From string
-	// Lapsed reports whether the login or token has expired or been revoked since. Long-lasting answers poll it. It
-	// may be nil.
+	// Lapsed reports whether the reason for which the caller was admitted has ceased, for instance because the token
+	// has expired or was removed. Streams poll it. It may be nil.
 	Lapsed func() bool
 }
 
