@@ -163,7 +163,8 @@ func (d *Handlers[C, V]) Command(
 }
 
 // Read merges a body into base. It returns the fields that cannot be read and the rules that the rest breaks as one
-// error. A secret that the body leaves out keeps its value, and so does one that the body has in its hidden form.
+// error. A secret that the body leaves out is treated like one in its hidden form: KeepSecrets restores it, or reports
+// why it cannot.
 func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	c, notes, err := d.Schema.Decode(body, base.WithoutSecrets())
 	unread, ok := err.(document.Violations)
