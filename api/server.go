@@ -50,8 +50,8 @@ type Options struct {
 	Logger   *slog.Logger
 	// Access says what each caller may do. If it is nil, only open routes are served.
 	Access access.Access
-	// TLS, if not nil, makes all connections with clients and with the leader use TLS; plain HTTP is then neither
-	// served nor used.
+	// TLS, if not nil, makes all TCP connections with clients and with the leader use TLS; plain HTTP is then neither
+	// served nor used there.
 	TLS *certificate.Keeper
 	// Proofs sign and verify the headers with which a follower forwards a request. If it is nil, the headers of a
 	// forwarded request are not trusted.
