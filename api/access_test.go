@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// TestOnlyThisMachineIsAnswered: neither a rebound name nor another site's page
-// gets through, whatever the route, and nothing is changed.
+// TestOnlyThisMachineIsAnswered: requests with a rebound host name or from another site's page are refused on every
+// route and change nothing.
 func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -18,7 +18,7 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	at := strings.TrimPrefix(server.URL, "http://")
 	for _, c := range []struct {
 		header string
-		code   string // "" is let in
+		code   string // "" if the request is admitted
 	}{
 		{"Host: localhost", ""}, {"Host: localhost:1234", ""}, {"Host: 127.0.0.1", ""}, {"Host: 127.9.9.9:80", ""}, {"Host: [::1]:8899", ""}, {"Host: [::1]", ""},
 		{"Host: evil.example", "host_not_allowed"}, {"Host: evil.example:8899", "host_not_allowed"}, {"Host: 10.0.0.1:8899", "host_not_allowed"},
@@ -55,8 +55,8 @@ func TestOnlyThisMachineIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAProxyIsNotThisMachine: without users a proxy on this machine opens the API to nobody, whatever Host it passes
-// on.
+// TestAProxyIsNotThisMachine: without users, a proxy on this machine does not open the API to its clients, whatever
+// Host it sends.
 func TestAProxyIsNotThisMachine(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -96,13 +96,13 @@ func TestAProxyIsNotThisMachine(t *testing.T) {
 	}
 }
 
-// The token may come as Authorization: Bearer or in the header of the original's clients.
+// The token may be sent as Authorization: Bearer or in the header of the original's clients.
 func TestTokenHeaders(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("right")})
 	for _, c := range []struct {
 		headers []string
-		code    string // "" is let in
+		code    string // "" if the request is admitted
 	}{
 		{[]string{"accessToken: right"}, ""}, {[]string{"accesstoken: right"}, ""}, {[]string{"Access-Token: right"}, ""}, {[]string{"Authorization: Bearer right"}, ""},
 		{[]string{"Authorization: Basic of a proxy", "accessToken: right"}, ""}, {[]string{"accessToken: right", "Access-Token: right"}, ""}, {[]string{"Authorization: Bearer right", "Cookie: elasticjob=right"}, ""},
@@ -128,8 +128,8 @@ func TestTokenHeaders(t *testing.T) {
 	}
 }
 
-// TestLinksLeadToOpenPages: a page may be linked to from anywhere, and is told nothing by that; what is asked for by a
-// page is not.
+// TestLinksLeadToOpenPages: any page may link to an open page, and learns nothing from that. Requests that a page's
+// script sends are refused.
 func TestLinksLeadToOpenPages(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("right")})
@@ -145,7 +145,8 @@ func TestLinksLeadToOpenPages(t *testing.T) {
 	}
 }
 
-// TestHeadersThatDouble are refused: a proxy before us may have looked at the other one.
+// TestHeadersThatDouble: repeated headers are refused, because a proxy in front of the server may have used the other
+// value.
 func TestHeadersThatDouble(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("right")})
@@ -173,8 +174,8 @@ func TestHeadersThatDouble(t *testing.T) {
 	}
 }
 
-// TestStrangersAreToldNothing: neither where the leader is, nor what is wrong, nor the version, by any way to write a
-// path.
+// TestStrangersAreToldNothing: unauthenticated callers learn neither the leader's address nor problems nor the
+// version, however they write the path.
 func TestStrangersAreToldNothing(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -187,7 +188,7 @@ func TestStrangersAreToldNothing(t *testing.T) {
 		"/artifacts/..%2f..%2fetc%2fpasswd"} {
 		for _, method := range []string{"GET", "HEAD", "POST", "OPTIONS", "TRACE"} {
 			if strings.HasPrefix(path, "/artifacts") {
-				continue // the leader's answer, and here there is none
+				continue // the leader would answer, and here there is none
 			}
 			answer, text := call(t, server, method, path, "")
 			for _, secret := range []string{"10.0.0", "h1:", "h2", "v9.9"} {
@@ -209,7 +210,7 @@ func TestStrangersAreToldNothing(t *testing.T) {
 	}
 }
 
-// FuzzAdmit: whatever a request brings, without the token it is not let in, and nothing panics.
+// FuzzAdmit: a request without the token is never admitted, whatever else it has, and nothing panics.
 func FuzzAdmit(f *testing.F) {
 	f.Add("Bearer wrong", "", "", "", "http://127.0.0.1", "/api/app/list")
 	f.Add("bearer  right ", "right", "", "elasticjob=right", "null", "/api/app/list/")

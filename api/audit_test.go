@@ -25,7 +25,7 @@ type auditAnswer struct {
 	Next string
 }
 
-// TestAudit: a row has all of its fields, as JSON that can be read, whatever a database made of them.
+// TestAudit: a row has all of its fields as readable JSON, whatever the database returns for them.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -55,8 +55,8 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditPages: what the scheduler keeps and what is stored overlap; each row comes once, in order, in pages of any
-// size.
+// TestAuditPages: the rows that the scheduler keeps overlap with the stored ones. Each row comes exactly once and in
+// order, in pages of any size.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	const rows = 40
@@ -94,7 +94,7 @@ func TestAuditPages(t *testing.T) {
 			}
 		}
 	}
-	// Without the database there is what the scheduler keeps, and it is said.
+	// Without the database the answer has only the rows that the scheduler keeps, and says so.
 	h.fails = errDown
 	answer, text := call(t, server, "GET", "/api/audit?limit=1000", "")
 	var a auditAnswer

@@ -12,12 +12,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// noUsers is an access without anybody.
+// noUsers is an access without users.
 type noUsers struct{ access.Access }
 
 func (noUsers) State() auth.State { return auth.Empty }
 
-// oneToken is an access with one token, which an admin has.
+// oneToken is an access with a single token, which belongs to an admin.
 type accessOfOne struct {
 	access.Access
 	token string
@@ -34,7 +34,7 @@ func (d accessOfOne) Authenticate(token string) (auth.Principal, error) {
 	return auth.Principal{Name: "api-token-file", Kind: auth.TokenFile, Grant: auth.Grant{Role: auth.Admin}}, nil
 }
 
-// sharedInMemory keeps the access document of a test. While it is silent it answers nothing.
+// sharedInMemory keeps the access document of a test in memory. While it is silent, it answers nothing.
 type sharedInMemory struct {
 	mu      sync.Mutex
 	value   []byte
@@ -75,7 +75,7 @@ func (m *sharedInMemory) fail(err error) {
 	m.fails = err
 }
 
-// realAccess is an auth.Access on a document in memory, by the real clock.
+// realAccess returns an auth.Access on a document in memory, with the real clock.
 func realAccess(t *testing.T, o auth.Options) *auth.Access {
 	t.Helper()
 	if o.Shared == nil {
@@ -88,7 +88,7 @@ func realAccess(t *testing.T, o auth.Options) *auth.Access {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Now == nil { // else its copy is too old after a minute, which a loaded machine may need
+	if o.Now == nil { // otherwise its copy expires after a minute, which a loaded machine may need
 		ctx, stop := context.WithCancel(context.Background())
 		var running sync.WaitGroup
 		running.Go(func() { d.Run(ctx) })
@@ -97,7 +97,7 @@ func realAccess(t *testing.T, o auth.Options) *auth.Access {
 	return d
 }
 
-// token makes an API token.
+// token creates an API token.
 func token(t *testing.T, d *auth.Access, name string, role auth.Role, apps ...string) string {
 	t.Helper()
 	text, _, err := d.AddToken(t.Context(), callerOfTests, name, auth.Grant{Role: role, Apps: apps}, time.Time{})
@@ -107,7 +107,7 @@ func token(t *testing.T, d *auth.Access, name string, role auth.Role, apps ...st
 	return text
 }
 
-// user makes a user, whose password is "password of " and the name.
+// user creates a user whose password is "password of " and the name.
 func user(t *testing.T, d *auth.Access, name string, role auth.Role, apps ...string) {
 	t.Helper()
 	if _, err := d.AddUser(t.Context(), callerOfTests, name, "password of "+name,

@@ -27,7 +27,7 @@ type answeredError struct {
 	}
 }
 
-// readError checks the one form that all errors have.
+// readError checks that an error has the common form.
 func readError(t *testing.T, answer *http.Response, text string) answeredError {
 	t.Helper()
 	var e answeredError
@@ -42,7 +42,7 @@ func readError(t *testing.T, answer *http.Response, text string) answeredError {
 	return e
 }
 
-// TestBadInputChangesNothing is promise 5.
+// TestBadInputChangesNothing checks promise 5.
 func TestBadInputChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -169,7 +169,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-// TestAllViolationsAtOnce: what cannot be read and what breaks rules, together.
+// TestAllViolationsAtOnce: one answer reports the fields that cannot be read and the rules that the others break.
 func TestAllViolationsAtOnce(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
@@ -186,7 +186,7 @@ func TestAllViolationsAtOnce(t *testing.T) {
 	}
 }
 
-// TestChunkedBodyIsBounded: without a Content-Length, too.
+// TestChunkedBodyIsBounded: the limit also holds without a Content-Length.
 func TestChunkedBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -208,7 +208,7 @@ func TestChunkedBodyIsBounded(t *testing.T) {
 	}
 }
 
-// TestSchedulerErrors gives each kind its status (T3: an unknown outcome says so).
+// TestSchedulerErrors checks the status of each kind of error. An unknown outcome is reported as such (T3).
 func TestSchedulerErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -248,7 +248,7 @@ func TestSchedulerErrors(t *testing.T) {
 	}
 }
 
-// TestSilentScheduler: a request ends in time, and a reader may try again.
+// TestSilentScheduler: a request times out, and after a read the client is told to try again.
 func TestSilentScheduler(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// TestTooLargeABodyIsAnswered: a client that reads the answer only when it has sent all sees it, and one that asks
-// before it sends is spared the sending.
+// TestTooLargeABodyIsAnswered: a client that reads the answer only after sending everything gets the answer. A client
+// that expects 100 Continue does not have to send the body.
 func TestTooLargeABodyIsAnswered(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
 	address := strings.TrimPrefix(server.URL, "http://")
-	const large = 40 << 20 // more than two sockets hold
+	const large = 40 << 20 // more than the buffers of two sockets hold
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, bytes.Repeat([]byte{' '}, 1<<20))
 	for name, c := range map[string]struct{ head, body string }{
 		"length":          {fmt.Sprintf("Content-Length: %d", large), strings.Repeat(" ", large)},

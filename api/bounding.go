@@ -6,8 +6,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// bounding refuses answers that last when there are Options.MaxStreams of their kind, or the caller has a share of
-// them, or while the process has no descriptors left.
+// bounding wraps the handler of a route whose answers may last. It refuses such an answer if Options.MaxStreams of its
+// kind are open, if the caller's share of them is used up, or if the process has no descriptors left.
 func (s *Server) bounding(n *limit.Streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !lasts(c) {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// frozen is a leader that takes requests and never answers; came receives each.
+// frozen is a leader that accepts requests and never answers. came receives each request.
 func frozen(t *testing.T) (address string, came <-chan string) {
 	t.Helper()
 	got, end := make(chan string, 100), make(chan struct{})
@@ -33,7 +33,7 @@ type answered struct {
 	text string
 }
 
-// askBeside is ask in a goroutine of its own.
+// askBeside is ask in a goroutine.
 func askBeside(t *testing.T, method, url, body string) <-chan answered {
 	t.Helper()
 	done := make(chan answered, 1)
@@ -44,8 +44,8 @@ func askBeside(t *testing.T, method, url, body string) <-chan answered {
 	return done
 }
 
-// TestAFrozenLeaderIsLeftForTheNext: nobody waits for one who leads no more. What may have been
-// done is never sent to the next (rule T3).
+// TestAFrozenLeaderIsLeftForTheNext: a follower does not wait for a server that has lost the lead. A write that may
+// have been carried out is never sent to the next leader (rule T3).
 func TestAFrozenLeaderIsLeftForTheNext(t *testing.T) {
 	t.Parallel()
 	for name, itself := range map[string]bool{"another server": false, "this server": true} {
@@ -80,7 +80,7 @@ func TestAFrozenLeaderIsLeftForTheNext(t *testing.T) {
 	}
 }
 
-// moved is a scheduler that sees another leader as soon as it was asked once.
+// moved is a scheduler that names another leader after the first question.
 type moved struct {
 	*fakeScheduler
 	to string
@@ -92,7 +92,7 @@ func (m moved) Leader() (scheduler.LeaderView, bool) {
 	return l, ok
 }
 
-// TestAWriteThatWasNotSentGoesToTheNextLeader: the first one does not listen any more.
+// TestAWriteThatWasNotSentGoesToTheNextLeader: the first leader no longer listens.
 func TestAWriteThatWasNotSentGoesToTheNextLeader(t *testing.T) {
 	t.Parallel()
 	next := newFakeScheduler()
@@ -118,7 +118,7 @@ func (w watched) Leader() (scheduler.LeaderView, bool) {
 	return l, ok
 }
 
-// TestALateAnswerCounts: of one that has just handed over, for a change that it was sent.
+// TestALateAnswerCounts: a server that has just handed over the lead may still answer a write that it received before.
 func TestALateAnswerCounts(t *testing.T) {
 	t.Parallel()
 	came, proceed := make(chan struct{}), make(chan struct{})
@@ -134,7 +134,7 @@ func TestALateAnswerCounts(t *testing.T) {
 	write := askBeside(t, "POST", here+"/api/app", appDocument)
 	<-came
 	b.follows("next:1", false)
-	for <-b.named != "next:1" { // then the follower knows
+	for <-b.named != "next:1" { // then the follower knows the new leader
 	}
 	close(proceed)
 	if a := <-write; a.StatusCode != 200 || a.text != "done" {
@@ -142,7 +142,7 @@ func TestALateAnswerCounts(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForALeaderForEver: it leads on and does not answer.
+// TestNobodyWaitsForALeaderForEver: the leader keeps the lead and does not answer.
 func TestNobodyWaitsForALeaderForEver(t *testing.T) {
 	t.Parallel()
 	address, _ := frozen(t)
@@ -160,7 +160,8 @@ func TestNobodyWaitsForALeaderForEver(t *testing.T) {
 	}
 }
 
-// TestFollowedOutputBreaksOff where the task goes on: a clean end would say that it has ended.
+// TestFollowedOutputBreaksOff: while the task still runs, followed output breaks off; a clean end would mean that the
+// task has ended.
 func TestFollowedOutputBreaksOff(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(leads, follows *fakeScheduler, stop func()){
@@ -199,7 +200,7 @@ func TestFollowedOutputBreaksOff(t *testing.T) {
 	}
 }
 
-// TestTokensThatDiffer are named, not the client blamed.
+// TestTokensThatDiffer: the error names the differing tokens and does not blame the client.
 func TestTokensThatDiffer(t *testing.T) {
 	t.Parallel()
 	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Access: oneToken("one")})

@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// TestChangesOfAJob: its rows alone, without where they came from, and for some as long as it was of their apps.
+// TestChangesOfAJob: the answer has only the job's rows, without the callers' addresses. A caller with some apps sees
+// the rows from the time when the job belonged to these apps.
 func TestChangesOfAJob(t *testing.T) {
 	t.Parallel()
 	row := func(id, action, target, name, app string) event.Audit {
@@ -59,7 +60,7 @@ func TestChangesOfAJob(t *testing.T) {
 	}
 }
 
-// idsIn are the ids of an answer's rows, which are one character each.
+// idsIn returns the ids of an answer's rows, each of one character.
 func idsIn(text string) (ids string) {
 	for _, part := range strings.Split(text, `{"id":"`)[1:] {
 		ids += part[:1]
@@ -67,7 +68,8 @@ func idsIn(text string) (ids string) {
 	return ids
 }
 
-// TestAgain: a run is repeated, an env of its own by admins; of what only the history has the answer says what to do.
+// TestAgain: a run can be repeated; only an admin can repeat one with its own env. For a run that only the history
+// has, the answer says what to do instead.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, &fakeHistory{executions: []search.Execution{{ID: "stored-mine", Job: "mine_job",

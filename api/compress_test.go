@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// unzipped is a text that was compressed.
+// unzipped returns the decompressed text.
 func unzipped(t *testing.T, text string) string {
 	t.Helper()
 	z, err := gzip.NewReader(strings.NewReader(text))
@@ -30,7 +30,7 @@ func unzipped(t *testing.T, text string) string {
 	return string(plain)
 }
 
-// manyJobs has jobs as people write them.
+// manyJobs returns jobs with realistic documents.
 func manyJobs(n int) *fakeScheduler {
 	b := newFakeScheduler()
 	for i := range n {
@@ -44,7 +44,7 @@ func manyJobs(n int) *fakeScheduler {
 	return b
 }
 
-// TestAnswersAreCompressed: which are, which are not, and that they say the same.
+// TestAnswersAreCompressed: which answers are compressed, which are not, and that both have the same content.
 func TestAnswersAreCompressed(t *testing.T) {
 	t.Parallel()
 	b, f := manyJobs(20), &files{}
@@ -64,7 +64,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		{"GET", "/api/job/jobs", "gzip;q=0", "", false},
 		{"GET", "/api/job/jobs", "zstd, br", "", false},
 		{"GET", "/api/job/jobs", "identity", "", false},
-		{"GET", "/api/app/list", "gzip", "", false}, // short
+		{"GET", "/api/app/list", "gzip", "", false}, // too short
 		{"GET", "/api/task/t1/logs", "gzip", "", true},
 		{"GET", "/api/task/t1/logs?download=true&tail=1000", "gzip", "", false},
 		{"GET", "/api/task/t1/logs?follow=true", "gzip", "", false},
@@ -89,7 +89,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// TestAFollowerPassesOnWhatTheLeaderCompressed, once.
+// TestAFollowerPassesOnWhatTheLeaderCompressed: a follower does not compress the answer a second time.
 func TestAFollowerPassesOnWhatTheLeaderCompressed(t *testing.T) {
 	t.Parallel()
 	leads := manyJobs(20)
@@ -106,7 +106,7 @@ func TestAFollowerPassesOnWhatTheLeaderCompressed(t *testing.T) {
 	}
 }
 
-// BenchmarkAnswers measures lists with and without compression, from the scheduler's answer to the client.
+// BenchmarkAnswers measures lists with and without compression, from the scheduler's view to the client.
 func BenchmarkAnswers(b *testing.B) {
 	server := api.New(api.Options{Scheduler: manyJobs(10_000), Access: noUsers{}})
 	for _, accept := range []string{"identity", "gzip"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/access"
 )
 
-// pages is a console that says what it was asked for.
+// pages is a console that answers with the name of the requested page.
 type pages struct{}
 
 func (pages) Page(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,8 @@ func (pages) Static(w http.ResponseWriter, r *http.Request) bool {
 
 const asBrowser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-// TestBrowsersGetTheConsole at every path but the server's own, whoever they are; programs get what they got.
+// TestBrowsersGetTheConsole: every browser gets the console at every path except the server's own; programs get the
+// same answers as before.
 func TestBrowsersGetTheConsole(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -76,7 +77,7 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 		if text != "the file of /static/right/js/main.js" || answer.Header.Get("Cache-Control") != "immutable" {
 			t.Errorf("%s: %v %s", name, answer.Header, text)
 		}
-		// A file that a page runs as a worker may ask this server, and load other files of it.
+		// A file that runs as a worker may send requests to this server and load other files of it.
 		const wants = "default-src 'none'; script-src 'self'; connect-src 'self'"
 		if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, wants) {
 			t.Errorf("%s: %s", name, policy)
@@ -98,7 +99,7 @@ func TestBrowsersGetTheConsole(t *testing.T) {
 	}
 }
 
-// TestFollowersServeTheConsole themselves: it is there while nobody leads.
+// TestFollowersServeTheConsole: followers serve the console themselves, so that it works while no server leads.
 func TestFollowersServeTheConsole(t *testing.T) {
 	t.Parallel()
 	here := follower(t, "", api.Options{Console: pages{}})

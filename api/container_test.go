@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// noNodeName stands for the rules of a cluster that runs pods.
+// noNodeName replaces the rules of a cluster that runs pods.
 func noNodeName(template []byte) (bad document.Violations) {
 	if strings.Contains(string(template), "nodeName") {
 		bad = append(bad, document.Violate("podTemplate.spec.nodeName", "n", "can't be set"))
@@ -21,8 +21,8 @@ func noNodeName(template []byte) (bad document.Violations) {
 const appInImage = `{"appName":"my_app","image":"registry.example/my-job:1","imagePullPolicy":"Always","imagePullSecrets":["mirror"],` +
 	`"podTemplate":{"spec":{"nodeSelector":{"disk":"ssd"},"serviceAccountName":"a<b"}},"bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64}`
 
-// An app of an image is published, given back and changed field by field; a given object or list replaces the whole
-// one.
+// An app with an image can be published, read and changed field by field. A new object or list replaces the old one as
+// a whole.
 func TestAppsInImages(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), PodTemplate: noNodeName, Packages: &fakePackages{}})
@@ -89,7 +89,7 @@ func TestAppsInImagesAreRefused(t *testing.T) {
 	}
 }
 
-// The schema for forms and editors has the fields that the server takes.
+// The schema for forms and editors has exactly the fields that the server accepts.
 func TestTheAppsSchemaHasWhatTheServerTakes(t *testing.T) {
 	t.Parallel()
 	for _, pods := range []bool{true, false} {

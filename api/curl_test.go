@@ -25,13 +25,13 @@ const (
 	asJSON         = "Content-Type: application/json"
 )
 
-// with is a stored document with more fields at its end.
+// with returns a stored document with more fields at its end.
 func with(stored, more string) string { return strings.TrimSuffix(stored, "}") + "," + more + "}" }
 
 func swap(text, old, now string) string { return strings.Replace(text, old, now, 1) }
 
-// TestDocumentedCurlLines plays all documented requests, in the documented form
-// and in that of 3.0.1, against one server, in order.
+// TestDocumentedCurlLines sends all documented requests to one server in order, in the documented form and in that of
+// 3.0.1.
 func TestDocumentedCurlLines(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
@@ -40,7 +40,7 @@ func TestDocumentedCurlLines(t *testing.T) {
 		want               string
 		headers            []string
 	}{
-		// 1.3 and the quick start: apps.
+		// Section 1.3 and the quick start: apps.
 		{"POST", "/api/app", appDocument, with(appStored, `"disabled":false`), []string{asJSON}},
 		{"GET", "/api/app/my_app", "", appStored, nil},
 		{"GET", "/api/app/list", "", "[" + appStored + "]", nil},
@@ -56,7 +56,7 @@ func TestDocumentedCurlLines(t *testing.T) {
 		{"POST", "/api/app/my_app/disable", "", with(appStored, `"disabled":true`), nil},
 		{"DELETE", "/api/app/my_app/disable", "", with(appStored, `"disabled":false`), nil},
 
-		// 1.4 and the quick start: jobs.
+		// Section 1.4 and the quick start: jobs.
 		{"POST", "/api/job/register", jobDocument, with(jobStored, `"disabled":false,"state":"ENABLED","notes":[`+sevenRead+`],"noteReasons":[{"code":"text"}]`), []string{asJSON}},
 		{"GET", "/api/job/jobs", "", "[" + jobStored + "]", nil},
 		{"GET", "/api/job/jobs/my_job", "", jobStored, nil},
@@ -120,7 +120,7 @@ func TestDocumentedCurlLines(t *testing.T) {
 	}
 }
 
-// TestStoredDocumentCanBeSentBack shows that what GET gives, PUT takes.
+// TestStoredDocumentCanBeSentBack: PUT accepts what GET returns.
 func TestStoredDocumentCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
@@ -137,7 +137,8 @@ func TestStoredDocumentCanBeSentBack(t *testing.T) {
 	}
 }
 
-// TestSecretsAreInNoAnswer [D90]: a document that was read and sent back keeps them.
+// TestSecretsAreInNoAnswer: no answer shows a secret, and a document that was read and sent back keeps its secrets
+// [D90].
 func TestSecretsAreInNoAnswer(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -163,7 +164,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	}
 	other := with(swap(appDocument, "my_app", "other_app"), `"cpuCount":0.1`)
 	call(t, server, "POST", "/api/app", other)
-	for body, field := range map[string]string{ // what is sent elsewhere is given anew, whether the body has it hidden or leaves it out
+	for body, field := range map[string]string{ // a secret must be given again if it would now go elsewhere
 		swap(shown, "https://h/******", "https://evil/"): `"field":"props.webhook.secret"`,
 		swap(shown, "https://h/******", "http://h/"):     `"field":"props.webhook.secret"`,
 		`{"jobName":"my_job","appName":"other_app"}`:     `"field":"env.TOKEN"`,
@@ -183,7 +184,7 @@ func TestSecretsAreInNoAnswer(t *testing.T) {
 	ask("DELETE", "/api/job/my_job/deregister", "")
 }
 
-// TestReservedNames [D05]: no document gets a name that a route takes.
+// TestReservedNames: no document may have a name that a route uses [D05].
 func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]string{"check", "list"}, api.ReservedAppNames()); diff != "" {
@@ -215,7 +216,7 @@ func TestReservedNames(t *testing.T) {
 	}
 }
 
-// TestPathVariablesAreDecoded [D02].
+// TestPathVariablesAreDecoded: variables in the path are decoded [D02].
 func TestPathVariablesAreDecoded(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -273,7 +274,7 @@ func TestArtifactsAreServedAsIs(t *testing.T) {
 	}
 }
 
-// TestReadiness tells what is missing.
+// TestReadiness: /readyz says what is missing.
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -289,8 +290,8 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestDocumentFieldsAreAllAnswered detects a field that the answer hides,
-// as an embedded one of the same name would.
+// TestDocumentFieldsAreAllAnswered detects a field that the answer lacks because an embedded field of the same name
+// hides it.
 func TestDocumentFieldsAreAllAnswered(t *testing.T) {
 	t.Parallel()
 	for _, document := range []any{app.Config{}, jobs.Config{}} {

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/described"
 )
 
-// describedAPI is what all that the tests of this package ask, and are answered, is held against.
+// describedAPI is the API's description. All requests and answers in the tests of this package are checked against it.
 var describedAPI = sync.OnceValue(func() *described.Description {
 	text, err := api.New(api.Options{Scheduler: newFakeScheduler(), Access: noUsers{}}).Description()
 	if err != nil {
@@ -30,7 +30,7 @@ var describedAPI = sync.OnceValue(func() *described.Description {
 	return d
 })
 
-// TestTheDescriptionHasEveryRoute, and of each a summary, what it gives, and every parameter with words.
+// TestTheDescriptionHasEveryRoute: each route has a summary, an answer, and a description of every parameter.
 func TestTheDescriptionHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), Version: "1.2.3"})
@@ -110,8 +110,8 @@ func TestTheDescriptionHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestParametersAreReadAsDescribed: a route says of an unknown parameter which ones there are, and those are the
-// described ones; and what a schema forbids is refused.
+// TestParametersAreReadAsDescribed: for an unknown parameter a route lists its parameters, which are exactly the
+// described ones. Values that a parameter's schema forbids are refused.
 func TestParametersAreReadAsDescribed(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -178,7 +178,8 @@ func TestParametersAreReadAsDescribed(t *testing.T) {
 	}
 }
 
-// TestTheDescriptionsPage is open, as it tells nothing by itself, and not there without a console.
+// TestTheDescriptionsPage: the page is open, because it reveals nothing itself, and it does not exist without a
+// console.
 func TestTheDescriptionsPage(t *testing.T) {
 	t.Parallel()
 	shown := start(t, api.Options{Scheduler: newFakeScheduler(), Console: pages{}, Access: oneToken("right")})
@@ -197,7 +198,7 @@ func TestTheDescriptionsPage(t *testing.T) {
 	}
 }
 
-// TestExamplesAreAsDescribed: what the description gives as examples of bodies and answers is what it allows.
+// TestExamplesAreAsDescribed: the examples of bodies and answers are valid by their schemas.
 func TestExamplesAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})
@@ -251,8 +252,8 @@ func TestExamplesAreAsDescribed(t *testing.T) {
 	}
 }
 
-// TestReasonsAreDescribed: each code and each map of arguments beside a sentence is described in words, and examples
-// have codes that there are.
+// TestReasonsAreDescribed: every code and every map of arguments beside a sentence has a description, and the codes in
+// examples exist.
 func TestReasonsAreDescribed(t *testing.T) {
 	t.Parallel()
 	text, err := api.New(api.Options{Scheduler: newFakeScheduler(), Access: noUsers{}}).Description()

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestDocsNameEveryRoute, and no other, and all reserved names.
+// TestDocsNameEveryRoute: the documents name exactly the existing routes, and all reserved names.
 func TestDocsNameEveryRoute(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/api.md")
@@ -42,7 +42,7 @@ func TestDocsNameEveryRoute(t *testing.T) {
 	}
 }
 
-// TestDocsNameEverySetting, that is the fields of an app's and of a job's document.
+// TestDocsNameEverySetting: the documents name every field of an app's and a job's document.
 func TestDocsNameEverySetting(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/api.md")
@@ -56,7 +56,7 @@ func TestDocsNameEverySetting(t *testing.T) {
 	}
 }
 
-// TestDocsNameNoOtherRoute looks at the routes in the sentences of all documents.
+// TestDocsNameNoOtherRoute checks the routes in the sentences of all documents.
 func TestDocsNameNoOtherRoute(t *testing.T) {
 	t.Parallel()
 	route, named := regexp.MustCompile("`((?:GET|POST|PUT|DELETE) /[^`?]*)"), 0
@@ -76,10 +76,10 @@ func TestDocsNameNoOtherRoute(t *testing.T) {
 	}
 }
 
-// TestDocsShowWhatIsAnswered holds examples of docs/api.md against the types that are sent.
+// TestDocsShowWhatIsAnswered compares the examples in docs/api.md with the types of answers.
 func TestDocsShowWhatIsAnswered(t *testing.T) {
 	t.Parallel()
-	// A text or a time that is left out may be any.
+	// A string or a time that the example leaves out may have any value.
 	short := strings.NewReplacer(",…", "", "{…}", "{}", `"…"`, `"2026-05-01T12:00:00Z"`)
 	for holds, as := range map[string]any{
 		`"droppedFires":{`:         &views.Explanation{},
@@ -98,8 +98,9 @@ func TestDocsShowWhatIsAnswered(t *testing.T) {
 	}
 }
 
-// TestInstallRunsTheExample checks the app and the job that docs/install.md has its readers try on a cluster: the
-// script is in the package that servers have, and each run ends before the next one is due, since dropped fires alert.
+// TestInstallRunsTheExample checks the app and the job that docs/install.md lets its readers try on a cluster. The
+// script must be in the package that servers have, and each run must end before the next fire, because dropped fires
+// raise an alert.
 func TestInstallRunsTheExample(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// What a list's parameters mean, and that all wrong ones are reported at once.
+// What the parameters of a list mean, and that one answer reports all wrong ones.
 func TestListsOfExecutions(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

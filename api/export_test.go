@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// anyServer is one that answers nothing, for its routes.
+// anyServer returns a server that answers nothing; it is used for its routes.
 func anyServer() *Server { return New(Options{Scheduler: struct{ Scheduler }{}}) }
 
-// RouteNames are all rows of the route table as "METHOD /path".
+// RouteNames returns all rows of the route table as "METHOD /path".
 func RouteNames() []string {
 	var names []string
 	for _, r := range anyServer().table {
@@ -21,21 +21,21 @@ func RouteNames() []string {
 	return names
 }
 
-// ReservedAppNames are the names that no app may have: routes of the API have
-// them in the place of an app's name [D05].
+// ReservedAppNames returns the names that no app may have, because routes of the API have them in the place of an
+// app's name [D05].
 func ReservedAppNames() []string { return route.ReservedNames(anyServer().table, "appName") }
 
-// ReservedJobNames are the names that no job may have, for the same reason [D05].
+// ReservedJobNames returns the names that no job may have, for the same reason [D05].
 func ReservedJobNames() []string { return route.ReservedNames(anyServer().table, "jobName") }
 
-// RouteRule is a route of the router, with its rule.
+// RouteRule is a route of the router with its rule.
 type RouteRule struct {
 	Method, Path, Who string
 	Needs             auth.Role
 	Complete          bool
 }
 
-// Routes are all of the router's own, and not of the table that it was made of.
+// Routes returns all routes of the router itself, instead of those of the table that it was built from.
 func (s *Server) Routes() (list []RouteRule) {
 	for _, r := range s.engine.Routes() {
 		method := r.Method
@@ -48,10 +48,10 @@ func (s *Server) Routes() (list []RouteRule) {
 	return list
 }
 
-// EmptyRuleLetsIn asks the rule of a route that has none.
+// EmptyRuleLetsIn reports whether an empty rule admits a caller.
 func EmptyRuleLetsIn(p auth.Principal) bool { return route.Rule{}.Check(p) == nil }
 
-// AnswersByApp has a value of the type that each route answers with that is for who sees some apps, but for raw ones.
+// AnswersByApp returns a value of the answer's type for every route by app, except raw routes.
 func AnswersByApp() map[string]any {
 	all := map[string]any{}
 	for _, r := range anyServer().table {
@@ -62,7 +62,7 @@ func AnswersByApp() map[string]any {
 	return all
 }
 
-// Shown is an answer as somebody gets it.
+// Shown returns an answer as a caller receives it.
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
 	return caller.Hiding(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// fakeScheduler is a scheduler that remembers documents and counts changes.
+// fakeScheduler is a scheduler that stores documents and counts changes.
 type fakeScheduler struct {
 	mu       sync.Mutex
 	apps     map[string]views.AppView
@@ -38,20 +38,20 @@ type fakeScheduler struct {
 	health   scheduler.Health
 	stats    stats.Stats
 	leader   scheduler.LeaderView
-	gap      time.Duration // how long reconciliation may not be asked for
+	gap      time.Duration // how long reconciliation is refused as too soon
 	explain  func(ctx context.Context, job string) (views.Explanation, error)
-	failWith error             // of every change
-	unread   error             // of every read
-	watch    *watching         // what is watched; nil is an empty core's
+	failWith error             // the error of every change
+	unread   error             // the error of every read
+	watch    *watching         // the watched core; nil is an empty one
 	streams  bool              // events are streamed
-	live     map[string]string // jobs by their executions
-	reason   string            // why a job that is checked would wait
+	live     map[string]string // jobs by execution
+	reason   string            // why a checked job would wait
 	cells    map[string][]search.Cell
 	faulty   []views.FaultyView
 	fires    []config.ScheduleView
-	counted  int                      // how often fires were asked for
+	counted  int                      // how often fires were requested
 	ownEnv   bool                     // executions had an env of their own
-	lists    []views.ExecutionSummary // if not nil, what Executions has of my_job
+	lists    []views.ExecutionSummary // if not nil, the answer of Executions for my_job
 }
 
 func newFakeScheduler() *fakeScheduler {
@@ -64,7 +64,7 @@ func refuse(kind problem.Kind, code, format string, args ...any) error {
 	return &problem.Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// fakeCore is what is read of a fakeScheduler, for a request.
+// fakeCore answers reads of a fakeScheduler for one request.
 type fakeCore struct {
 	*fakeScheduler
 	ctx context.Context
@@ -81,7 +81,7 @@ func (b *fakeScheduler) Read(ctx context.Context, scope explain.Scope, look func
 	return look(r)
 }
 
-// order is change for who may see what it is about.
+// order is change for a caller who may see its subject.
 func order[V any](
 	b *fakeScheduler, scope explain.Scope, may func(explain.Reader, string) error, name string, do func() (V, error),
 ) (none V, err error) {
@@ -91,7 +91,7 @@ func order[V any](
 	return change(b, do)
 }
 
-// change runs one change under the lock; one that fails changes nothing.
+// change runs one change under the lock. A change that fails changes nothing.
 func change[V any](b *fakeScheduler, do func() (V, error)) (V, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -135,7 +135,7 @@ func all[V any](b *fakeScheduler, in map[string]V) (list []V) {
 	return list
 }
 
-// alter changes an app or job that is there.
+// alter changes an existing app or job.
 func alter[V any](
 	b *fakeScheduler, scope explain.Scope, may func(explain.Reader, string) error, in map[string]V, what, name string,
 	do func(v *V) error,
@@ -321,7 +321,7 @@ func (b *fakeScheduler) Health() scheduler.Health {
 
 func (b *fakeScheduler) Stats() stats.Stats { return b.stats }
 
-// follows makes it see another leader; with leads it is that itself.
+// follows makes it report another leader; with leads it leads itself.
 func (b *fakeScheduler) follows(address string, leads bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -329,7 +329,7 @@ func (b *fakeScheduler) follows(address string, leads bool) {
 	b.health = scheduler.Health{Leading: leads, Subscribed: leads}
 }
 
-// resign makes it show nothing any more.
+// resign makes it report no leader.
 func (b *fakeScheduler) resign() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

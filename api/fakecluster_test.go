@@ -14,7 +14,7 @@ func (b *fakeScheduler) AgentNames() []views.AgentName {
 	return []views.AgentName{{ID: "S0", Hostname: "h"}, {ID: "S1", Hostname: "h"}}
 }
 
-// Cluster shows the agents that it was asked for.
+// Cluster returns the requested agents.
 func (b *fakeScheduler) Cluster(ids []string) views.ClusterView {
 	v := views.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []views.AgentView{},
 		Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}}
@@ -39,13 +39,13 @@ func (b *fakeScheduler) Schedules() []config.ScheduleView {
 	return b.fires
 }
 
-// Activity has one minute.
+// Activity returns one minute.
 func (b *fakeScheduler) Activity(time.Time) []search.Activity {
 	return []search.Activity{{Time: noon.Add(-time.Minute), Results: true, Sampled: true, Loaded: true, Finished: 7,
 		Running: 3}}
 }
 
-// Activity has what is told, whatever is asked for.
+// Activity returns the given minutes for every request.
 func (h *fakeHistory) Activity(_ context.Context, from, until time.Time) ([]search.Activity, error) {
 	return h.activity, h.ask([]any{from, until})
 }

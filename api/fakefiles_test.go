@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// files is an agent's files.
+// files are the files of an agent.
 type files struct {
 	mu    sync.Mutex
 	texts map[string]string

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// fakeHistory remembers what it is asked, and answers with what it is given.
+// fakeHistory records the questions and returns the given answers.
 type fakeHistory struct {
 	mu         sync.Mutex
 	asked      []any
@@ -26,7 +26,7 @@ type fakeHistory struct {
 
 var errDown = errors.New("dial tcp 127.0.0.1:3306: connect: connection refused")
 
-// ask remembers a question.
+// ask records a question.
 func (h *fakeHistory) ask(question any) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

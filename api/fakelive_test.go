@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// watching is a core that nobody drives but a test, with the view of it that a scheduler has.
+// watching is a core that only a test drives, with the view of it that a scheduler has.
 type watching struct {
 	mu   sync.Mutex
 	core *core.Core
@@ -25,7 +25,7 @@ type watching struct {
 	at   clock.Now
 }
 
-// newWatching loads apps, and jobs by their apps.
+// newWatching loads apps, and jobs by app.
 func newWatching(now time.Time, jobsOf map[string][]string) *watching {
 	var entries []registry.Entry
 	for name, of := range jobsOf {
@@ -56,7 +56,7 @@ func aJob(name, app string, cpus float64) jobs.Config {
 	return j
 }
 
-// watch makes a core of what is stored. The decision is its first: after it all is new.
+// watch creates a core from stored records. It also returns the core's first decision, in which everything is new.
 func watch(now time.Time, entries []registry.Entry) (*watching, core.Decision) {
 	w := &watching{core: core.New(step.DefaultOptions())}
 	if err := w.core.Load(now, core.Stored{Entries: entries}); err != nil {
@@ -75,7 +75,7 @@ type anyNumber struct{ n uint64 }
 
 func (a *anyNumber) Uint64() uint64 { a.n++; return a.n }
 
-// happens steps the core.
+// happens runs steps of the core.
 func (w *watching) happens(now time.Time, events ...core.Event) core.Decision {
 	w.mu.Lock()
 	if !w.at.Wall.IsZero() {
@@ -110,7 +110,7 @@ func (b *fakeScheduler) Overview(ctx context.Context, scope explain.Scope) (view
 	return b.watched().view.Overview(ctx, scope, time.Now())
 }
 
-// Follow opens a stream where a test wants one, which has no end.
+// Follow opens a stream without an end, if the test wants one.
 func (b *fakeScheduler) Follow(_ context.Context, scope explain.Scope) (*view.Stream, error) {
 	if !b.streams {
 		return nil, refuse(problem.Unavailable, "term_ended", "nothing to watch")

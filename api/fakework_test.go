@@ -123,7 +123,7 @@ func (b *fakeScheduler) Audits(q search.Audits) []event.Audit {
 	return matching(b.audits, q)
 }
 
-// matching are the rows that a question is about.
+// matching returns the rows that match a question.
 func matching(rows []event.Audit, q search.Audits) []event.Audit {
 	return q.Page(slices.DeleteFunc(slices.Clone(rows), func(a event.Audit) bool { return !q.Matches(&a) }))
 }
@@ -202,7 +202,7 @@ func (b *fakeScheduler) Reconcile(_ context.Context, scope explain.Scope, _ bool
 	return nil
 }
 
-// FaultyDocuments finds none, unless a test says so.
+// FaultyDocuments returns none unless the test has set some.
 func (b *fakeScheduler) FaultyDocuments() []views.FaultyView { return b.faulty }
 
 func (b *fakeScheduler) Sandboxes(app string) ([]views.SandboxView, error) {

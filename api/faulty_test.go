@@ -32,8 +32,8 @@ func TestD15FaultyDocumentsAreListed(t *testing.T) {
 	}
 }
 
-// A request for a document that can't be used is answered with that, not with 404; an absent one is still answered
-// with 404.
+// A request for a document that cannot be used is answered with the reason instead of 404. A missing document is still
+// answered with 404.
 func TestD15WhatIsFaultyIsNotSaidToBeMissing(t *testing.T) {
 	t.Parallel()
 	found := []views.FaultyView{{Path: "/config/job/bj", Kind: "job", Name: "bj", Why: views.Why{Reason: "no YAML"}},

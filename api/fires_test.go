@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// schedule is one that jobs fire by.
+// schedule returns a schedule for jobs.
 func schedule(t testing.TB, expr, zone string) *cron.Schedule {
 	t.Helper()
 	z, err := time.LoadLocation(zone)
@@ -73,10 +73,10 @@ func TestFiresAhead(t *testing.T) {
 	expect("2026-05-01T12:00:00Z", false, 2, fires, shards)
 	at(noon.Add(59 * time.Second))
 	expect("2026-05-01T12:00:00Z", false, 3, fires, shards)
-	at(noon.Add(60 * time.Second)) // another minute is another hour
+	at(noon.Add(60 * time.Second)) // the hour now begins with another minute
 	expect("2026-05-01T12:01:00Z", false, 4, map[int]int{29: 100, 58: 6, 59: 100},
 		map[int]int{29: 300, 58: 12, 59: 300})
-	at(time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC)) // at 01:00 clocks in Berlin go from 02:00 to 03:00
+	at(time.Date(2026, 3, 29, 0, 30, 0, 0, time.UTC)) // at 01:00 UTC clocks in Berlin go from 02:00 to 03:00
 	expect("2026-03-29T00:30:00Z", true, 5, map[int]int{0: 100, 30: 107}, map[int]int{0: 300, 30: 307})
 	b.unread = errors.New("no leader")
 	at(now.Add(time.Minute))

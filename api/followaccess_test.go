@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestASessionWorksAtAFollower: what came with a browser's cookie, and an Origin that the follower has checked, the
-// leader takes.
+// TestASessionWorksAtAFollower: the leader accepts a request that came with a browser's cookie, and whose Origin the
+// follower has checked.
 func TestASessionWorksAtAFollower(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}
@@ -42,8 +42,8 @@ func TestASessionWorksAtAFollower(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLeaderKnowsWhoseJobsAre: a search that a follower answers by itself goes to the leader when it is of
-// somebody with some apps.
+// TestOnlyTheLeaderKnowsWhoseJobsAre: a search that a follower answers itself is forwarded to the leader if the
+// caller's grant is for some apps.
 func TestOnlyTheLeaderKnowsWhoseJobsAre(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}

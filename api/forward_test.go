@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// follower serves a scheduler that does not lead and knows a leader's address.
+// follower serves a scheduler that does not lead and knows the leader's address.
 func follower(t *testing.T, leader string, opts api.Options) string {
 	t.Helper()
 	b := newFakeScheduler()
@@ -30,7 +30,7 @@ func followerOf(t *testing.T, b *fakeScheduler, opts api.Options) string {
 	return serveUntilEnd(t, opts)
 }
 
-// serveUntilEnd is serve, ended and waited for with the test.
+// serveUntilEnd runs serve until the end of the test and waits for it.
 func serveUntilEnd(t *testing.T, opts api.Options) string {
 	t.Helper()
 	if opts.Logs == nil {
@@ -47,7 +47,7 @@ func serveUntilEnd(t *testing.T, opts api.Options) string {
 	return url
 }
 
-// ask sends a request, without keeping the connection, and reads the whole answer. Headers are "Name: value".
+// ask sends a request on a new connection and reads the whole answer. Headers are "Name: value".
 func ask(t *testing.T, method, url, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -91,8 +91,8 @@ func TestAFollowerAnswersAsTheLeaderDoes(t *testing.T) {
 		{"GET", "/api/cluster?search=h", ""}, {"GET", "/api/cluster/agents/S0", ""}, {"GET", "/api/cluster/agents/S9", ""},
 		{"GET", "/api/none", ""}, {"PATCH", "/api/app", ""}, {"DELETE", "/api/job/my_job/deregister", ""},
 	} {
-		// What changes something is asked of the follower only, then compared with what the leader says to the same
-		// again.
+		// Writes are sent through the follower only, so that each is carried out once. Reads are also sent to the
+		// leader, and both answers are compared.
 		answer, text := ask(t, r.method, here+r.path, r.body)
 		if r.method != "GET" {
 			if answer.StatusCode/100 == 5 || text == "" {
@@ -143,7 +143,7 @@ func TestWhoLeads(t *testing.T) {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
-	// This server itself, which has not begun or has ended.
+	// The address is this server's own, which has not begun to lead or has stopped.
 	itself := follower(t, "follower:1", api.Options{})
 	for _, path := range []string{"/readyz", "/api/app/list"} {
 		if answer, text := ask(t, "GET", itself+path, ""); answer.StatusCode != 503 {
@@ -152,8 +152,8 @@ func TestWhoLeads(t *testing.T) {
 	}
 }
 
-// TestWhatChangedNothingIsSaidOfChangesOnly: a read is not answered with words about changes; what this server knows
-// of the lead may speak of other changes than the request's.
+// TestWhatChangedNothingIsSaidOfChangesOnly: the answer to a read does not say that it changed nothing. The reason
+// that this server gives for having no leader may mention other changes.
 func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -175,7 +175,7 @@ func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
 	}
 }
 
-// TestNoRequestGoesRoundInCircles: two followers that take each other for the leader.
+// TestNoRequestGoesRoundInCircles: each of two followers takes the other for the leader.
 func TestNoRequestGoesRoundInCircles(t *testing.T) {
 	t.Parallel()
 	first := follower(t, "10.0.0.5:8899", api.Options{})
@@ -187,8 +187,8 @@ func TestNoRequestGoesRoundInCircles(t *testing.T) {
 	}
 }
 
-// TestOutputIsFollowedThroughAFollower, as it comes; who goes away is noticed, and
-// the follower's end ends it.
+// TestOutputIsFollowedThroughAFollower: output arrives as it is written, a client that disconnects is noticed, and the
+// follower's shutdown ends the stream.
 func TestOutputIsFollowedThroughAFollower(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -206,7 +206,8 @@ func TestOutputIsFollowedThroughAFollower(t *testing.T) {
 	}
 }
 
-// TestAWriteIsNeverSentTwice (rule T3): the leader's end closes after reading it, or does not listen at all.
+// TestAWriteIsNeverSentTwice: the leader closes the connection after reading the request, or does not listen at all
+// (rule T3).
 func TestAWriteIsNeverSentTwice(t *testing.T) {
 	t.Parallel()
 	var came atomic.Int64
@@ -242,7 +243,8 @@ func TestAWriteIsNeverSentTwice(t *testing.T) {
 	}
 }
 
-// TestAnArtifactThatIsNotHereComesFromTheLeader.
+// TestAnArtifactThatIsNotHereComesFromTheLeader: a follower forwards the request for an artifact that it does not
+// have.
 func TestAnArtifactThatIsNotHereComesFromTheLeader(t *testing.T) {
 	t.Parallel()
 	leader := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler(), Artifact: oneArtifact(t, "there")})
@@ -301,7 +303,7 @@ func TestATokenIsDemanded(t *testing.T) {
 	}
 }
 
-// TestHealthTellsTheLeader is what monitoring reads.
+// TestHealthTellsTheLeader checks what monitoring reads.
 func TestHealthTellsTheLeader(t *testing.T) {
 	t.Parallel()
 	_, text := ask(t, "GET", follower(t, "10.0.0.5:8899", api.Options{})+"/healthz", "")

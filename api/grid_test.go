@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// TestGrid is of what the scheduler keeps and, of the others, of what is stored; the oldest comes first.
+// TestGrid: the grid has the executions that the scheduler keeps and, beyond those, the stored ones, the oldest first.
 func TestGrid(t *testing.T) {
 	t.Parallel()
 	b, took := newFakeScheduler(), int64(880)

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// The original's routes of events answer in its form, with our fields at the end; what they are asked is passed on,
-// checked.
+// The original's event routes answer in its form, with new fields at the end. They pass on the question after checking
+// it.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	h := &fakeHistory{}
@@ -43,8 +43,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// All that is wrong with a search is reported at once [D22]; a database that does not answer is a 503, and one that is
-// not there says how it would be.
+// One answer reports everything that is wrong with a search [D22]. If the database does not answer, the answer is a
+// 503; if there is none, the answer says how to configure one.
 func TestSearchesAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -107,8 +107,8 @@ func TestSearchesAreRefused(t *testing.T) {
 	}
 }
 
-// storedExecutions are as the database has them: exec-1 as it was some time ago, one that seems to run still, and one
-// that the scheduler has forgotten.
+// storedExecutions are executions as the database has them: an old state of exec-1, one that seems to be still
+// running, and one that the scheduler has forgotten.
 func storedExecutions() []search.Execution {
 	took, reason, attempt, state, agent, cause := int64(2500), "shard 1 failed", 2, "FAILED", "S0", "boom"
 	shard := search.Run{ShardingItem: 1, TaskID: "t", State: &state, Attempt: &attempt, Agent: &agent,
@@ -126,7 +126,7 @@ func storedExecutions() []search.Execution {
 
 const forgotten = `{"executionId":"exec-0","jobName":"my_job","fireTime":"2026-05-01T11:00:00Z","source":"NORMAL_TRIGGER","state":"FAILED","reason":"shard 1 failed","reasonCode":"of_item","reasonArgs":{"item":"1"},`
 
-// Lists have what the scheduler remembers, and what is stored besides; the header leads on.
+// Lists have the executions that the scheduler remembers and the stored ones. The header Link leads to the next page.
 func TestListsReachIntoTheHistory(t *testing.T) {
 	t.Parallel()
 	b, h := newFakeScheduler(), &fakeHistory{executions: storedExecutions()}
@@ -145,7 +145,7 @@ func TestListsReachIntoTheHistory(t *testing.T) {
 				want[1])
 		}
 	}
-	// What is stored as under way takes no place in its page: the scheduler remembers all that is.
+	// Executions stored as running take no place in a page, because the scheduler remembers all running ones.
 	n := len(h.asked)
 	for path, states := range map[string][]string{"/api/executions?state=RUNNING,FINISHED": {"FINISHED"},
 		"/api/executions?state=WAITING,RUNNING": nil} {
@@ -190,7 +190,7 @@ func TestListsReachIntoTheHistory(t *testing.T) {
 	}
 }
 
-// One execution comes with its life, also when the scheduler has forgotten it; what it waits for now is at the end.
+// One execution comes with its life, even if the scheduler has forgotten it. What it waits for now comes last.
 func TestAnExecutionHasALife(t *testing.T) {
 	t.Parallel()
 	item := 1

@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// watchedBy is a scheduler that leads, with jobs of two apps, and its stream of events.
+// watchedBy returns a scheduler that leads, with jobs of two apps and its event stream.
 func watchedBy() *fakeScheduler {
 	b := newFakeScheduler()
 	b.watch = newWatching(noon, map[string][]string{"mine": {"my_job"}, "theirs": {"their_job"}})
@@ -31,7 +31,7 @@ func watchedBy() *fakeScheduler {
 // sentEvent is one server-sent event.
 type sentEvent struct{ name, data string }
 
-// eventsOf follows a server's events until the test ends; the channel is closed when the stream ends.
+// eventsOf follows a server's events until the test ends. The channel is closed when the stream ends.
 func eventsOf(t *testing.T, url string, headers ...string) <-chan sentEvent {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -83,7 +83,7 @@ func eventsOf(t *testing.T, url string, headers ...string) <-chan sentEvent {
 	return out
 }
 
-// next is the next event of a name; others are passed over.
+// next returns the next event of a name and skips all others.
 func next(t *testing.T, events <-chan sentEvent, name string) map[string]any {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -107,7 +107,7 @@ func next(t *testing.T, events <-chan sentEvent, name string) map[string]any {
 	}
 }
 
-// runs keeps what is watched up, as a term does, until what it returns is called.
+// runs keeps the view up to date, as a leader's term does, until the returned function is called.
 func (w *watching) runs(t *testing.T) (end func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -143,14 +143,14 @@ func TestEventStreams(t *testing.T) {
 		}
 		b.watch.happens(noon, operator.TriggerRequested{Token: 1, Job: "my_job"})
 		b.watch.happens(noon, operator.PauseRequested{Token: 2, Job: "my_job", Paused: name == "of the leader"})
-		for found := false; !found; { // what came before the stream may come first
+		for found := false; !found; { // changes from before the stream may come first
 			jobs, _ := next(t, events, "changed")["jobs"].([]any)
 			found = slices.Contains(jobs, any("my_job"))
 		}
 		next(t, events, "summary")
 		if name != "of the leader" {
 			end()
-			for range events { // until it ends, with the term
+			for range events { // until the stream ends with the term
 			}
 		}
 	}
@@ -193,8 +193,8 @@ func TestEventStreamsOfSomeApps(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded: beyond MaxStreams there is none, of events or of output, and each that ends makes room for
-// another. That of a server that passes on what the leader sends counts, too.
+// TestStreamsAreBounded: beyond MaxStreams no stream of events or of output is opened, and each stream that ends makes
+// room for another. A stream that a follower forwards from the leader counts too.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	b, f := watchedBy(), &files{}
@@ -272,7 +272,8 @@ func TestJobPageRefusesWrongQueries(t *testing.T) {
 	}
 }
 
-// TestOverviewTellsTheZone asks as the console does, which shows the times of jobs without a timeZone in it.
+// TestOverviewTellsTheZone requests the overview as the console does, which shows the fire times of jobs without a
+// timeZone in that zone.
 func TestOverviewTellsTheZone(t *testing.T) {
 	t.Parallel()
 	shanghai, err := time.LoadLocation("Asia/Shanghai")

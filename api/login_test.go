@@ -30,8 +30,8 @@ func logIn(t *testing.T, server *httptest.Server, name string) string {
 	return got["accessToken"]
 }
 
-// TestLoginIsTheOriginals: its token is taken in the original's header, as a bearer's, and until its user or his login
-// has ended.
+// TestLoginIsTheOriginals: the token is accepted in the original's header and as a bearer token, until its user is
+// removed or its login ends.
 func TestLoginIsTheOriginals(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -69,7 +69,7 @@ func TestLoginIsTheOriginals(t *testing.T) {
 	}
 }
 
-// TestLoginsThatFail have one answer, whatever is wrong, and none shows what was sent.
+// TestLoginsThatFail: all failed logins get the same answer, whatever is wrong, and no answer shows what was sent.
 func TestLoginsThatFail(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -110,10 +110,10 @@ func TestLoginsThatFail(t *testing.T) {
 	}
 }
 
-// someOpenID is a provider that nobody logs in by.
+// someOpenID is a provider through which no one logs in.
 type someOpenID struct{ accessapi.OpenID }
 
-// TestWaysToLogIn: who is about to log in, whoever that is, learns how.
+// TestWaysToLogIn: anyone can learn how to log in, without being logged in.
 func TestWaysToLogIn(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -132,8 +132,8 @@ func TestWaysToLogIn(t *testing.T) {
 	}
 }
 
-// TestStormOfLogins: of 10,000 failing logins nearly all are answered at once, with 429 and how long to wait; whoever
-// has a token works on, and the log stays small and has no password.
+// TestStormOfLogins: of 10,000 failing logins nearly all are answered at once, with status 429 and a Retry-After.
+// Callers with a token are not affected, and the log stays small and contains no password.
 func TestStormOfLogins(t *testing.T) {
 	t.Parallel()
 	var log lockedBuilder
@@ -184,7 +184,7 @@ func TestStormOfLogins(t *testing.T) {
 	}
 }
 
-// lockedBuilder is a log that several goroutines write.
+// lockedBuilder is a log to which several goroutines write.
 type lockedBuilder struct {
 	mu sync.Mutex
 	strings.Builder
@@ -202,8 +202,8 @@ func (b *lockedBuilder) String() string {
 	return b.Builder.String()
 }
 
-// TestWithoutTheRegistryNobodyIsLetIn: before the first read, and when the last is too old; but --api-token-file's
-// token is.
+// TestWithoutTheRegistryNobodyIsLetIn: before the first read of the registry, and when the last read is too old, no
+// one is admitted except with the token of --api-token-file.
 func TestWithoutTheRegistryNobodyIsLetIn(t *testing.T) {
 	t.Parallel()
 	silent := &sharedInMemory{fails: errors.New("no answer from h1:2181")}

@@ -18,22 +18,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/logs"
 )
 
-// TestPartsOfLogs: what part of the output an answer has, and what its headers say.
+// TestPartsOfLogs: which part of the output an answer has, and what its headers say.
 func TestPartsOfLogs(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
 	b.place("over", false)
 	b.place("live", true)
 	text := "one\ntwo\nthree"
-	long := strings.Repeat("x", 1<<20) + "\nlast\n" // a line of 1 MB
+	long := strings.Repeat("x", 1<<20) + "\nlast\n" // a line of 1 MiB
 	f.set(stdout, text)
 	f.set(stdout+".1", "zero\n")
 	f.set(stderr, long)
 	server := start(t, api.Options{Scheduler: b, Logs: f})
 	for _, c := range []struct{ query, want, offset, size string }{
 		{"", text, "0", "13"},
-		{"?tail=5", text[8:], "8", "13"},   // the begin of a line
-		{"?tail=6", text[8:], "8", "13"},   // its end of the line before is left out
+		{"?tail=5", text[8:], "8", "13"},   // a line begins there
+		{"?tail=6", text[8:], "8", "13"},   // the end of the line before is left out
 		{"?tail=7", text[8:], "8", "13"},   // and so is a part of that line
 		{"?tail=3", text[10:], "10", "13"}, // no line begins there
 		{"?tail=13", text, "0", "13"},
@@ -43,7 +43,7 @@ func TestPartsOfLogs(t *testing.T) {
 		{"?offset=4&limit=99", text[4:], "4", "13"},
 		{"?tail=10&limit=2", "tw", "4", "13"},
 		{"?limit=0", "", "0", "13"},
-		{"?offset=99", "", "99", "13"}, // what was reached before the file was rotated
+		{"?offset=99", "", "99", "13"}, // the offset reached before the file was rotated
 		{"?stream=stdout.1", "zero\n", "0", "5"},
 		{"?stream=stderr&tail=10", "last\n", "1048577", "1048582"},
 		{"?stream=stderr&tail=100000", "last\n", "948582", "1048582"}, // no line begins within a page
@@ -87,7 +87,7 @@ func TestPartsOfLogs(t *testing.T) {
 	}
 }
 
-// endedWhenMeasured has a task end when the size of its output was read.
+// endedWhenMeasured ends the task when the size of its output is read.
 type endedWhenMeasured struct {
 	*files
 	end func()
@@ -98,8 +98,8 @@ func (e endedWhenMeasured) Size(ctx context.Context, agent, path string) (int64,
 	return e.files.Size(ctx, agent, path)
 }
 
-// TestLogsOfATaskThatEnds between two questions about it: what it has written after the first one is still to be asked
-// for.
+// TestLogsOfATaskThatEnds: if the task ends while a request reads its output, the answer is still marked as live,
+// because the task may have written more after the read.
 func TestLogsOfATaskThatEnds(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -114,7 +114,7 @@ func TestLogsOfATaskThatEnds(t *testing.T) {
 	}
 }
 
-// TestTailFollows from the end on, through a rotation.
+// TestTailFollows: tail with follow begins near the end and continues through a rotation.
 func TestTailFollows(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -135,7 +135,7 @@ func TestTailFollows(t *testing.T) {
 	}
 }
 
-// hugeFile has lines of 1,000 bytes, with a needle at one place, and counts what is read of it.
+// hugeFile has lines of 1,000 bytes, one of them with a needle, and counts the reads and their bytes.
 type hugeFile struct {
 	size, needle int64
 	pages, bytes atomic.Int64
@@ -164,7 +164,7 @@ func (h *hugeFile) Read(ctx context.Context, _, _ string, offset int64, length i
 	return page, nil
 }
 
-// TestHugeOutput: 1 GB is read as far as somebody takes it, and no further.
+// TestHugeOutput: of 1 GB the server reads only as much as the client does.
 func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	b, huge := newFakeScheduler(), &hugeFile{size: 1_000_000_000, needle: 67_200_100}
@@ -198,7 +198,7 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
-// TestASearchTakesItsTime, and no more: where a page takes a second it ends after some.
+// TestASearchTakesItsTime: if each page takes a second, the search ends after some pages and says where to continue.
 func TestASearchTakesItsTime(t *testing.T) {
 	t.Parallel()
 	b, huge := newFakeScheduler(), &hugeFile{size: 1_000_000_000}
@@ -220,7 +220,8 @@ type reply struct {
 	Size    int64        `json:"size"`
 }
 
-// TestOutputThatChangesWhileItIsRead: what is added is not waited for, and what goes is missed.
+// TestOutputThatChangesWhileItIsRead: an answer does not wait for output that is added, and it breaks off if output
+// disappears.
 func TestOutputThatChangesWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -58,7 +58,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	b, f := newFakeScheduler(), &files{}
 	b.place("over", false)
 	b.place("live", true)
-	b.places["pod"] = views.LogPlace{Dir: "jobs/p/u"} // whose agent has no address
+	b.places["pod"] = views.LogPlace{Dir: "jobs/p/u"} // its agent has no address
 	deleted := &files{err: fmt.Errorf("look: %w", &cluster.FilesGone{Why: "its pod p was deleted"})}
 	broken, single := &files{err: errors.New("connection refused by 10.1.2.3")}, &files{err: cluster.ErrOneStream}
 	blocked := &files{err: fmt.Errorf("read: %w", &cluster.Refused{Status: 500, Message: "Failed to open /10.1.2.3"})}
@@ -97,14 +97,14 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 			t.Errorf("internals told: %s", text)
 		}
 	}
-	// A task that has just begun has no file yet.
+	// A task that has just started has no file yet.
 	server := start(t, api.Options{Scheduler: b, Logs: f})
 	if answer, text := call(t, server, "GET", "/api/task/live/logs", ""); answer.StatusCode != 200 || text != "" {
 		t.Errorf("%d %q", answer.StatusCode, text)
 	}
 }
 
-// follow opens a stream; the reader fails the test instead of hanging.
+// follow opens a stream. The reader fails the test instead of blocking forever.
 func follow(t *testing.T, url string) (*bufio.Reader, context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -142,7 +142,7 @@ func TestFollowUntilTheTaskEnds(t *testing.T) {
 		answer.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
-	r, _ := follow(t, server.URL+"/api/task/t1/logs?follow=true") // before it has begun
+	r, _ := follow(t, server.URL+"/api/task/t1/logs?follow=true") // before the task has begun
 	b.place("t1", true)                                           // and before there is a file
 	f.set(stdout, "one\n")
 	line(t, r, "one\n")
@@ -158,7 +158,8 @@ func TestFollowUntilTheTaskEnds(t *testing.T) {
 	}
 }
 
-// TestFollowSurvivesAnAgentsRestart, and ends when its files are collected.
+// TestFollowSurvivesAnAgentsRestart: a stream survives the restart of the agent, and ends when the agent removes the
+// files.
 func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -200,9 +201,9 @@ func TestFollowSurvivesAnAgentsRestart(t *testing.T) {
 	close(ended)
 }
 
-// TestFollowingWhatWillNeverCome: who followed a stream before its task began, which then can't be read or stands in
-// another one, is cut off as soon as that is known, and hears why from the next request. Nothing waits for it to
-// heal.
+// TestFollowingWhatWillNeverCome: a client follows a stream before its task begins. If the stream then cannot be read,
+// or is part of the other one, the connection is broken off at once, and the next request gets the reason. Such an
+// error is not retried.
 func TestFollowingWhatWillNeverCome(t *testing.T) {
 	t.Parallel()
 	for code, err := range map[string]error{
@@ -215,7 +216,7 @@ func TestFollowingWhatWillNeverCome(t *testing.T) {
 			server := start(t, api.Options{Scheduler: b, Logs: f, Logger: slog.New(slog.DiscardHandler)})
 			r, _ := follow(t, server.URL+"/api/task/t1/logs?stream=stderr&follow=true")
 			b.place("t1", true)
-			// A second read finds no room in reads, and waits for ever.
+			// A second read would block forever, because reads has no room.
 			if rest, err := io.ReadAll(r); len(rest) > 0 || err == nil || errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%q, %v", rest, err)
 			}
@@ -228,7 +229,7 @@ func TestFollowingWhatWillNeverCome(t *testing.T) {
 	}
 }
 
-// TestBrokenOffOutputIsNotTakenForAll: the client must see that something is missing.
+// TestBrokenOffOutputIsNotTakenForAll: the client can see that the output is incomplete.
 func TestBrokenOffOutputIsNotTakenForAll(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -245,7 +246,7 @@ func TestBrokenOffOutputIsNotTakenForAll(t *testing.T) {
 	}
 }
 
-// TestFollowEndsWithItsClient: nothing reads on for one who has gone.
+// TestFollowEndsWithItsClient: the server stops reading when the client has disconnected.
 func TestFollowEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -258,7 +259,7 @@ func TestFollowEndsWithItsClient(t *testing.T) {
 	server.Close() // waits for the handler
 }
 
-// TestFollowingEndsWithTheToken: who is no longer let in follows no more.
+// TestFollowingEndsWithTheToken: a stream ends when its caller's token is no longer valid.
 func TestFollowingEndsWithTheToken(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})

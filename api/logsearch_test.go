@@ -16,7 +16,7 @@ func TestSearchesAreFew(t *testing.T) {
 	f.set(stdout, strings.Repeat("one\n", 20_000))
 	server := start(t, api.Options{Scheduler: b, Logs: f})
 	first := askBeside(t, "GET", server.URL+"/api/task/t1/logs/search?q=two", "")
-	<-f.reads // the first page: it asks for the second one from now on
+	<-f.reads // the first page; after this the search requests the second one
 	answer, text := call(t, server, "GET", "/api/task/t1/logs/search?q=two", "")
 	if e := readError(t, answer, text); answer.StatusCode != http.StatusTooManyRequests ||
 		e.Error.Code != "search_running" || answer.Header.Get("Retry-After") == "" {

@@ -115,7 +115,7 @@ func TestCheckAJob(t *testing.T) {
 	}
 }
 
-// Where jobs run in images the example needs no package, which pods might not reach.
+// On a cluster whose jobs run in images the example needs no package, which pods might not be able to fetch.
 func TestExampleInAnImage(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), PodTemplate: noNodeName,
@@ -132,7 +132,7 @@ func TestExampleInAnImage(t *testing.T) {
 	}
 }
 
-// What the example offers is taken as it is, and the schemas know every field of it.
+// The example can be published and registered unchanged, and the schemas have all of its fields.
 func TestExampleAndSchemas(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

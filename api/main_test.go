@@ -36,7 +36,7 @@ func start(t *testing.T, opts api.Options) *httptest.Server {
 	return server
 }
 
-// call sends a request to a server, reads the whole answer, and holds it against the API's description; see ask.
+// call sends a request to a server, reads the whole answer and checks it against the API's description; see ask.
 func call(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response,
 	string) {
 	t.Helper()
@@ -47,7 +47,7 @@ func call(t *testing.T, server *httptest.Server, method, path, body string, head
 	return answer, text
 }
 
-// oneArtifact is the only one that a server has.
+// oneArtifact is the only artifact of a server.
 func oneArtifact(t *testing.T, name string) func(string) (string, bool) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// BenchmarkScrape is a scrape of a server with 10,000 jobs: with the numbers of 1,000 of them, as --job-metrics comes,
+// BenchmarkScrape scrapes a server with 10,000 jobs: with the metrics of 1,000 of them, the default of --job-metrics,
 // and with those of all.
 func BenchmarkScrape(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {

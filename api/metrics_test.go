@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// someStats has something of each kind.
+// someStats returns statistics with a value of each kind.
 func someStats() stats.Stats {
 	st := stats.New()
 	st.Leading, st.Term, st.Jobs, st.Fires, st.TasksLost, st.ExecutionsKilled, st.JobsWithoutMetrics = true, 7, 3, 12,

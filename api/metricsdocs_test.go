@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// metricSections are the sections of docs/metrics.md, with what follows elasticjob_ in the names of their metrics.
+// metricSections are the sections of docs/metrics.md, each with the names of its metrics without elasticjob_.
 var metricSections = []struct{ title, metrics string }{
 	{"Leader and cluster", "leading subscribed term subscriptions_total kubernetes_requests_throttled_total build_info"},
 	{"Jobs and fires", `apps jobs documents_bytes documents_limit_bytes documents_largest_app_bytes documents_per_app_limit_bytes
@@ -29,8 +29,7 @@ var metricSections = []struct{ title, metrics string }{
 	{"Single jobs", "job_last_success_timestamp_seconds job_last_duration_seconds job_runs_total jobs_without_metrics"},
 }
 
-// TestReferenceOfMetrics: docs/metrics.md has every metric of a server that has something of everything, as it is
-// served, and names no other.
+// TestReferenceOfMetrics: docs/metrics.md has exactly the metrics that a server with a value for everything serves.
 func TestReferenceOfMetrics(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// A path that has no route is answered with the one that was meant, and with none rather than an absurd one.
+// For a path without a route the answer suggests the route that was meant, and none rather than an absurd one.
 func TestNearestRoute(t *testing.T) {
 	t.Parallel()
 	server := start(t, api.Options{Scheduler: newFakeScheduler()})

@@ -14,7 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// observe logs and measures every request, by its route's template, and gives every answer its headers.
+// observe logs and measures every request by its route's template, and sets the headers of every answer.
 func (s *Server) observe(c *gin.Context) {
 	begin := time.Now()
 	pages.Guard(c.Writer.Header())
@@ -26,7 +26,7 @@ func (s *Server) observe(c *gin.Context) {
 			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c),
 				fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
 		}
-		who, path := caller.Of(c.Request.Context()), s.template(c) // strangers' paths are whatever they like
+		who, path := caller.Of(c.Request.Context()), s.template(c) // a stranger could put anything into the path
 		if who.LetIn() {
 			path = answer.LoggedPath(c.Request)
 		}
@@ -42,7 +42,7 @@ func (s *Server) template(c *gin.Context) string {
 	return cmp.Or(s.byPath[s.pages.RoutePath(c)].Path, "none")
 }
 
-// methodLabel keeps what clients invent out of the metrics.
+// methodLabel keeps methods that clients invent out of the metrics.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete:
@@ -51,21 +51,22 @@ func methodLabel(method string) string {
 	return "other"
 }
 
-// refusals bounds what is logged of requests that were refused: whoever tries passwords must not fill the disk.
+// refusals bounds how many refused requests are logged, so that a client that guesses passwords cannot fill the disk.
 type refusals struct {
 	mu     sync.Mutex
 	since  time.Time
 	logged int
-	left   int // out of the log
+	left   int // not logged
 }
 
-// In each refusalWindow so many refusals are logged one by one, the others are counted.
+// In each refusalWindow, refusalsMost refusals are logged one by one; the others are only counted.
 const (
 	refusalWindow = 10 * time.Second
 	refusalsMost  = 20
 )
 
-// take says whether a refusal is to be logged, and how many were left out of the log in a window that is over.
+// take reports whether a refusal is to be logged. left is the number of refusals of the last window that were not
+// logged, if a new window begins.
 func (r *refusals) take(now time.Time) (log bool, left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +81,7 @@ func (r *refusals) take(now time.Time) (log bool, left int) {
 	return true, left
 }
 
-// logRefusal notes that somebody was not let in, or may not do what he asked for.
+// logRefusal logs that a request was refused because of its caller: 401, 403 or 429.
 func (s *Server) logRefusal(c *gin.Context, who caller.Caller, f *failure.Failure) {
 	if f == nil || f.Status != http.StatusUnauthorized && f.Status != http.StatusForbidden &&
 		f.Status != http.StatusTooManyRequests {

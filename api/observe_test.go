@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestLogNamesWhoAsks, from where and why he was refused, and has nothing of what lets people in, wherever somebody
-// writes it.
+// TestLogNamesWhoAsks: the log has the caller, the address and the reason of each refusal, and never a secret,
+// wherever a client writes one.
 func TestLogNamesWhoAsks(t *testing.T) {
 	t.Parallel()
 	var log lockedBuilder

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/openid"
 )
 
-// issuer gives everybody the same token, or fails.
+// issuer issues the same token to everyone, or fails.
 type issuer struct {
 	err  error
 	whom auth.Principal
@@ -30,10 +30,10 @@ func (i *issuer) Issue(p auth.Principal, lifetime time.Duration) (string, auth.P
 	return "ejl_token", p, i.err
 }
 
-// lazily is an OpenID that is known only after the server's address is.
+// lazily is an OpenID whose provider is set after the server's address is known.
 type lazily struct{ *oidc.Provider }
 
-// loggingIn is a server with TLS and a provider, of which the browser's cookies are kept by hand.
+// loggingIn is a server with TLS and a provider. Tests handle the browser's cookies themselves.
 type loggingIn struct {
 	url    string
 	there  *openid.Provider
@@ -49,7 +49,7 @@ func newLoggingIn(t *testing.T) *loggingIn {
 	return l
 }
 
-// newLoggingInAt is newLoggingIn with an issuer, and perhaps an Access, of one's own.
+// newLoggingInAt is newLoggingIn with the given issuer and Access.
 func newLoggingInAt(t *testing.T, opts api.Options) *loggingIn {
 	t.Helper()
 	ca := certificates.New(t)
@@ -69,7 +69,7 @@ func newLoggingInAt(t *testing.T, opts api.Options) *loggingIn {
 	return l
 }
 
-// begin goes to the login and through the provider: the cookie to bring, and the address to come back to.
+// begin starts a login and passes through the provider. It returns the cookie to send and the callback's address.
 func (l *loggingIn) begin(t *testing.T) (cookie *http.Cookie, back string) {
 	t.Helper()
 	answer, text := fetch(t, l.client, "GET", l.url+"/api/oidc/login", nil)
@@ -92,7 +92,7 @@ func TestLoginByOpenID(t *testing.T) {
 	t.Parallel()
 	l := newLoggingIn(t)
 	cookie, back := l.begin(t)
-	// Wherever the query wants to have the browser sent, it goes to the front page.
+	// Wherever the query asks to redirect the browser, it is sent to the front page.
 	answer, text := fetch(t, l.client, "GET", back+"&redirect=https://evil.example&next=//evil.example", nil,
 		"Cookie: "+cookie.String())
 	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" {
@@ -112,7 +112,7 @@ func TestLoginByOpenID(t *testing.T) {
 	if ended < 0 || set[ended].MaxAge >= 0 {
 		t.Errorf("the login's cookie is kept: %v", set)
 	}
-	answer, text = fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String()) // once more
+	answer, text = fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String()) // a second time
 	if e := readError(t, answer, text); answer.StatusCode != 403 || e.Error.Code != "login_refused" {
 		t.Errorf("replayed: %d %s", answer.StatusCode, text)
 	}
@@ -166,8 +166,8 @@ func TestLoginsByOpenIDThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestOpenIDLetsPeopleInBeforeThereAreUsers: with a provider a login is needed though there is no user here, and whom
-// it knows has the role that it says.
+// TestOpenIDLetsPeopleInBeforeThereAreUsers: with a provider a login is required even without users, and the
+// provider's users get the role that the provider gives them.
 func TestOpenIDLetsPeopleInBeforeThereAreUsers(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})

@@ -27,7 +27,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// tenants is a scheduler with a real core, of which two apps use one cluster: mine, and zebra.
+// tenants is a scheduler with a real core and two apps on one cluster: mine and zebra.
 type tenants struct {
 	*fakeScheduler
 	t       *testing.T
@@ -49,7 +49,7 @@ func (s *tenants) Read(_ context.Context, scope explain.Scope, look func(explain
 	return look(r)
 }
 
-// readsOf is how often the core is read in a call.
+// readsOf returns how often the core is read during a call.
 func (s *tenants) readsOf(call func()) int {
 	count := func() int {
 		s.watch.mu.Lock()
@@ -76,14 +76,14 @@ func (s *tenants) hears(e cluster.Event) {
 	s.step(core.ClusterEvent{Session: s.session, Event: e})
 }
 
-// trigger gives the id of a run that waits.
+// trigger returns the id of a run that waits.
 func (s *tenants) trigger(job string) string {
 	s.t.Helper()
 	s.step(operator.TriggerRequested{Token: 1, Job: job, Actor: event.Actor{Name: "somebody of " + job}})
 	return s.last.Replies[0].ExecutionID
 }
 
-// offer has what waits be launched on an agent, and returns the tasks by their jobs.
+// offer launches what waits on an agent and returns the tasks by job.
 func (s *tenants) offer(agent string, cpus float64) map[string]cluster.TaskLaunch {
 	s.t.Helper()
 	s.offers++
@@ -112,11 +112,12 @@ func (s *tenants) update(task cluster.TaskLaunch, agent string, state cluster.St
 	s.hears(u)
 }
 
-// tenant are the names of what an app has.
+// tenant has the names of everything that belongs to an app.
 type tenant struct{ apps, jobs, executions, tasks []string }
 
-// newTenants has of both apps what a scheduler can have: what runs, waits, waits again after a loss, has ended, can't
-// be started or read, and what mine waits for because of zebra.
+// newTenants returns a scheduler whose two apps have everything that a scheduler can have: runs that are running,
+// waiting, requeued after a loss or ended, jobs that cannot be started or read, and a job of mine that waits because
+// of zebra.
 func newTenants(t *testing.T) (s *tenants, mine, zebra *tenant) {
 	t.Helper()
 	s = &tenants{fakeScheduler: newFakeScheduler(), t: t, now: noon}
@@ -174,14 +175,14 @@ func newTenants(t *testing.T) (s *tenants, mine, zebra *tenant) {
 	return s, mine, zebra
 }
 
-// askedOf are the queries that a route is asked with, beside none.
+// askedOf are additional queries for routes; each route is also requested without one.
 var askedOf = map[string]string{
 	"/api/executions": "?job={jobName}", "/api/jobs": "?search=zebra", "/api/operate/sandbox": "?appName={appName}",
 	"/api/job/events/executions": "?jobName={jobName}", "/api/job/events/statusTraces": "?jobName={jobName}",
 	"/api/task/{taskId}/logs/search": "?q=o", "/api/cluster": "?search=S",
 }
 
-// requests are all GETs of the table about what a tenant has.
+// requests returns all GETs of the table about things that a tenant has.
 func (of *tenant) requests(t *testing.T) (all []string) {
 	t.Helper()
 	names := map[string][]string{
@@ -205,7 +206,7 @@ func (of *tenant) requests(t *testing.T) (all []string) {
 
 var variable = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// filled are requests with all names that their variables may stand for.
+// filled returns the requests with every name that their variables may have.
 func filled(t *testing.T, asked []string, names map[string][]string) (all []string) {
 	t.Helper()
 	for _, request := range asked {
@@ -224,7 +225,7 @@ func filled(t *testing.T, asked []string, names map[string][]string) (all []stri
 	return all
 }
 
-// look is an answer with its headers. Of a stream it is what comes up to the first summary.
+// look returns an answer with its headers. For a stream it returns the beginning, up to the first summary.
 func look(t *testing.T, server *httptest.Server, path, token string) string {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
@@ -252,9 +253,9 @@ func look(t *testing.T, server *httptest.Server, path, token string) string {
 	}
 }
 
-// TestNoRouteTellsOfOthers asks every GET of the table, as somebody who may see one of two apps: of what they may see
-// no answer names anything of the other, and what they may not see has the very answer of what is not there. Whatever
-// is answered is of one moment.
+// TestNoRouteTellsOfOthers sends every GET of the table as a caller who may see one of two apps. The answers about
+// that app name nothing of the other, and the answers about the other are the same as for things that do not exist.
+// Each answer shows the state at one moment.
 func TestNoRouteTellsOfOthers(t *testing.T) {
 	t.Parallel()
 	s, mine, zebra := newTenants(t)
@@ -268,7 +269,7 @@ func TestNoRouteTellsOfOthers(t *testing.T) {
 	tell, hidden := 0, 0
 	for _, path := range mine.requests(t) {
 		all, most := "", 1
-		if strings.HasPrefix(path, "/api/cluster") { // between whose reads agents are sorted
+		if strings.HasPrefix(path, "/api/cluster") { // agents are sorted between its two reads
 			most = 2
 		}
 		reads := s.readsOf(func() { all = look(t, server, path, whole) })

@@ -16,11 +16,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// fakePackages has a problem with every script but bin/start.sh.
+// fakePackages reports a problem for every script except bin/start.sh.
 type fakePackages struct {
 	mu      sync.Mutex
 	fetched []app.Config
-	wait    chan struct{} // if not nil, until it is closed
+	wait    chan struct{} // if not nil, a check waits until it is closed
 	came    chan struct{}
 }
 
@@ -101,7 +101,7 @@ func TestACallerHasOnePackageChecked(t *testing.T) {
 	t.Parallel()
 	packages := &fakePackages{wait: make(chan struct{}), came: make(chan struct{}, 2)}
 	leader := newFakeScheduler()
-	// Both would end a request long before a package is there.
+	// Either timeout would end a request long before the package has arrived.
 	leaderURL := serveUntilEnd(t, api.Options{Scheduler: leader, Packages: packages,
 		RequestTimeout: 10 * time.Millisecond})
 	b := newFakeScheduler()
@@ -114,7 +114,7 @@ func TestACallerHasOnePackageChecked(t *testing.T) {
 		e.Error.Code != "check_running" || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
-	// Other requests of the same route don't wait for it.
+	// Other requests to the same route do not wait for it.
 	if answer, text := ask(t, "POST", leaderURL+"/api/app", appDocument); answer.StatusCode != http.StatusOK {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}

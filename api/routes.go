@@ -23,8 +23,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/runs"
 )
 
-// routes is the table of all routes: those of contract 1.3 to 1.5 in the
-// documented form and in that of 3.0.1, then the new ones. HEAD goes wherever GET goes.
+// routes returns the table of all routes: those of contract 1.3 to 1.5 in the documented form and in that of 3.0.1,
+// and the new ones. HEAD works wherever GET does.
 func (s *Server) routes() []route.Route {
 	const get = http.MethodGet
 	opts := s.opts
@@ -60,12 +60,12 @@ func (s *Server) routes() []route.Route {
 	)
 }
 
-// reserved reports the names that the router's table takes [D05].
+// reserved returns a function that reports whether a name is reserved by the route table [D05].
 func (s *Server) reserved(variable string) func(name string) bool {
 	return func(name string) bool { return slices.Contains(s.names[variable], name) }
 }
 
-// register puts the table into the router.
+// register adds the routes of the table to the router.
 func (s *Server) register(table []route.Route) {
 	for _, r := range table {
 		path := strings.NewReplacer("{file}", "*file", "{", ":", "}", "").Replace(r.Path)

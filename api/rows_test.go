@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// pieces is a client that notes how large the pieces of an answer are.
+// pieces is a client that records the sizes of the pieces of an answer.
 type pieces struct {
 	*httptest.ResponseRecorder
 	largest, total int
@@ -26,7 +26,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestAListIsWrittenRowByRow: a reader of 150 jobs of 500 KB must not cost the server all of them at once.
+// TestAListIsWrittenRowByRow: an answer with 150 jobs of 500 KB does not hold all of them in memory at once.
 func TestAListIsWrittenRowByRow(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -52,7 +52,7 @@ func TestAListIsWrittenRowByRow(t *testing.T) {
 	}
 }
 
-// TestListsInPages: in the order of names, page by page, with where the next one is.
+// TestListsInPages: a list is sorted by name, and each page has a link to the next one.
 func TestListsInPages(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestEveryRouteHasARule: one without lets nobody in, and is a mistake.
+// TestEveryRouteHasARule: a route without a rule admits no caller, and is a mistake.
 func TestEveryRouteHasARule(t *testing.T) {
 	t.Parallel()
 	routes := api.New(api.Options{Scheduler: newFakeScheduler(), Access: noUsers{}}).Routes()
@@ -30,7 +30,7 @@ func TestEveryRouteHasARule(t *testing.T) {
 	}
 }
 
-// TestDocsNameEveryRule: docs/security.md has each route in the row of those who may use it, as the router has it.
+// TestDocsNameEveryRule: docs/security.md lists each route under the callers who may use it, as the router has it.
 func TestDocsNameEveryRule(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/security.md")
@@ -74,8 +74,8 @@ func TestDocsNameEveryRule(t *testing.T) {
 	}
 }
 
-// TestEveryRouteAsksWhoItIs walks the router: every route, asked by nobody, with a wrong token, and by every role, for all apps, for the app that is asked about
-// and for others.
+// TestEveryRouteAsksWhoItIs walks the router. It calls every route without a token, with a wrong token, and in every
+// role for all apps, for the app in question and for other apps.
 func TestEveryRouteAsksWhoItIs(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -107,19 +107,19 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 		"{period}", "online", "{name}", "none", "{userName}", "nobody", "{tokenName}", "none")
 	for _, r := range api.New(api.Options{Scheduler: b, Access: access}).Routes() {
 		for _, a := range askers {
-			want := 0 // let in
+			want := 0 // admitted
 			switch {
 			case r.Who == "everybody":
 			case a.role == auth.NoRole:
 				want = http.StatusUnauthorized
-			case r.Who == "who is let in" && !strings.HasSuffix(r.Path, "/password"): // another's: an admin's
+			case r.Who == "who is let in" && !strings.HasSuffix(r.Path, "/password"): // of another user: admins only
 			case a.role < r.Needs, strings.HasSuffix(r.Who, "for all apps") && a.apps != nil,
 				strings.HasSuffix(r.Path, "/password") && (a.role < auth.Admin || a.apps != nil):
 				want = http.StatusForbidden
 			}
 			if want == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Who != "everybody" &&
 				(a.apps == nil || a.apps[0] == "my_*") {
-				continue // would be done; others look at that
+				continue // it would be carried out; other tests do that
 			}
 			var headers []string
 			if a.token != "" {
@@ -132,7 +132,7 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 				got = 0
 			}
 			searches := strings.Contains(r.Path, "/events/") &&
-				a.apps != nil // they must name a job, and the walk names none
+				a.apps != nil // they must name a job, and this test names none
 			if got != want && !(searches && got == http.StatusForbidden) || b.changed() != before {
 				t.Errorf("%s %s asked by %s: %d %s", r.Method, r.Path, a.name, answer.StatusCode, text)
 			}

@@ -7,7 +7,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// ruleOf is the rule of a request's route. Only those who are let in are told that there is no such route.
+// ruleOf returns the rule of a request's route. For an unknown route it is Oneself, so that only authenticated callers
+// learn that the route does not exist.
 func (s *Server) ruleOf(c *gin.Context) route.Rule {
 	path := s.pages.RoutePath(c)
 	if path == "" {

@@ -8,18 +8,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Scheduler is what the API needs from the scheduler; *scheduler.Scheduler has it.
-// Whatever belongs to an app takes the Scope of who asks for it: what that does not cover is not there.
-// Failures are *problem.Error, the context's, or anything else, which is
-// answered as a fault of the server. A method that changes something returns
-// after the commit. Change functions may run more than once, and what they
-// fail with comes back wrapped.
+// Scheduler is the part of the scheduler that the API uses; *scheduler.Scheduler implements it. Methods about apps and
+// their jobs take the caller's Scope: what the scope does not cover does not exist for them. Errors are *problem.Error
+// or the context's; any other error is answered as a fault of the server. A method that changes something returns
+// after the commit. Change functions may be called more than once, and the scheduler returns their errors wrapped.
 type Scheduler interface {
 	runs.Scheduler
 	apps.Scheduler
 	jobs.Scheduler
 	cluster.Scheduler
 
-	// Stats answer at once, whatever state the scheduler is in.
+	// Stats returns at once, in every state of the scheduler.
 	Stats() stats.Stats
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// appsOfTwo is a server with two apps, each with one job, that other people's grants are for: theirs, and mine.
+// appsOfTwo starts a server with two apps, each with one job; the grants of its callers cover only one of them.
 func appsOfTwo(t *testing.T, h history.History) (*fakeScheduler,
 	func(method, path, body string, role auth.Role) (int, string)) {
 	t.Helper()
@@ -45,7 +45,8 @@ const (
 	taskOfTheirs = "their_job@-@0@-@READY@-@S0@-@0f8e"
 )
 
-// askedWith are the queries and bodies of requests for what their path does not name, and of others beside none.
+// askedWith are additional queries and bodies, for requests whose path does not name an app or job. A route that is
+// not listed is called without any.
 var askedWith = map[string][]string{
 	"PUT /api/app":  {` {"appName":"{appName}","cpuCount":2}`},
 	"POST /api/app": {` {"appName":"{appName}","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`},
@@ -63,8 +64,8 @@ var askedWith = map[string][]string{
 const newJobOf = ` {"jobName":"new","appName":"{appName}","jobExecutionType":"TRANSIENT","shardingTotalCount":1,` +
 	`"cpuCount":1,"memoryMB":1}`
 
-// TestHiddenIsAbsent walks the router: what a grant does not cover has the very answer of what is not there, and
-// nothing is done to it. What is only read TestNoRouteTellsOfOthers looks at.
+// TestHiddenIsAbsent walks the router. A request about something outside the grant gets the same answer as for
+// something that does not exist, and changes nothing. TestNoRouteTellsOfOthers covers the reads.
 func TestHiddenIsAbsent(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, &fakeHistory{life: []search.Moment{{Kind: "DROPPED", Message: "secret of theirs"}},
@@ -106,7 +107,7 @@ func TestHiddenIsAbsent(t *testing.T) {
 	}
 }
 
-// TestListsHaveTheirAppsOnly, and what is theirs can be asked for and done.
+// TestListsHaveTheirAppsOnly: lists have only the apps of the grant, and these can be read and changed.
 func TestListsHaveTheirAppsOnly(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
@@ -124,7 +125,7 @@ func TestListsHaveTheirAppsOnly(t *testing.T) {
 		{"POST /api/execution/exec-mine/kill", auth.Operator, 200}, {"POST /api/execution/exec-mine/again", auth.Operator, 200}, {"GET /api/job/mine_job/changes", auth.Viewer, 200}, {"POST /api/task/" + taskOfMine + "/kill", auth.Operator, 200},
 		{`POST /api/app {"appName":"mine-2","appURL":"http://h/x.tar.gz","bootstrapScript":"run.sh"}`, auth.Admin, 200},
 		{`PUT /api/job/update {"jobName":"mine_job","appName":"mine-2"}`, auth.Admin,
-			422}, // the stored one of the fake is not whole: its rules come first
+			422}, // the fake's stored document is incomplete, so its rules fail first
 		{"DELETE /api/job/mine_job/deregister", auth.Admin, 200}, {"DELETE /api/app/mine-1", auth.Admin, 200},
 		{"GET /api/leader", auth.NoRole, 403}, {"GET /metrics", auth.NoRole, 403}, {"GET /api/users", auth.NoRole, 403}, {"POST /api/operate/reconcile/implicit", auth.NoRole, 403},
 		{"GET /api/operate/sandbox?appName=mine-1", auth.NoRole, 403}, {"GET /api/operate/faulty", auth.NoRole, 403}, {"GET /api/cluster", auth.NoRole, 403}, {"GET /api/cluster/agents/S0", auth.NoRole, 403}, {"GET /api/overview/fires", auth.NoRole, 403}, {"GET /api/overview/series", auth.NoRole, 403}, {"GET /api/job/statistics/tasks/running", auth.NoRole, 403},
@@ -148,7 +149,8 @@ func TestListsHaveTheirAppsOnly(t *testing.T) {
 	}
 }
 
-// TestAJobStaysWithinTheGrant: who may publish some apps can neither take a job out of them nor bring one into others.
+// TestAJobStaysWithinTheGrant: a caller who may publish some apps can neither move a job out of them nor move one into
+// other apps.
 func TestAJobStaysWithinTheGrant(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
@@ -173,7 +175,7 @@ func TestAJobStaysWithinTheGrant(t *testing.T) {
 	}
 }
 
-// reasonsOfOthers are sentences that name what is of an app that somebody may know nothing of, and their own.
+// reasonsOfOthers are sentences that name things of an app outside the grant, and of one within it.
 var reasonsOfOthers = []string{
 	"1 agent reserved for execution their_job@20260501T120000Z, 2 too small",
 	"its package could not be fetched: h did not answer, 1 time; execution their_job@key-0f8e12ab34cd56ef tries it now",
@@ -184,8 +186,8 @@ var reasonsOfOthers = []string{
 	"execution mine_job@20260501T120000Z of the job is running; a job runs one at a time",
 }
 
-// TestReasonsNameNoOthers: whatever a scheduler says of a job that is checked, or of what it refuses, who sees some
-// apps reads of no other. TestNoRouteTellsOfOthers looks at what is only read.
+// TestReasonsNameNoOthers: the reasons in checks of jobs and in refusals name nothing of other apps to a caller with
+// some apps. TestNoRouteTellsOfOthers covers the reads.
 func TestReasonsNameNoOthers(t *testing.T) {
 	t.Parallel()
 	b, ask := appsOfTwo(t, nil)
@@ -208,9 +210,9 @@ func TestReasonsNameNoOthers(t *testing.T) {
 	}
 }
 
-// TestNoAnswerNamesOthers walks the types of all answers that who sees some apps gets: no text of them but those of
-// documents is left as it is. A name that is no part of an id the API can't tell from any other word: that the core
-// says none of another app, the worlds of scheduler/sim check.
+// TestNoAnswerNamesOthers walks the types of all answers for callers with some apps. Ids are hidden in every text,
+// except in documents. The API cannot recognize a name that is not part of an id; the simulations in scheduler/sim
+// check that the core's texts contain no such name of another app.
 func TestNoAnswerNamesOthers(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -245,8 +247,8 @@ func TestNoAnswerNamesOthers(t *testing.T) {
 	}
 }
 
-// fill puts a text wherever a value can have one, but into documents, and returns how many there are. It fails for
-// what is not hidden: arrays, and what is embedded by a type that is not exported.
+// fill sets a text everywhere in a value except in documents, and returns how many texts it set. It fails for types
+// whose texts are not hidden: arrays, and embedded structs of unexported types.
 func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	if depth > 8 {
 		return 0
@@ -292,7 +294,7 @@ func fill(t *testing.T, v reflect.Value, text string, depth int) (texts int) {
 	return texts
 }
 
-// TestWhatIsOfAppsTakesAScope: who calls the scheduler must say for whom, unless it is about this server.
+// TestWhatIsOfAppsTakesAScope: every method of the scheduler takes a scope, except those about this server.
 func TestWhatIsOfAppsTakesAScope(t *testing.T) {
 	t.Parallel()
 	scheduler := reflect.TypeFor[api.Scheduler]()

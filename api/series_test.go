@@ -23,7 +23,7 @@ type answeredSeries struct {
 	FireDelayP50Millis, FireDelayP95Millis       []*float64
 }
 
-// at is all numbers of one step, "-" for a gap.
+// at returns all numbers of one step, "-" for a gap.
 func (s *answeredSeries) at(i int) string {
 	var out []string
 	for _, of := range [][]*float64{s.Finished, s.Failed, s.Launched, s.Running, s.Waiting, s.FireDelayP50Millis,
@@ -50,7 +50,7 @@ func TestSeries(t *testing.T) {
 		{Time: minute(1), Sampled: true, Running: 2, Loaded: true, Launched: 20, Waiting: 0, Fires: 1, DelayP50: 30, DelayP95: 40, Results: true, Finished: 5, Failed: 1},
 		{Time: minute(2), Sampled: true, Running: 3, Loaded: true},
 		{Time: minute(10), Results: true, Finished: 4},
-		{Time: minute(11), Results: true, Finished: 99}, // it is not over
+		{Time: minute(11), Results: true, Finished: 99}, // this minute has not ended
 	}}
 	server := start(t, api.Options{Scheduler: newFakeScheduler(), History: h, Now: func() time.Time { return now }})
 	get := func(query string) (s answeredSeries, warning string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// serve runs Serve until stop; ended has what it returned.
+// serve runs Serve until stop is called; ended receives its result.
 func serve(t *testing.T, opts api.Options) (url string, stop context.CancelFunc, ended <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func await(t *testing.T, what string, ended <-chan error) error {
 	}
 }
 
-// TestShutdownEndsFollowersAndWaitsForTheRest.
+// TestShutdownEndsFollowersAndWaitsForTheRest: at the shutdown streams end and other requests are completed.
 func TestShutdownEndsFollowersAndWaitsForTheRest(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -87,7 +87,7 @@ func TestShutdownEndsFollowersAndWaitsForTheRest(t *testing.T) {
 	}
 }
 
-// TestShutdownHasADeadline: a request that does not end is cut off, and waited for.
+// TestShutdownHasADeadline: a request that does not end in time is cut off, and Serve waits for its handler.
 func TestShutdownHasADeadline(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -118,11 +118,11 @@ func TestShutdownHasADeadline(t *testing.T) {
 	default:
 		t.Error("the handler was not waited for")
 	}
-	_ = await(t, "the request", answered) // cut off or answered with an error: both may be
+	_ = await(t, "the request", answered) // either cut off or answered with an error
 }
 
-// TestOtherMachinesNeedUsers: an address that others reach has open routes only while there are no users, by whatever
-// name and from wherever it is asked.
+// TestOtherMachinesNeedUsers: while there are no users, an address that other machines can reach serves only open
+// routes, under every host name and to every client.
 func TestOtherMachinesNeedUsers(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "0.0.0.0:0")

@@ -38,90 +38,93 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Options are what a Server needs, and its times; a zero time means the default.
+// Options are the dependencies and the timeouts of a Server. A zero timeout means the default.
 type Options struct {
 	Scheduler Scheduler
 	Logs      logs.Files
-	// History, if not nil, is what was recorded; without it the routes that need it answer 503 no_history.
+	// History holds recorded data. If it is nil, the routes that need it answer 503 no_history.
 	History history.History
-	// Artifact finds the file of /artifacts/{name}, whose content never changes; when it has none the leader is asked.
-	// Nil has none.
+	// Artifact finds the file of /artifacts/{name}, whose content never changes. If it finds none, the request goes to
+	// the leader. It may be nil.
 	Artifact func(name string) (file string, ok bool)
 	Logger   *slog.Logger
-	// Access says who may do what. Without any, open routes alone are served.
+	// Access says what each caller may do. If it is nil, only open routes are served.
 	Access access.Access
-	// TLS, if not nil, is what is spoken with clients and with the leader; nothing is then said or asked without it.
+	// TLS, if not nil, makes all TCP connections with clients and with the leader use TLS; plain HTTP is then neither
+	// served nor used there.
 	TLS *certificate.Keeper
-	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is
-	// believed.
+	// Proofs sign and verify the headers with which a follower forwards a request. If it is nil, the headers of a
+	// forwarded request are not trusted.
 	Proofs admission.Proofs
-	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
+	// OpenID is the provider whose users may log in, nil for none. Issuer then issues their login tokens.
 	OpenID access.OpenID
 	Issuer access.Issuer
-	// AgentURL is where agents reach this server, without a path.
+	// AgentURL is the URL under which agents reach this server, without a path.
 	AgentURL string
-	// FrameworkName is what the cluster knows this scheduler by.
+	// FrameworkName is the name under which the cluster knows this scheduler.
 	FrameworkName string
-	// Advertise is the host:port at which others find this server; it is allowed as Host.
+	// Advertise is the host:port under which others reach this server. Its host is accepted as the Host header.
 	Advertise string
-	// Console, if not nil, is what browsers are shown.
+	// Console serves the web console. It may be nil.
 	Console pages.Console
-	// Packages, if not nil, fetches packages to be looked at.
+	// Packages fetches packages to check them. It may be nil.
 	Packages apps.Packages
-	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
-	// "/elasticjob-cloud"; empty without ZooKeeper.
+	// RegistryRoot is the prefix of the registry's paths as people see them in ZooKeeper, such as "/elasticjob-cloud";
+	// "" without ZooKeeper.
 	RegistryRoot string
-	// Warning says what an operator should look at though work goes on, for /healthz and /readyz; nil for nothing.
+	// Warning returns a problem that an operator should look at although the server works, for /healthz and /readyz;
+	// "" for none. It may be nil.
 	Warning func() string
-	// AllowFile accepts apps with file URLs: everything runs on this machine.
+	// AllowFile accepts apps with file URLs. It may be set only if everything runs on this machine.
 	AllowFile bool
-	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of
-	// its own; nil on others, where nothing that is about containers is taken.
+	// PodTemplate returns all violations in the podTemplate of an app, on a cluster that runs each shard in its own
+	// pod. It is nil on other clusters; there the fields about containers are refused.
 	PodTemplate func(template []byte) document.Violations
-	// ExampleImage is what the example runs in where jobs run in images; "" where it is a package, which agents fetch
-	// at AgentURL.
+	// ExampleImage is the image that the example runs in, on a cluster whose jobs run in images. If it is "", the
+	// example is a package, which agents fetch from AgentURL.
 	ExampleImage string
 	// Version is shown on the front page and by /healthz.
 	Version string
-	// Now decides whether a cron still fires; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// HistoryStats, if not nil, is asked at each scrape of /metrics. It must not wait.
+	// HistoryStats is called at each scrape of /metrics and must not block. It may be nil.
 	HistoryStats func() metrics.HistoryStats
-	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It
-	// must not wait.
+	// Throttled returns how many requests of this process the Kubernetes API server has refused with status 429. It
+	// must not block. It may be nil.
 	Throttled func() int64
-	// Zone is that of crons whose job names none; nil is UTC.
+	// Zone is the time zone of crons whose job names none; nil means UTC.
 	Zone *time.Location
 
-	// RequestTimeout bounds a request that does not follow output. Default 30 s.
+	// RequestTimeout bounds a request that does not follow output or events. Default 30 s.
 	RequestTimeout time.Duration
-	// ForwardTimeout bounds a request that is forwarded to the leader, one that streams until its
-	// answer begins. Default 15 s, less than clients usually wait.
+	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins. Default 15
+	// s, less than clients usually wait.
 	ForwardTimeout time.Duration
-	// LastAnswer is how long a former leader may take to answer a change that it was sent while it led. Default
-	// 500 ms: it usually has the answer, and an answer is better than none.
+	// LastAnswer is how long a server that has lost the lead may still take to answer a write that it received as the
+	// leader. Default 500 ms: it usually has the answer already, which is better than an unknown outcome.
 	LastAnswer time.Duration
-	// ShutdownGrace is how long Serve waits for requests at its end. Default 10 s.
+	// ShutdownGrace is how long Serve waits for open requests when it shuts down. Default 10 s.
 	ShutdownGrace time.Duration
-	// WriteStall is how long a client may take for one piece of an answer that comes bit by bit. Default 1 min.
+	// WriteStall is how long a client may take to read one piece of a streamed answer. Default 1 min.
 	WriteStall time.Duration
-	// MaxStreams bounds the streams of events, and the answers that follow output; one user or token has a quarter of
-	// each, four at least. Default 1000.
+	// MaxStreams bounds the event streams, and separately the answers that follow output. One user or token may have a
+	// quarter of each, but at least four. Default 1000.
 	MaxStreams int
-	// Descriptors, if not nil, says when this process has none left. The listeners that are served are its.
+	// Descriptors reports whether this process has file descriptors left. The served listeners must come from it. It
+	// may be nil.
 	Descriptors *descriptors.Reserve
-	// FollowEvery is how often the agent is asked for more output. Default 200 ms.
+	// FollowEvery is the interval at which an agent is asked for more output. Default 200 ms.
 	FollowEvery time.Duration
 }
 
-// Server is the REST API: an http.Handler, and Serve to run it on a listener.
+// Server is the REST API. It is an http.Handler; Serve runs it on a listener.
 type Server struct {
 	opts   Options
 	log    *slog.Logger
 	engine *gin.Engine
 	table  []route.Route
-	byPath map[string]route.Route // one of the routes of each of the router's paths
-	rules  map[string]route.Rule  // by method and the router's path
+	byPath map[string]route.Route // any one of the routes of each router path
+	rules  map[string]route.Rule  // by method and router path
 	names  map[string][]string
 
 	answers   *answer.Writer
@@ -137,16 +140,16 @@ type Server struct {
 	streams   *limit.Streams // of events
 	followed  *limit.Streams // of output
 
-	ending       context.Context // over at the beginning of the end
+	ending       context.Context // ends when the server begins to shut down
 	endFollowers context.CancelFunc
 	inFlight     sync.WaitGroup
 }
 
-// quietRouter takes gin's process-wide mode off its default, in which it prints
-// every route to standard output. It is all that this package sets globally.
+// quietRouter turns off gin's default mode, which prints every route to standard output. The mode is global to the
+// process, and it is the only global state that this package sets.
 var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
-// New makes a Server. It starts nothing.
+// New returns a Server. It starts nothing.
 func New(opts Options) *Server {
 	quietRouter()
 	opts.RequestTimeout = cmp.Or(opts.RequestTimeout, 30*time.Second)
@@ -193,11 +196,11 @@ func New(opts Options) *Server {
 
 	s.engine.RedirectTrailingSlash, s.engine.RedirectFixedPath = false, false
 	s.engine.HandleMethodNotAllowed = true
-	// Variables are cut out of the path before they are decoded, so that a name may
-	// hold any letter; pathValue decodes, as gin's own way takes + for a space.
+	// The router splits the path before it decodes variables, so that a name may contain any character.
+	// request.PathValue decodes them, because gin's own decoding turns + into a space.
 	s.engine.UseEscapedPath, s.engine.UnescapePathValues = true, false
 	s.engine.ForwardedByClientIP = false
-	_ = s.engine.SetTrustedProxies(nil) // fails for addresses only, and there are none
+	_ = s.engine.SetTrustedProxies(nil) // fails only for invalid addresses, and there are none
 	s.engine.Use(s.observe, s.recover, s.admission.Proven, s.admission.Admit)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
@@ -216,17 +219,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL = &u
 	}
 	if r.Body != nil {
-		// In a copy: of the request that net/http holds, it decides by the body's type what to do with what was not
-		// read.
+		// Change a copy only: net/http decides by the type of its own request's body what to do with the unread rest.
 		r = r.WithContext(r.Context())
 		r.Body = request.BoundBody(w, r)
 	}
 	s.engine.ServeHTTP(w, r)
 }
 
-// Serve answers requests on l until ctx ends; then it ends those who follow output, waits for all others up to
-// ShutdownGrace, and returns nil when none was cut off. It closes l. A Server serves once. As long as there are no
-// users, a listener that other machines can reach has open routes only.
+// Serve answers requests on l until ctx ends. Then it ends streams, waits up to ShutdownGrace for all other requests,
+// and returns nil if none had to be cut off. It closes l. A Server may serve once. While there are no users, a
+// listener that other machines can reach serves open routes only.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	wide := ok && !tcp.IP.IsLoopback()
@@ -239,7 +241,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	})
 }
 
-// serve is Serve, with what requests of a connection have in their context.
+// serve is Serve with a function that adds values to the context of a connection's requests.
 func (s *Server) serve(ctx context.Context, l net.Listener,
 	about func(context.Context, net.Conn) context.Context) error {
 	defer s.forwarder.Close()
@@ -289,8 +291,8 @@ func (s *Server) serve(ctx context.Context, l net.Listener,
 	return err
 }
 
-// recover turns a panic into an answer, or, too late for one, into a broken
-// connection, so that nobody takes half an answer for a whole one.
+// recover turns a panic into an answer with status 500. If an answer has already begun, it breaks off the connection,
+// so that the client does not take the partial answer for complete.
 func (s *Server) recover(c *gin.Context) {
 	defer func() {
 		fault := recover()
@@ -334,7 +336,7 @@ func (s *Server) artifact(c *gin.Context) {
 	file, ok := s.opts.Artifact(c.Param("name"))
 	switch {
 	case ok:
-		line := http.NewResponseController(c.Writer) // large files over slow lines
+		line := http.NewResponseController(c.Writer) // large files over slow connections
 		_ = line.SetReadDeadline(time.Time{})
 		_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
 		c.Header("Content-Type", "application/octet-stream")

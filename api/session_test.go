@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// cookieOf is the one cookie of an answer.
+// cookieOf returns the only cookie of an answer.
 func cookieOf(t *testing.T, answer *http.Response) *http.Cookie {
 	t.Helper()
 	if list := answer.Cookies(); len(list) == 1 {
@@ -21,8 +21,8 @@ func cookieOf(t *testing.T, answer *http.Response) *http.Cookie {
 	return nil
 }
 
-// TestBrowserSession: the cookie lets in, is no script's, changes nothing for other sites' pages, and goes with the
-// logout.
+// TestBrowserSession: the cookie admits requests, is not readable by scripts, is useless to pages of other sites for
+// changes, and is deleted at the logout.
 func TestBrowserSession(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})
@@ -85,8 +85,8 @@ func TestBrowserSession(t *testing.T) {
 	}
 }
 
-// TestSessionWithTLS: with TLS the cookie is for this host alone and goes over TLS alone; the plain one is not taken,
-// nor a plain page's request.
+// TestSessionWithTLS: with TLS the cookie is bound to this host and to TLS. A cookie set without TLS is not accepted,
+// and neither is a request from a page without TLS.
 func TestSessionWithTLS(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{})

@@ -8,11 +8,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// Peer is a connection that knows which user of this machine is at its other end.
+// Peer is a connection that knows the name of the user of this machine at its other end.
 type Peer interface{ PeerName() string }
 
-// ServeSocket is Serve for a Unix socket that the owner of this server alone can connect to: its requests are an
-// admin's, whoever else there is. Who may connect is the listener's concern; its connections may be Peers.
+// ServeSocket is Serve for a Unix socket that only the owner of this server can connect to. Its requests count as an
+// admin's, even if there are users. The listener must ensure who can connect; its connections may implement Peer.
 func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, func(ctx context.Context, conn net.Conn) context.Context {
 		p := auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api"
 )
 
-// ofCarol gives connections at whose other end is carol.
+// ofCarol accepts connections whose peer is the user carol.
 type ofCarol struct{ net.Listener }
 
 func (l ofCarol) Accept() (net.Conn, error) {
@@ -23,10 +23,10 @@ type carols struct{ net.Conn }
 
 func (carols) PeerName() string { return "carol" }
 
-// overSocket serves on a Unix socket until stop.
+// overSocket serves on a Unix socket until stop is called.
 func overSocket(t *testing.T, s *api.Server) (client *http.Client, stop func()) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "s") // short: a socket's path has 108 bytes at most
+	dir, err := os.MkdirTemp("", "s") // short, because a socket's path has at most 108 bytes
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// The original's statistics, in its form: of which period what is read, and that nothing is invented where nothing was
-// counted [D97].
+// The original's statistics have its form and read the right periods. Where nothing was counted, nothing is invented
+// [D97].
 func TestStatistics(t *testing.T) {
 	t.Parallel()
 	now := noon.Add(90*time.Minute + 30*time.Second + 250*time.Millisecond) // 13:30:30.25
@@ -80,7 +80,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// A follower that has the database answers from it by itself: whoever leads need not be asked, or be there.
+// A follower with the database answers from it, even if there is no leader.
 func TestAFollowerReadsTheHistory(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/certificates"
 )
 
-// proofs sign with a key of their own.
+// proofs signs with its own key; "" stands for an unknown key.
 type proofs string
 
 func (k proofs) Sign(purpose string, what []byte) []byte {
@@ -36,7 +36,7 @@ func (k proofs) Verify(purpose string, what, code []byte) bool {
 	return k != "" && hmac.Equal(k.Sign(purpose, what), code)
 }
 
-// keep is what a server speaks TLS with.
+// keep returns the TLS settings of a server.
 func keep(t *testing.T, ca *certificates.Authority) *certificate.Keeper {
 	t.Helper()
 	cert, key := ca.Good().Write(t, t.TempDir())
@@ -47,7 +47,7 @@ func keep(t *testing.T, ca *certificates.Authority) *certificate.Keeper {
 	return k
 }
 
-// browser speaks HTTP/2 with servers of an authority, or HTTP/1.1.
+// browser returns a client that trusts an authority and uses HTTP/2 or HTTP/1.1.
 func browser(t *testing.T, ca *certificates.Authority, h2 bool) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}, ForceAttemptHTTP2: h2}
@@ -56,7 +56,7 @@ func browser(t *testing.T, ca *certificates.Authority, h2 bool) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// fetch sends a request and reads the whole answer; headers are "Name: value".
+// fetch sends a request and reads the whole answer. Headers are "Name: value".
 func fetch(t *testing.T, client *http.Client, method, url string, body io.Reader, headers ...string) (*http.Response,
 	string) {
 	t.Helper()
@@ -82,7 +82,7 @@ func fetch(t *testing.T, client *http.Client, method, url string, body io.Reader
 
 func secure(url string) string { return strings.Replace(url, "http://", "https://", 1) }
 
-// TestOverTLS: what REST, streams and forwarding do over HTTP/2 and HTTP/1.1 is the same.
+// TestOverTLS: requests, streams and forwarding behave the same over HTTP/2 and HTTP/1.1.
 func TestOverTLS(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -109,8 +109,8 @@ func TestOverTLS(t *testing.T) {
 						"-").Replace(name)), "-")))); answer.StatusCode != 200 {
 				t.Errorf("publish: %d %s", answer.StatusCode, text)
 			}
-			// A body that is too large, with and without its length said; the answer is seen, and the connection
-			// stays.
+			// A body that is too large, with and without its length. The client gets the answer, and the connection
+			// remains open.
 			for _, body := range []io.Reader{strings.NewReader(strings.Repeat(" ", 3<<20)),
 				io.LimitReader(spaces{}, 3<<20)} {
 				answer, text = fetch(t, client, "POST", c.url+"/api/app", body)
@@ -118,7 +118,7 @@ func TestOverTLS(t *testing.T) {
 					t.Errorf("too large: %d %s", answer.StatusCode, text)
 				}
 			}
-			// A stream that goes on until its task ends.
+			// A stream that continues until its task ends.
 			b.place("t1", true)
 			f.set(stdout, "one\n")
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -147,7 +147,7 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// spaces are without end.
+// spaces never ends.
 type spaces struct{}
 
 func (spaces) Read(p []byte) (int, error) {
@@ -157,7 +157,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAStreamOverHTTP2BreaksOffAtTheEnd of the server: its client must not take it for all.
+// TestAStreamOverHTTP2BreaksOffAtTheEnd: when the server shuts down, the client can see that the stream is incomplete.
 func TestAStreamOverHTTP2BreaksOffAtTheEnd(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -181,7 +181,8 @@ func TestAStreamOverHTTP2BreaksOffAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestAQuietStreamGoesOn, for longer than a client may take for a piece of it: through a follower too.
+// TestAQuietStreamGoesOn: a stream stays open although it is silent for longer than a client may take for a piece,
+// also through a follower.
 func TestAQuietStreamGoesOn(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -211,7 +212,7 @@ func TestAQuietStreamGoesOn(t *testing.T) {
 				}
 				begun <- answer
 			}()
-			read(200) // one a millisecond
+			read(200) // one read in each millisecond
 			answer := <-begun
 			if answer == nil {
 				return
@@ -234,7 +235,7 @@ func TestAQuietStreamGoesOn(t *testing.T) {
 	}
 }
 
-// TestWhoSpeaksNoTLS, or an old one, to a server with TLS.
+// TestWhoSpeaksNoTLS: clients without TLS, or with an old version, connect to a server with TLS.
 func TestWhoSpeaksNoTLS(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -265,7 +266,8 @@ func TestWhoSpeaksNoTLS(t *testing.T) {
 	}
 }
 
-// TestLeaderAndFollowerDisagreeOnTLS: nothing is sent that could be read on the way, and the answer says what to do.
+// TestLeaderAndFollowerDisagreeOnTLS: the follower sends nothing that others could read, and the answer says how to
+// fix the settings.
 func TestLeaderAndFollowerDisagreeOnTLS(t *testing.T) {
 	t.Parallel()
 	ca, other := certificates.New(t), certificates.New(t)
@@ -329,7 +331,7 @@ func TestLeaderAndFollowerDisagreeOnTLS(t *testing.T) {
 	}
 }
 
-// TestForwardingIsProven: what a follower says of a request is believed of servers of the cluster alone.
+// TestForwardingIsProven: the headers of a forwarded request are accepted only from servers of the cluster.
 func TestForwardingIsProven(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
@@ -354,7 +356,7 @@ func TestForwardingIsProven(t *testing.T) {
 			}
 		}
 	}
-	// What a right follower sends is taken; sent again with anything changed it is not.
+	// The headers of a correct follower are accepted; with any change they are refused.
 	sent := make(chan *http.Request, 1)
 	spy := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { sent <- r })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -384,7 +386,7 @@ func TestForwardingIsProven(t *testing.T) {
 	if answer, text := fetch(t, client, "GET", leader+"/api/app/list?x=1", nil, right...); answer.StatusCode != 403 {
 		t.Errorf("another client: %d %s", answer.StatusCode, text)
 	}
-	// Through followers: of this cluster, of another one, and of one whose key is not known yet.
+	// Through followers: one of this cluster, one of another cluster, and one that does not know its key yet.
 	for key, want := range map[string]int{"k": 200, "other": 403, "": 503} {
 		here := follower(t, addressOf(leader), api.Options{Proofs: proofs(key)})
 		if answer, text := fetch(t, client, "GET", here+"/api/app/list", nil); answer.StatusCode != want {

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestUsersAndTokens are managed by an admin for all apps; the first user is made from this machine, and from then on
-// a login is needed.
+// TestUsersAndTokens: an admin for all apps manages users and tokens. The first user is created from this machine, and
+// from then on a login is required.
 func TestUsersAndTokens(t *testing.T) {
 	t.Parallel()
 	shared := &sharedInMemory{}
@@ -59,7 +59,7 @@ func TestUsersAndTokens(t *testing.T) {
 	}
 	bob = []string{"accessToken: " + logIn(t, server, "bob")}
 
-	// A user changes his own password, if he knows it; nobody else's.
+	// Users can change their own password if they know it, and no other user's.
 	alice := headers
 	headers = bob
 	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 403, "not_allowed")
@@ -71,12 +71,12 @@ func TestUsersAndTokens(t *testing.T) {
 	}
 	ok("PUT", "/api/users/bob/password", `{"password":"password of bob again","current":"password of bob"}`, "true")
 	headers = alice
-	ok("PUT", "/api/users/bob/password", `{"password":"password of bob"}`, "true") // an admin needs not know it
+	ok("PUT", "/api/users/bob/password", `{"password":"password of bob"}`, "true") // as an admin
 	logIn(t, server, "bob")
-	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 422, "invalid") // but his own
+	refused("PUT", "/api/users/alice/password", `{"password":"another one"}`, 422, "invalid") // but one's own
 	refused("PUT", "/api/users/nobody/password", `{"password":"another one"}`, 404, "user_not_found")
 
-	// All that is wrong is said at once, and nothing of what is secret.
+	// One answer reports all violations, and it shows no secret.
 	e = refused("POST", "/api/users", `{"name":"no/name","password":"secret","role":"root","apps":["a/b"],"rolle":1}`,
 		422, "invalid")
 	fields := []string{}
@@ -121,7 +121,7 @@ func TestUsersAndTokens(t *testing.T) {
 	ok("DELETE", "/api/tokens/ci", "", "true")
 	refused("DELETE", "/api/tokens/ci", "", 404, "token_not_found")
 
-	// Who changed what, without passwords, waits for a leader.
+	// Records of these changes, without passwords, wait for a leader to store them.
 	rows, _ := json.Marshal(access.PendingAudit())
 	if text := string(rows); !strings.Contains(text,
 		`"name":"alice","kind":"user","from":"127.0.0.1","action":"user.remove"`) || strings.Contains(text,
@@ -134,8 +134,8 @@ func TestUsersAndTokens(t *testing.T) {
 	refused("DELETE", "/api/users/alice", "", 503, "registry_silent")
 }
 
-// TestSocketIsAnAdmins: what comes by the socket in the data folder is an admin's, whoever else there is, with the
-// name of who connected.
+// TestSocketIsAnAdmins: requests over the socket in the data directory count as an admin's, even if there are users,
+// under the name of the connected user.
 func TestSocketIsAnAdmins(t *testing.T) {
 	t.Parallel()
 	access := realAccess(t, auth.Options{FileToken: "of-the-file"})

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// presence is whether a client's server answers, as far as all its requests know.
+// presence records whether the client's server answers, as seen by all requests of the client.
 type presence struct {
-	// answered is set by the first answer: before, the server's address may be wrong, and nothing is waited for.
+	// answered is set by the first answer. Before that the server's address may be wrong, so no request waits for the
+	// server.
 	answered atomic.Bool
-	// away is set while something waits for the server.
+	// away is set while at least one caller waits for the server.
 	away atomic.Bool
-	// waiting is called when that begins, unless it is nil.
+	// waiting is called when such a wait begins; it may be nil.
 	waiting func(error)
 }
 
-// waits reports whether a server is to be waited for that gave an error, and was heard last at a time. The first one
-// to wait says so.
+// waits reports whether the caller should wait for a server that caused err and last answered at heard. The first
+// caller to wait calls presence.waiting.
 func (c *Client) waits(err error, heard time.Time) bool {
 	p := &c.presence
 	if !isAbsent(err) || !p.answered.Load() || time.Since(heard) > c.absence {
@@ -28,5 +29,5 @@ func (c *Client) waits(err error, heard time.Time) bool {
 	return true
 }
 
-// isAbsent reports errors of a server that may be back soon.
+// isAbsent reports whether err is of a server that may soon answer again.
 func isAbsent(err error) bool { return isSilence(err) || isPassing(err) }

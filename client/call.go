@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Call makes any request whose answer is JSON: path, escaped and with its query, is below /api. Body is sent as JSON
-// unless it is nil, and the answer is read into answer unless that is nil.
+// Call makes any request with a JSON answer. path is relative to /api, escaped, and may have a query. body is sent as
+// JSON unless it is nil; the answer is decoded into answer unless that is nil.
 func (c *Client) Call(ctx context.Context, method, path string, body, answer any) error {
 	target, err := url.Parse(path)
 	if err != nil {

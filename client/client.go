@@ -1,17 +1,15 @@
-// Package client talks to the scheduler's REST API. It is what the command
-// line is made of, and may be used by any other program; it imports the
-// standard library only.
+// Package client is a client of the scheduler's REST API. The command line uses it, and so may any other program. It
+// imports only the standard library.
 //
 //	New ──▶ Client ── Apps, Job, TriggerJob, Executions, … ──▶ Answer: the server's text, and what it means
 //	               ── Events, Watch ──▶ what changes, as it changes
 //	               ── CopyLog ──▶ a task's output, as it comes
 //
-// A server's refusal is an [*Error] with its code and fields, a server that
-// gives no answer is an [*UnreachableError]. What only reads, and triggers,
-// which have a key, are tried again for some seconds while a server, or a proxy
-// before it, says that it can't answer now. Any request is that was put off
-// (429), since it was not carried out. A trigger that may have made a run
-// although no answer came is an [*UnknownError] with its key.
+// If the server refuses a request, the error is an [*Error] with a code and fields. If the server does not answer, it
+// is an [*UnreachableError]. Reads, and triggers, which have a key, are retried for some seconds while a server, or a
+// proxy in front of it, says that it cannot answer now. After a refusal with status 429 any request is retried,
+// because it was not carried out. If a trigger got no answer and may have made a run, the error is an [*UnknownError]
+// with its key.
 package client
 
 import (
@@ -29,47 +27,48 @@ import (
 	"time"
 )
 
-// DefaultServer is where a scheduler listens without --listen.
+// DefaultServer is the URL of a scheduler without --listen.
 const DefaultServer = "http://127.0.0.1:8899"
 
 const (
-	// requestTimeout bounds a request whose answer comes at once.
+	// requestTimeout bounds a request that the server answers at once.
 	requestTimeout = 30 * time.Second
-	// checkTimeout bounds one that has the server fetch a package first.
+	// checkTimeout bounds a request for which the server fetches a package first.
 	checkTimeout = 3 * time.Minute
-	// mostAnswer is more than any document or list, in bytes.
+	// mostAnswer bounds the size of an answer, in bytes. It exceeds every document and list.
 	mostAnswer = 1 << 30
 )
 
-// Options says which server a client talks to, and as whom.
+// Options say which server a client talks to, and as which user.
 type Options struct {
-	// Server is the server's URL; http and the host are enough, as in jobs.example.com:8899.
-	// Empty is DefaultServer.
+	// Server is the server's URL. A host is enough, as in jobs.example.com:8899, and means http. "" means
+	// DefaultServer.
 	Server string
-	// Token is sent with each request: an API token, or that of a login.
+	// Token is sent with each request: an API token, or the token of a login. "" sends none.
 	Token string
-	// CAFile, if there is one, holds the certificates (PEM) that the server's must be
-	// signed by, instead of the system's.
+	// CAFile is a file with the certificates (PEM) that must have signed the server's certificate, in place of the
+	// system's. "" means the system's.
 	CAFile string
-	// UserAgent is what the server sees in that header.
+	// UserAgent is the value of the header User-Agent.
 	UserAgent string
-	// Waiting, if it is not nil, is called with the reason when Watch or CopyLog begin to wait for a server that gives
-	// no answer: once until it answers again. Several goroutines may call it.
+	// Waiting is called with the reason when Watch or CopyLog begins to wait for a server that does not answer: once
+	// until the server answers again. Several goroutines may call it. It may be nil.
 	Waiting func(error)
 }
 
-// Client talks to one server. It may be used by many goroutines at once.
+// Client talks to one server. Its methods may be called concurrently.
 type Client struct {
 	base  *url.URL
 	token string
 	agent string
 	http  *http.Client
-	// patience and absence are how long an answer is waited for: patience.go and watch.go say of what.
+	// patience bounds retries of a request (patience.go); absence bounds the wait for a server that is being watched
+	// (watch.go).
 	patience, absence time.Duration
 	presence          presence
 }
 
-// New makes a client. It sends nothing yet.
+// New returns a client. It sends nothing yet.
 func New(o Options) (*Client, error) {
 	base, err := ParseServer(o.Server)
 	if err != nil {
@@ -86,12 +85,12 @@ func New(o Options) (*Client, error) {
 	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence,
 		presence: presence{waiting: o.Waiting}, http: &http.Client{
 			Transport: transport,
-			// The token would go wherever a redirect leads.
+			// Following a redirect would send the token to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}}, nil
 }
 
-// ParseServer reads a server's URL as Options.Server has it.
+// ParseServer parses a server's URL in the form of Options.Server.
 func ParseServer(text string) (*url.URL, error) {
 	if text == "" {
 		text = DefaultServer
@@ -123,33 +122,33 @@ func readRoots(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// Server is the URL of the server that the client talks to.
+// Server returns the URL of the server.
 func (c *Client) Server() string { return c.base.String() }
 
-// Close gives up connections that are kept open.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Answer is what the server answered.
+// Answer is the server's answer to a request.
 type Answer[T any] struct {
-	// Raw is its text, as it came.
+	// Raw is the text of the answer, unchanged.
 	Raw json.RawMessage
-	// Value is what that means.
+	// Value is the decoded answer.
 	Value T
-	// Warning is what the server says beside it, such as that its history can't be read now.
+	// Warning says what the answer lacks, such as the history while the server cannot read it. "" for nothing.
 	Warning string
-	// Next leads to the older rows of a list that has as many as were asked for.
+	// Next is the Runs.Before for the older rows of a list. It is "" unless the list is full.
 	Next string
 }
 
 // request is one request to be made.
 type request struct {
 	method string
-	// path are the segments below /, not yet escaped.
+	// path are the path segments after /, unescaped.
 	path  []string
 	query url.Values
-	// body is sent as JSON: a json.RawMessage as it is.
+	// body is sent as JSON; a json.RawMessage is sent unchanged.
 	body any
-	// key is sent as Idempotency-Key.
+	// key is sent as the header Idempotency-Key.
 	key     string
 	timeout time.Duration
 }
@@ -161,7 +160,7 @@ func (r request) with(query url.Values) request { r.query = query; return r }
 
 func (r request) sending(body any) request { r.body = body; return r }
 
-// call makes a request whose answer is JSON.
+// call makes a request with a JSON answer, with retries.
 func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	var a Answer[T]
 	for _, segment := range r.path {
@@ -184,7 +183,7 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	return a, err
 }
 
-// whole makes a request once and reads the answer.
+// whole makes a request once and reads the whole answer.
 func (c *Client) whole(ctx context.Context, r request) ([]byte, http.Header, error) {
 	limit := r.timeout
 	if limit == 0 {
@@ -204,14 +203,14 @@ func (c *Client) whole(ctx context.Context, r request) ([]byte, http.Header, err
 	return text, resp.Header, nil
 }
 
-// open makes a request once and leaves the answer's body to be read by the caller. An answer
-// that is no success is an error.
+// open makes a request once and returns the response with its body unread. If the status is not 200, it returns an
+// error.
 func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 	var body io.Reader
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if raw, ok := r.body.(json.RawMessage); ok {
-			text, err = raw, nil // as it is, also if it is no JSON: the server says where
+			text, err = raw, nil // unchanged, even if it is not JSON: the server says where it is wrong
 		}
 		if err != nil {
 			return nil, fmt.Errorf("write the request's body: %w", err)
@@ -255,7 +254,7 @@ func (c *Client) at(r request) string {
 	return whole.String()
 }
 
-// warningOf is the text of a Warning header, without the code and the agent before it.
+// warningOf returns the text of the header Warning, without its code and agent.
 func warningOf(h http.Header) string {
 	text := h.Get("Warning")
 	if _, quoted, ok := strings.Cut(text, `"`); ok {
@@ -264,7 +263,7 @@ func warningOf(h http.Header) string {
 	return text
 }
 
-// nextOf is the parameter before of the link to a list's next rows.
+// nextOf returns the parameter before in the link to the next rows of a list.
 func nextOf(h http.Header) string {
 	target, rel, ok := strings.Cut(strings.TrimPrefix(h.Get("Link"), "<"), ">")
 	link, err := url.Parse(target)

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// serve starts a server that answers by a function, and a client of it.
+// serve starts a server with a handler and returns a client of it.
 func serve(t *testing.T, handle http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -28,7 +28,7 @@ func serve(t *testing.T, handle http.HandlerFunc) *client.Client {
 	return connect(t, client.Options{Server: server.URL, Token: "ejt_secret"})
 }
 
-// newServer starts a server that counts what it is asked.
+// newServer starts a server that counts its requests.
 func newServer(t *testing.T, handle http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
 	t.Helper()
 	asked := &atomic.Int32{}
@@ -133,7 +133,8 @@ func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestATriggerIsSentAgainWithItsKey, so that a server which has done it already makes no second run.
+// TestATriggerIsSentAgainWithItsKey: a retry has the same key, so that a server that has already accepted the trigger
+// makes no second run.
 func TestATriggerIsSentAgainWithItsKey(t *testing.T) {
 	t.Parallel()
 	var keys []string
@@ -220,7 +221,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestWatchGivesEachChangeOnce, by the events, and ends with the execution.
+// TestWatchGivesEachChangeOnce: Watch yields each change once, driven by the events, and ends with the execution.
 func TestWatchGivesEachChangeOnce(t *testing.T) {
 	t.Parallel()
 	var state atomic.Int32
@@ -255,7 +256,7 @@ func TestWatchGivesEachChangeOnce(t *testing.T) {
 	}
 }
 
-// TestOutputGoesOnWhereAConnectionBroke loses nothing and shows nothing twice.
+// TestOutputGoesOnWhereAConnectionBroke: after a broken connection no output is lost or repeated.
 func TestOutputGoesOnWhereAConnectionBroke(t *testing.T) {
 	t.Parallel()
 	const text = "one\ntwo\nthree\n"
@@ -287,7 +288,7 @@ func TestOutputGoesOnWhereAConnectionBroke(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeWrittenEndsTheCopy, and is no reason to ask again.
+// TestWhatCannotBeWrittenEndsTheCopy: an error of the writer ends the copy, and the request is not repeated.
 func TestWhatCannotBeWrittenEndsTheCopy(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "x") })

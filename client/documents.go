@@ -13,23 +13,23 @@ func (c *Client) Apps(ctx context.Context) (Answer[[]App], error) {
 	return call[[]App](ctx, c, get("api", "app", "list"))
 }
 
-// App gives an app's document.
+// App returns an app's document.
 func (c *Client) App(ctx context.Context, name string) (Answer[App], error) {
 	return call[App](ctx, c, get("api", "app", name))
 }
 
-// AppDisabled says whether an app is disabled.
+// AppDisabled reports whether an app is disabled.
 func (c *Client) AppDisabled(ctx context.Context, name string) (Answer[bool], error) {
 	return call[bool](ctx, c, get("api", "app", name, "disable"))
 }
 
-// PublishApp publishes a new app by its document. With check the server first looks whether the
-// package can be fetched and has the script.
+// PublishApp publishes a new app. With check the server first checks that the package can be fetched and contains the
+// script.
 func (c *Client) PublishApp(ctx context.Context, document json.RawMessage, check bool) (Answer[App], error) {
 	return call[App](ctx, c, writeApp(http.MethodPost, document, check))
 }
 
-// UpdateApp changes the fields of an app that the document has; it names the app.
+// UpdateApp changes those fields of an app that the document has. The document must name the app.
 func (c *Client) UpdateApp(ctx context.Context, document json.RawMessage, check bool) (Answer[App], error) {
 	return call[App](ctx, c, writeApp(http.MethodPut, document, check))
 }
@@ -42,7 +42,7 @@ func writeApp(method string, document json.RawMessage, check bool) request {
 	return r
 }
 
-// SetAppEnabled enables or disables an app, and so all its jobs.
+// SetAppEnabled enables or disables an app. Disabling an app disables all its jobs.
 func (c *Client) SetAppEnabled(ctx context.Context, name string, enabled bool) (Answer[App], error) {
 	action := "disable"
 	if enabled {
@@ -51,7 +51,8 @@ func (c *Client) SetAppEnabled(ctx context.Context, name string, enabled bool) (
 	return call[App](ctx, c, post("api", "app", name, action))
 }
 
-// DeleteApp deletes an app, with its jobs if asked for; without, an app that has jobs is refused.
+// DeleteApp deletes an app. If the app has jobs, the server refuses that, unless jobs is set: then the jobs are
+// deleted too.
 func (c *Client) DeleteApp(ctx context.Context, name string, jobs bool) (Answer[App], error) {
 	return call[App](ctx, c, request{method: http.MethodDelete, path: []string{"api", "app", name},
 		query: flag("jobs", jobs)})
@@ -62,36 +63,37 @@ func (c *Client) Jobs(ctx context.Context) (Answer[[]Job], error) {
 	return call[[]Job](ctx, c, get("api", "job", "jobs"))
 }
 
-// Job gives a job's document.
+// Job returns a job's document.
 func (c *Client) Job(ctx context.Context, name string) (Answer[Job], error) {
 	return call[Job](ctx, c, get("api", "job", "jobs", name))
 }
 
-// RegisterJob registers a new job by its document.
+// RegisterJob registers a new job.
 func (c *Client) RegisterJob(ctx context.Context, document json.RawMessage) (Answer[Job], error) {
 	return call[Job](ctx, c, post("api", "job", "register").sending(document))
 }
 
-// UpdateJob changes the fields of a job that the document has; it names the job.
+// UpdateJob changes those fields of a job that the document has. The document must name the job.
 func (c *Client) UpdateJob(ctx context.Context, document json.RawMessage) (Answer[Job], error) {
 	return call[Job](ctx, c, request{method: http.MethodPut, path: []string{"api", "job", "update"}, body: document})
 }
 
-// CheckJob says all that RegisterJob, or with update UpdateJob, would say of a document, and changes nothing.
+// CheckJob returns everything that RegisterJob, or with update UpdateJob, would answer for a document. It changes
+// nothing.
 func (c *Client) CheckJob(ctx context.Context, document json.RawMessage, update bool) (Answer[json.RawMessage],
 	error) {
 	return call[json.RawMessage](ctx, c, post("api", "job", "check").sending(document).with(flag("update", update)))
 }
 
-// DeleteJob deregisters a job and gives it as it was.
+// DeleteJob deregisters a job and returns its last document.
 func (c *Client) DeleteJob(ctx context.Context, name string) (Answer[Job], error) {
 	return call[Job](ctx, c, request{method: http.MethodDelete, path: []string{"api", "job", name, "deregister"}})
 }
 
-// JobAction is what may be done with a job that is there.
+// JobAction is an action on a registered job.
 type JobAction string
 
-// What each does is said in docs/api.md, under Jobs.
+// docs/api.md describes the actions, under Jobs.
 const (
 	Pause    JobAction = "pause"
 	Resume   JobAction = "resume"
@@ -105,7 +107,7 @@ func (c *Client) ActOnJob(ctx context.Context, name string, action JobAction) (A
 	return call[Job](ctx, c, post("api", "job", name, string(action)))
 }
 
-// Explain says what a job does, and why.
+// Explain returns what a job does, and why.
 func (c *Client) Explain(ctx context.Context, name string) (Answer[Explanation], error) {
 	return call[Explanation](ctx, c, get("api", "job", name, "explain"))
 }

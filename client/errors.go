@@ -17,36 +17,36 @@ import (
 	"time"
 )
 
-// Error is the server's refusal of a request.
+// Error is a request's refusal by the server.
 type Error struct {
-	// Status is the HTTP status, Code the server's name for what is wrong; it is empty where
-	// something between here and the server has answered.
+	// Status is the HTTP status. Code is the server's code of the error, for programs; it is "" if a proxy in front of
+	// the server has answered.
 	Status  int
 	Code    string
 	Message string
-	// Fields are all that is wrong with what was sent.
+	// Fields are all violations in the request.
 	Fields []Field
-	// RetryAfter is when it may be asked for again, where the server says so.
+	// RetryAfter is the delay after which the request may be repeated; 0 if the server gives none.
 	RetryAfter time.Duration
 }
 
-// Field is one thing that is wrong with what was sent.
+// Field is one violation in a request.
 type Field struct {
 	Field   string `json:"field"`
 	Value   string `json:"value"`
 	Message string `json:"message"`
 }
 
-// Error is the server's message.
+// Error returns the server's message.
 func (e *Error) Error() string { return e.Message }
 
-// HasCode reports whether an error is a server's refusal with that code.
+// HasCode reports whether err is a server's refusal with that code.
 func HasCode(err error, code string) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// mostErrorText is how much of an answer is read that is an error.
+// mostErrorText bounds how much of an error's body is read, in bytes.
 const mostErrorText = 1 << 20
 
 func (c *Client) readError(resp *http.Response) error {
@@ -71,7 +71,7 @@ func (c *Client) readError(resp *http.Response) error {
 		return e
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	if strings.HasPrefix(first, "<") { // a page for people
+	if strings.HasPrefix(first, "<") { // an HTML page
 		first = ""
 	}
 	if strings.Contains(first, "HTTP request to an HTTPS server") {
@@ -88,7 +88,8 @@ func (c *Client) readError(resp *http.Response) error {
 	return e
 }
 
-// redirected is the server that a redirect leads to, without what was asked of it.
+// redirected returns the URL of the server that a redirect leads to, without the path of the request; "" if the
+// response is no redirect.
 func (c *Client) redirected(resp *http.Response) string {
 	to, err := resp.Location()
 	if resp.StatusCode/100 != 3 || err != nil || to.Host == "" {
@@ -100,24 +101,24 @@ func (c *Client) redirected(resp *http.Response) string {
 	return to.String()
 }
 
-// UnreachableError says that no answer came from a server.
+// UnreachableError is the error of a request that got no answer.
 type UnreachableError struct {
-	// Server is its URL.
+	// Server is the server's URL.
 	Server string
-	// Advice is what to try.
+	// Advice is what the user can try.
 	Advice string
 	Err    error
 }
 
-// Error names the server, the reason and what to try.
+// Error names the server, the reason and the advice.
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("no answer from %s: %v; %s", e.Server, cause(e.Err), e.Advice)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// unreachable makes an error of what the network says; a request that its caller gave up stays that.
+// unreachable wraps an error of the network. A request that its caller cancelled returns context.Canceled.
 func (c *Client) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
@@ -144,7 +145,7 @@ func (c *Client) unreachable(err error) error {
 	return &UnreachableError{Server: c.Server(), Advice: advice, Err: err}
 }
 
-// isBroken reports a connection that ended before the answer did.
+// isBroken reports whether the connection broke before the answer ended.
 func isBroken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
@@ -155,7 +156,7 @@ func isDial(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// cause is the part of an error of net/http that people need: without method and URL.
+// cause returns the part of an error of net/http that users need, without method and URL.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("it took too long")

@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// SetPatience has a client wait for other times than people do.
+// SetPatience sets a client's timeouts for tests.
 func (c *Client) SetPatience(patience, absence time.Duration) {
 	c.patience, c.absence = patience, absence
 }

@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// JobQuery says which jobs are asked for, in the words of GET /api/jobs. What is empty asks for all.
+// JobQuery selects and sorts jobs, in the words of GET /api/jobs. Empty fields select all.
 type JobQuery struct {
 	Search, App, Type string
 	States, Last      []string
-	// Sort is by what, in GET /api/jobs' words.
+	// Sort is one of the values of the parameter sort of GET /api/jobs.
 	Sort       string
 	Descending bool
-	// Page counts from 1; PerPage is 1 to 500.
+	// Page counts from 1. PerPage is from 1 to MostPerPage. 0 is the server's default.
 	Page, PerPage int
 }
 
-// MostPerPage is how many jobs one page has at most.
+// MostPerPage is the maximum number of jobs of a page.
 const MostPerPage = 500
 
-// JobPage gives one page of the jobs, each with how it gets on.
+// JobPage returns one page of the jobs, each with its state and its last runs.
 func (c *Client) JobPage(ctx context.Context, ask JobQuery) (Answer[JobPage], error) {
 	query := url.Values{}
 	set := func(name, value string) {
@@ -52,7 +52,7 @@ func (c *Client) JobPage(ctx context.Context, ask JobQuery) (Answer[JobPage], er
 	return call[JobPage](ctx, c, get("api", "jobs").with(query))
 }
 
-// Overview gives the cluster at a glance, and what needs a look.
+// Overview returns a summary of the cluster and its problems.
 func (c *Client) Overview(ctx context.Context) (Answer[Overview], error) {
 	return call[Overview](ctx, c, get("api", "overview"))
 }
@@ -64,18 +64,18 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// Changed is what the event of that name says: of which the server answers otherwise now.
+// Changed is the data of the event changed. It names what the server may now answer differently about.
 type Changed struct {
 	Jobs, Executions, Apps []string
 	Cluster                bool
-	// All says that everything that is shown is to be read again.
+	// All is set if everything shown must be read again.
 	All bool
 }
 
-// mostEvent is more than any event has, in bytes.
+// mostEvent bounds the size of an event, in bytes. It exceeds every event.
 const mostEvent = 4 << 20
 
-// Events gives what changes, as it changes, until the stream ends, which is an error, or ctx.
+// Events yields events until the stream breaks, which it yields as an error, or until ctx ends.
 func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		resp, err := c.open(ctx, get("api", "events"))
@@ -90,7 +90,7 @@ func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
 	}
 }
 
-// eachEvent reads events until one is not wanted, which is no error, or there are no more.
+// eachEvent reads events until wanted returns false, which is no error, or until the stream ends.
 func eachEvent(r io.Reader, wanted func(Event) bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, mostEvent)

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Output says which part of a task's output is asked for.
+// Output selects a part of a task's output.
 type Output struct {
 	Task string
-	// Stream is stdout or stderr, or stdout.1 or stderr.1 for what was rotated out of them. Empty is stdout.
+	// Stream is stdout or stderr, or stdout.1 or stderr.1 for what was last rotated out of them. "" means stdout.
 	Stream string
-	// Offset skips so many bytes. Tail, instead, begins so many bytes before the end.
+	// Offset skips that many bytes. Tail begins that many bytes before the end instead; it takes precedence.
 	Offset, Tail int64
-	// Follow goes on until the task has ended.
+	// Follow continues until the task has ended.
 	Follow bool
 }
 
-// Log is output that is being read.
+// Log is an open stream of output.
 type Log struct {
 	io.ReadCloser
-	// Offset is where in the file it begins, Size how large the file was then.
+	// Offset is where in the file the stream begins; Size is the size of the file at that time.
 	Offset, Size int64
 }
 
-// OpenLog reads a task's output from one connection. The caller closes it. An end that is no io.EOF says that the
-// connection broke before all was there.
+// OpenLog opens a task's output on one connection. The caller must close it. If reading ends with an error other than
+// io.EOF, the connection broke before the end of the output.
 func (c *Client) OpenLog(ctx context.Context, o Output) (log *Log, err error) {
 	r := o.request()
 	err = c.patiently(ctx, r, func() error { log, err = c.openLog(ctx, r); return err })
@@ -53,7 +53,7 @@ func (o Output) request() request {
 	return get("api", "task", o.Task, "logs").with(query)
 }
 
-// openLog is OpenLog, once.
+// openLog is OpenLog without retries.
 func (c *Client) openLog(ctx context.Context, r request) (*Log, error) {
 	resp, err := c.begin(ctx, r)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Client) openLog(ctx context.Context, r request) (*Log, error) {
 		Size: number(resp.Header, "Elasticjob-Log-Size")}, nil
 }
 
-// begin makes a request whose answer may last for ever, and has to begin in time.
+// begin makes a request whose answer may last forever but must begin within requestTimeout.
 func (c *Client) begin(ctx context.Context, r request) (*http.Response, error) {
 	limited, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(requestTimeout, cancel)
@@ -83,7 +83,7 @@ func (c *Client) begin(ctx context.Context, r request) (*http.Response, error) {
 	return nil, err
 }
 
-// cancelling is a body whose request ends with it.
+// cancelling is a body that cancels its request when it is closed.
 type cancelling struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -94,7 +94,7 @@ func (b *cancelling) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// ReadLog reads what there is of a task's output now, and says where in the file that begins.
+// ReadLog reads the present part of a task's output. offset is where in the file it begins.
 func (c *Client) ReadLog(ctx context.Context, o Output) (text []byte, offset int64, err error) {
 	o.Follow = false
 	r := o.request()
@@ -121,14 +121,14 @@ func number(h http.Header, name string) int64 {
 	return n
 }
 
-// CopyLog writes a task's output to w. What is followed goes on where it was when a connection breaks, and from the
-// begin of the new file after a rotation. A server that gives no answer for up to two minutes is waited for, if it has
-// answered this client before.
+// CopyLog writes a task's output to w. With Follow it continues after a broken connection where it stopped, and after
+// a rotation at the beginning of the new file. It waits up to two minutes for a server that does not answer, if the
+// server has answered this client before.
 func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 	heard := time.Now()
 	for {
 		opened, err := c.copyOnce(ctx, w, &o)
-		if opened { // a stream may have been quiet for long
+		if opened { // a stream may have been silent for long
 			heard = time.Now()
 			c.presence.away.Store(false)
 		}
@@ -150,14 +150,14 @@ func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 	}
 }
 
-// copyOnce copies from one connection, has o go on behind what was copied, and reports whether there was a connection.
+// copyOnce copies from one connection and sets o to continue after it. opened says whether there was a connection.
 func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened bool, err error) {
 	log, err := c.OpenLog(ctx, *o)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = log.Close() }()
-	if o.Tail == 0 && log.Size < o.Offset { // it was rotated: this is another file
+	if o.Tail == 0 && log.Size < o.Offset { // the file was rotated, so this is a new one
 		o.Offset = 0
 		if !o.Follow {
 			return true, nil
@@ -173,7 +173,7 @@ func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened b
 	return true, err
 }
 
-// keepError tells errors of a writer from those of what is read.
+// keepError marks the errors of a writer, to distinguish them from those of the reader.
 type keepError struct{ w io.Writer }
 
 type writeError struct{ err error }

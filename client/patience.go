@@ -9,35 +9,36 @@ import (
 )
 
 const (
-	// patience is how long a request is tried again that a server can't answer now: a new leader is found within it.
+	// patience bounds how long a request is retried while the server cannot answer. A new leader is elected within
+	// that time.
 	patience = 15 * time.Second
-	// firstPause comes before the second try; each further one is twice as long, up to mostPause.
+	// firstPause is the pause before the second attempt. Each further pause is twice as long, up to mostPause.
 	firstPause = 200 * time.Millisecond
 	mostPause  = 3 * time.Second
 )
 
-// UnknownError says that a trigger was sent and that it is not known whether it made a run. The same trigger with the
-// same key finds that out, and makes no second run.
+// UnknownError is the error of a trigger that may or may not have made a run. Repeating the trigger with the same key
+// returns its run and makes no second one.
 type UnknownError struct {
-	// Key is what the trigger was sent with.
+	// Key is the idempotency key of the trigger.
 	Key string
-	// Err is why its outcome is not known.
+	// Err is why the outcome is unknown.
 	Err error
 }
 
-// Error says why the outcome is not known.
+// Error returns the message of Err.
 func (e *UnknownError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns Err.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// patiently makes a request again while the server says that it can't answer now, if making it twice is harmless or it
-// was not carried out. A trigger that may have reached the server is also sent again to one that does not answer at
-// all, because its user would else not know whether there is a run.
+// patiently retries a request while the server says that it cannot answer now, if the request may be repeated or was
+// not carried out. A trigger that may have reached the server is also retried while the server does not answer at all;
+// otherwise its user would not know whether there is a run.
 func (c *Client) patiently(ctx context.Context, r request, try func() error) error {
 	var (
 		deadline time.Time
-		sent     bool // with a key, and nobody knows what came of it
+		sent     bool // with a key, and its outcome is unknown
 	)
 	given := func(err error) error {
 		if sent && !isAnswer(err) {
@@ -62,17 +63,17 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 	}
 }
 
-// harmless reports whether a request may be made twice: it changes nothing, or the server knows it by its key.
+// harmless reports whether a request may be made twice: it is a read, or the server recognizes it by its key.
 func (r request) harmless() bool { return r.method == http.MethodGet || r.key != "" }
 
-// lasting are the codes of refusals that have the status of a passing one, and stay until somebody does something.
+// lasting are the codes of errors that have the status of a temporary one but last until someone fixes the cause.
 var lasting = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs", "leader_not_trusted",
 	"token_differs", "oidc_unavailable",
 	"no_output_yet", "too_many_streams"}
 
-// isPassing reports errors that a server which changes its leader, restarts, or is asked too often, or a proxy before
-// it, gives for a moment. A server that can't be connected to is none: people wait for an answer, and its address may
-// be wrong.
+// isPassing reports whether err is temporary: of a server that changes its leader, restarts or is asked too often, or
+// of a proxy in front of it. A failed connection does not count: the server's address may be wrong, and the user is
+// waiting for an answer.
 func isPassing(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -89,19 +90,19 @@ func isPassingStatus(status int) bool {
 	return false
 }
 
-// isPutOff reports that a request came too early, and was not carried out.
+// isPutOff reports whether the request was refused as too early and not carried out.
 func isPutOff(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests
 }
 
-// isSilence reports that no answer came.
+// isSilence reports whether no answer came.
 func isSilence(err error) bool {
 	var away *UnreachableError
 	return errors.As(err, &away)
 }
 
-// isUnknown reports errors after which a request may have been carried out.
+// isUnknown reports whether the request may have been carried out despite err.
 func isUnknown(err error) bool {
 	var refused *Error
 	switch {
@@ -114,7 +115,7 @@ func isUnknown(err error) bool {
 	return errors.Is(err, context.Canceled)
 }
 
-// isAnswer reports that the server has said what came of a request.
+// isAnswer reports whether the server has said what became of the request.
 func isAnswer(err error) bool {
 	var refused *Error
 	return err == nil || errors.As(err, &refused) && !isPassingStatus(refused.Status)
@@ -127,7 +128,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// sleep waits, or returns what has ended ctx.
+// sleep waits for d, or until ctx ends; then it returns ctx's error.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -15,11 +15,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// abort ends the connection without an answer.
+// abort closes the connection without an answer.
 func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// TestWhatPasses: a read is sent again after what a server that restarts gives, or a proxy before it, and not after
-// what stays.
+// TestWhatPasses: a read is retried after the errors that a restarting server, or a proxy in front of it, gives, and
+// not after lasting ones.
 func TestWhatPasses(t *testing.T) {
 	t.Parallel()
 	page := func(status int) http.HandlerFunc {
@@ -65,7 +65,7 @@ func TestWhatPasses(t *testing.T) {
 	}
 }
 
-// TestATriggerWhoseOutcomeIsUnknownNamesItsKey, with which it can be sent again.
+// TestATriggerWhoseOutcomeIsUnknownNamesItsKey: the error has the key with which the trigger can be repeated.
 func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -106,8 +106,8 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 	}
 }
 
-// TestWhatWasPutOffIsSentAgain when the server says, be it a change that would not be sent twice otherwise: status
-// 429 says that nothing was done.
+// TestWhatWasPutOffIsSentAgain: after status 429 a request is retried when the server says so, even a write that would
+// otherwise not be repeated, because 429 means that it was not carried out.
 func TestWhatWasPutOffIsSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -140,7 +140,7 @@ func TestWhatWasPutOffIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestAPutOffTriggerMayHaveMadeARun: that the second request was put off says nothing of the first one.
+// TestAPutOffTriggerMayHaveMadeARun: a 429 for the second attempt says nothing about the first one.
 func TestAPutOffTriggerMayHaveMadeARun(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -158,8 +158,7 @@ func TestAPutOffTriggerMayHaveMadeARun(t *testing.T) {
 	}
 }
 
-// TestATriggerOutlivesItsServer: one that was sent is sent again also to a server that can't be connected to for a
-// moment.
+// TestATriggerOutlivesItsServer: a trigger that was sent is also retried while the server cannot be connected to.
 func TestATriggerOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	var stop func()
@@ -180,7 +179,8 @@ func TestATriggerOutlivesItsServer(t *testing.T) {
 	}
 }
 
-// TestAQuietStreamIsOpenedAgain, however long ago its last byte came, and also after a rotation.
+// TestAQuietStreamIsOpenedAgain: a stream that breaks is opened again, however long it was silent, and also after a
+// rotation.
 func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -199,8 +199,8 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyAServerThatHasAnsweredIsWaitedFor: another one may have the wrong address. That it is waited for is said
-// once.
+// TestOnlyAServerThatHasAnsweredIsWaitedFor: a server that has never answered is not waited for, because its address
+// may be wrong. The begin of a wait is reported once.
 func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	never := connect(t, client.Options{Server: "http://127.0.0.1:1",
@@ -242,7 +242,7 @@ func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestTheEndOfOutputIsReadAgain when the connection breaks in the middle.
+// TestTheEndOfOutputIsReadAgain: the output is read again if the connection breaks in the middle.
 func TestTheEndOfOutputIsReadAgain(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

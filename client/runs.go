@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// TriggerJob asks for a run of a job. The key names the request, so that a trigger which is sent twice makes one run;
-// an empty one is chosen. An *UnknownError has it where the outcome is not known.
+// TriggerJob requests a run of a job. The key identifies the request, so that a trigger sent twice makes only one run;
+// if it is "", TriggerJob chooses one. If the outcome is unknown, the error is an *UnknownError with the key.
 func (c *Client) TriggerJob(ctx context.Context, name string, o Overrides, key string) (Answer[Triggered], error) {
 	if key == "" {
 		key = rand.Text()
@@ -22,16 +22,16 @@ func (c *Client) TriggerJob(ctx context.Context, name string, o Overrides, key s
 	return call[Triggered](ctx, c, r)
 }
 
-// Runs says which executions are asked for. What is empty asks for all.
+// Runs selects executions. Empty fields select all.
 type Runs struct {
 	Job string
 	// States are execution states.
 	States []string
-	// Since is a time (RFC 3339), or how long ago (24h), of the fire.
+	// Since is the earliest fire time: a time (RFC 3339), or how long ago (24h).
 	Since string
-	// Before leads to older ones: a time, or the Next of an answer.
+	// Before selects older executions: those before a time, or those after the page whose Answer.Next it is.
 	Before string
-	// Limit is how many there are at most, 1 to 1000; 0 is the server's choice.
+	// Limit is the maximum number of executions, 1 to 1000; 0 is the server's default.
 	Limit int
 }
 
@@ -53,17 +53,17 @@ func (c *Client) Executions(ctx context.Context, ask Runs) (Answer[[]Summary], e
 	return call[[]Summary](ctx, c, get("api", "job", ask.Job, "executions").with(query))
 }
 
-// Execution gives one run with all its shards.
+// Execution returns one run with all its shards.
 func (c *Client) Execution(ctx context.Context, id string) (Answer[Execution], error) {
 	return call[Execution](ctx, c, get("api", "execution", id))
 }
 
-// KillExecution ends one run: its running shards, and those that wait.
+// KillExecution kills one run: its running and its waiting shards.
 func (c *Client) KillExecution(ctx context.Context, id string) (Answer[struct{}], error) {
 	return call[struct{}](ctx, c, post("api", "execution", id, "kill"))
 }
 
-// KillTask ends one task; the other shards of its run go on.
+// KillTask kills one task. The other shards of its run continue.
 func (c *Client) KillTask(ctx context.Context, id string) (Answer[struct{}], error) {
 	return call[struct{}](ctx, c, post("api", "task", id, "kill"))
 }

@@ -5,17 +5,17 @@ import (
 	"net/http"
 )
 
-// Health asks the server how it is. It needs no token.
+// Health returns the server's state. It needs no token.
 func (c *Client) Health(ctx context.Context) (Answer[Health], error) {
 	return call[Health](ctx, c, get("healthz"))
 }
 
-// Logins says how one can log in.
+// Logins returns the ways to log in to the server.
 func (c *Client) Logins(ctx context.Context) (Answer[Logins], error) {
 	return call[Logins](ctx, c, get("api", "login"))
 }
 
-// Login gives the token of a new login.
+// Login logs a user in and returns the token of the login.
 func (c *Client) Login(ctx context.Context, user, password string) (string, error) {
 	a, err := call[struct {
 		AccessToken string `json:"accessToken"`
@@ -23,12 +23,12 @@ func (c *Client) Login(ctx context.Context, user, password string) (string, erro
 	return a.Value.AccessToken, err
 }
 
-// Session says who the client is to the server.
+// Session returns the caller as the server sees it.
 func (c *Client) Session(ctx context.Context) (Answer[Session], error) {
 	return call[Session](ctx, c, get("api", "session"))
 }
 
-// Logout ends the login that the client's token is of, wherever it is used.
+// Logout ends the login of the client's token, wherever else the token is used.
 func (c *Client) Logout(ctx context.Context) error {
 	_, err := call[any](ctx, c, request{method: http.MethodDelete, path: []string{"api", "session"}})
 	return err

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Why says why something is as it is: to people in English, and to programs, which decide by it, as a code with its
-// arguments. The sentence may change with any release, the code does not. All are empty where there is nothing to say.
+// Why is the reason of a state, as an English sentence for people and as a code with arguments for programs. The
+// sentence may change with any release; the code does not. All fields are empty if there is no reason.
 type Why struct {
 	Reason     string `json:"reason"`
 	ReasonCode string `json:"reasonCode"`
 	ReasonArgs Args   `json:"reasonArgs"`
 }
 
-// Args are the arguments of a code by their names: strings, and for a reason in turn a map with its "code" and, if it
-// has some, "args".
+// Args are the arguments of a code by name. A value is a string or, for a nested reason, a map with "code" and, unless
+// it has no arguments, "args".
 type Args map[string]any
 
-// NoteReason is a note as a code with its arguments. The code "text" is of one that has none of its own.
+// NoteReason is a note as a code with arguments. The code is "text" if the note has none of its own.
 type NoteReason struct {
 	Code string `json:"code"`
 	Args Args   `json:"args"`
 }
 
-// App is an app's document, and whether it is disabled.
+// App is an app's document, with its disabled state.
 type App struct {
 	AppName                 string  `json:"appName"`
 	AppURL                  string  `json:"appURL"`
@@ -33,18 +33,18 @@ type App struct {
 	AppCacheEnable          bool    `json:"appCacheEnable"`
 	EventTraceSamplingCount int     `json:"eventTraceSamplingCount"`
 	AppSHA256               string  `json:"appSHA256"`
-	// Those of apps on Kubernetes: what their shards' pods are made of.
+	// These fields describe the pods of apps on Kubernetes.
 	Image            string          `json:"image"`
 	ImagePullPolicy  string          `json:"imagePullPolicy"`
 	ImagePullSecrets []string        `json:"imagePullSecrets"`
 	PodTemplate      json.RawMessage `json:"podTemplate"`
-	Disabled         bool            `json:"disabled"` // in answers to commands only
-	// Notes are about the document, NoteReasons the same as codes, in the same order.
+	Disabled         bool            `json:"disabled"` // only in answers to commands
+	// Notes are about the document; NoteReasons are the same notes as codes, in the same order.
 	Notes       []string     `json:"notes"`
 	NoteReasons []NoteReason `json:"noteReasons"`
 }
 
-// Job is what all jobs' documents have, and the state of the job. Answer.Raw has all fields.
+// Job has the common fields of a job's document, and the job's state. Answer.Raw has all fields.
 type Job struct {
 	JobName                string         `json:"jobName"`
 	AppName                string         `json:"appName"`
@@ -59,26 +59,26 @@ type Job struct {
 	Description            string         `json:"description"`
 	Env                    map[string]any `json:"env"`
 	Props                  map[string]any `json:"props"`
-	Disabled               bool           `json:"disabled"` // this and State in answers to commands only
+	Disabled               bool           `json:"disabled"` // like State, only in answers to commands
 	State                  string         `json:"state"`
-	// Notes are about the job, NoteReasons the same as codes, in the same order.
+	// Notes are about the job; NoteReasons are the same notes as codes, in the same order.
 	Notes       []string     `json:"notes"`
 	NoteReasons []NoteReason `json:"noteReasons"`
 }
 
-// Overrides are what a trigger sets for one run.
+// Overrides are the settings that a trigger replaces for one run.
 type Overrides struct {
 	JobParameter           *string        `json:"jobParameter,omitempty"`
 	ShardingItemParameters *string        `json:"shardingItemParameters,omitempty"`
 	Env                    map[string]any `json:"env,omitempty"`
 }
 
-// Triggered names the execution that a trigger made.
+// Triggered names the execution that a trigger has created.
 type Triggered struct {
 	ExecutionID string `json:"executionId"`
 }
 
-// Summary is one run of a job, with its shards counted by state.
+// Summary is one run of a job, with the number of its shards in each state.
 type Summary struct {
 	ExecutionID string    `json:"executionId"`
 	JobName     string    `json:"jobName"`
@@ -106,7 +106,7 @@ type Execution struct {
 	LifeNote  string     `json:"lifeNote"`
 }
 
-// The states of executions and shards that have ended.
+// These are the final states of executions and shards.
 const (
 	Finished = "FINISHED"
 	Failed   = "FAILED"
@@ -116,7 +116,7 @@ const (
 // Ended reports whether the execution has ended.
 func (e Execution) Ended() bool { return e.State == Finished || e.State == Failed || e.State == Killed }
 
-// Shard is one shard of an execution, as its last attempt is.
+// Shard is one shard of an execution, in the state of its last attempt.
 type Shard struct {
 	Item         int        `json:"item"`
 	State        string     `json:"state"`
@@ -134,24 +134,24 @@ type Shard struct {
 	Daemon   *Daemon   `json:"daemon"`
 }
 
-// Progress is how far a shard has come, by its own word.
+// Progress is how far a shard has come, as its program reports it.
 type Progress struct {
 	Fraction float64   `json:"fraction"`
 	Message  string    `json:"message"`
 	At       time.Time `json:"at"`
 }
 
-// Daemon is how a daemon's shard gets on.
+// Daemon is the state of a daemon's shard.
 type Daemon struct {
 	NextFireTime          *time.Time `json:"nextFireTime"`
 	Runs, Failed, Skipped int64
 }
 
-// Explanation is what a job does, and why.
+// Explanation says what a job does, and why.
 type Explanation struct {
 	JobName string `json:"jobName"`
 	State   string `json:"state"`
-	// Notes are what people should know of it, NoteReasons the same as codes, in the same order.
+	// Notes are what users should know about the job; NoteReasons are the same notes as codes, in the same order.
 	Notes       []string     `json:"notes"`
 	NoteReasons []NoteReason `json:"noteReasons"`
 	NextFires   []time.Time  `json:"nextFires"`
@@ -171,7 +171,7 @@ type Explanation struct {
 		Why
 		Progress *Progress `json:"progress"`
 	} `json:"running"`
-	// Ended are the shards of runs under way that have ended, and not well.
+	// Ended are the shards of current runs that have ended without success.
 	Ended []struct {
 		ExecutionID string `json:"executionId"`
 		Item        int    `json:"item"`
@@ -186,23 +186,23 @@ type Explanation struct {
 	MissedFires  *Fires   `json:"missedFires"`
 }
 
-// Fires are fires that became no run.
+// Fires counts fires that made no run.
 type Fires struct {
 	Count int64     `json:"count"`
 	Last  time.Time `json:"last"`
 	Why
 }
 
-// JobPage is one page of the jobs that match a question.
+// JobPage is one page of the jobs that match a query.
 type JobPage struct {
 	Total   int            `json:"total"`
 	ByState map[string]int `json:"byState"`
 	Rows    []JobRow       `json:"rows"`
-	// RawRows are the same rows as they came.
+	// RawRows are the same rows as JSON, unchanged.
 	RawRows []json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON reads the rows twice: as what they mean and as they are.
+// UnmarshalJSON decodes the rows into both Rows and RawRows.
 func (p *JobPage) UnmarshalJSON(text []byte) error {
 	type plain JobPage
 	if err := json.Unmarshal(text, (*plain)(p)); err != nil {
@@ -214,7 +214,7 @@ func (p *JobPage) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// JobRow is what people watch of a job.
+// JobRow is the current state of a job.
 type JobRow struct {
 	JobName            string     `json:"jobName"`
 	AppName            string     `json:"appName"`
@@ -249,7 +249,7 @@ type LastRun struct {
 	Why
 }
 
-// Overview is the cluster at a glance. What its reader may not know is nil or empty.
+// Overview is a summary of the cluster. Fields that the caller may not see are nil or empty.
 type Overview struct {
 	Time   time.Time `json:"time"`
 	Leader *struct {
@@ -262,7 +262,7 @@ type Overview struct {
 	ProblemsTotal int       `json:"problemsTotal"`
 }
 
-// Totals count what there is.
+// Totals count jobs, apps, runs, agents and resources.
 type Totals struct {
 	Jobs              map[string]int `json:"jobs"`
 	Apps              int            `json:"apps"`
@@ -282,14 +282,14 @@ type Totals struct {
 	FailedLastHour    *int64   `json:"failedLastHour"`
 }
 
-// Amounts are how much of a resource there is, and who has it.
+// Amounts are the total, used and free amounts of a resource.
 type Amounts struct {
 	Total float64 `json:"total"`
 	Used  float64 `json:"used"`
 	Free  float64 `json:"free"`
 }
 
-// Problem is something that needs a look.
+// Problem is something that needs attention.
 type Problem struct {
 	Kind     string     `json:"kind"`
 	Severity string     `json:"severity"`
@@ -300,12 +300,12 @@ type Problem struct {
 	Count    int        `json:"count"`
 	Since    *time.Time `json:"since"`
 	Message  string     `json:"message"`
-	// MessageCode and MessageArgs say the same to programs.
+	// MessageCode and MessageArgs are the message for programs.
 	MessageCode string `json:"messageCode"`
 	MessageArgs Args   `json:"messageArgs"`
 }
 
-// Health is what a server says of itself to everybody, and its version to who may know it.
+// Health is a server's answer to a probe. Version, Leader and Warning are empty unless the caller may see them.
 type Health struct {
 	Status     string `json:"status"`
 	Version    string `json:"version"`
@@ -315,7 +315,7 @@ type Health struct {
 	Warning    string `json:"warning"`
 }
 
-// Session is who the client is to the server.
+// Session is the caller as the server sees it.
 type Session struct {
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
@@ -324,7 +324,7 @@ type Session struct {
 	Expires *time.Time `json:"expires"`
 }
 
-// Logins says how one can log in at a server.
+// Logins are the ways to log in to a server.
 type Logins struct {
 	Password bool `json:"password"`
 	OpenID   bool `json:"openId"`

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// TestCodesOfReasons: every sentence that has a code in an answer has it in Go, too, with its arguments.
+// TestCodesOfReasons: every code beside a sentence in an answer has a Go field, and so have its arguments.
 func TestCodesOfReasons(t *testing.T) {
 	t.Parallel()
 	said := func(sentence, code string) string {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// lookAnyway is how often what is watched is read again without an event that says so.
+	// lookAnyway is the interval at which a watched execution is read even without an event.
 	lookAnyway = 5 * time.Second
-	// absence is how long a watched server may give no answer: it restarts, or another one takes over.
+	// absence is how long a watched server may be silent: it may restart, or another server may take over.
 	absence = 2 * time.Minute
-	// reconnect comes before a stream of events is asked for again.
+	// reconnect is the pause before a stream of events is opened again.
 	reconnect = time.Second
 )
 
-// Watch gives an execution as it is now and each time that it has changed, and ends with its end. A server that gives
-// no answer for up to two minutes is waited for, if it has answered this client before.
+// Watch yields an execution as it is now, and again after each change, until the execution has ended. It waits up to
+// two minutes for a server that does not answer, if the server has answered this client before.
 func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Execution], error] {
 	return func(yield func(Answer[Execution], error) bool) {
 		changes, stop := c.Changes(ctx, func(now Changed) bool { return slices.Contains(now.Executions, id) })
@@ -58,7 +58,7 @@ func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Executio
 	}
 }
 
-// await waits for a change, or so long.
+// await waits for a change, for d, or until ctx ends; then it returns ctx's error.
 func await(ctx context.Context, changes <-chan struct{}, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -70,9 +70,9 @@ func await(ctx context.Context, changes <-chan struct{}, d time.Duration) error 
 	return ctx.Err()
 }
 
-// Changes tells by the channel that something has changed that is of interest, once for all changes since it was read
-// the last time. It connects again when the stream ends, which counts as a change. The function that comes with it
-// ends that.
+// Changes returns a channel that receives a value after an event for which of returns true; one value stands for all
+// changes since the last receive. It reconnects when the stream ends, and counts that as a change. The caller must
+// call stop, which waits until the goroutine has ended.
 func (c *Client) Changes(ctx context.Context, of func(Changed) bool) (changes <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ch := make(chan struct{}, 1)
@@ -88,13 +88,13 @@ func (c *Client) Changes(ctx context.Context, of func(Changed) bool) (changes <-
 			for e, err := range c.Events(ctx) {
 				var now Changed
 				if err != nil {
-					break // it is asked for again; whoever watches sees by its own requests what is wrong
+					break // reconnect; the caller sees the fault by its own requests
 				}
 				if e.Name != "changed" || json.Unmarshal(e.Data, &now) != nil || now.All || of(now) {
 					tell()
 				}
 			}
-			_ = sleep(ctx, reconnect) // its error is that of the loop
+			_ = sleep(ctx, reconnect) // the loop checks ctx itself
 		}
 	})
 	return ch, func() { cancel(); over.Wait() }

@@ -25,26 +25,26 @@ Runs this job here, without a scheduler. Ctrl-C ends the job's context, a second
 Status: 0 all went well, 1 the job failed, 2 wrong flags.
 `
 
-// aloneEvery is how often a run's progress is written for the person who watches it.
+// aloneEvery is the interval at which a run's progress is printed at the terminal.
 const aloneEvery = time.Second
 
-// alone runs shards for a person at a terminal.
+// alone runs shards for a user at a terminal.
 type alone struct {
-	name     string // the program's
+	name     string // of the program
 	job      Job
 	out, log io.Writer // standard output and standard error
 }
 
-// request is what a person asked for.
+// request is what the flags ask for.
 type request struct {
-	shard       Shard // with what all shards have
+	shard       Shard // the fields that all shards share
 	first, last int
 }
 
 func (a alone) start(ctx context.Context, args []string) int {
 	asked, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprintf(a.out, usage, a.name) // who asked may not want to read it all
+		_, _ = fmt.Fprintf(a.out, usage, a.name) // an error is ignored: the reader may have closed the pipe
 		return statusOK
 	}
 	if err != nil {
@@ -68,7 +68,7 @@ func (a alone) start(ctx context.Context, args []string) int {
 	return status
 }
 
-// run runs one shard and says what became of it.
+// run runs one shard and prints its result.
 func (a alone) run(ctx context.Context, s Shard) error {
 	who := fmt.Sprintf("shard %d of %d", s.Item, s.Total)
 	s.TaskID = fmt.Sprintf("%s@-@%d@-@READY@-@local@-@%d", s.JobName, s.Item, s.FireTime.UnixMilli())
@@ -89,7 +89,7 @@ func (a alone) run(ctx context.Context, s Shard) error {
 
 func (a alone) logf(format string, args ...any) { fmt.Fprintf(a.log, format+"\n", args...) }
 
-// parse reads the flags, and says all that is wrong with them at once.
+// parse parses the flags. Its error lists everything that is wrong with them.
 func parse(args []string) (request, error) {
 	var (
 		asked request

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkRun is a run of a resident process, from the executor's message to its answer: two pipes, two processes.
+// BenchmarkRun measures one run of a resident process, from the executor's message to its answer: two pipes, two
+// processes.
 func BenchmarkRun(b *testing.B) {
 	p := resident(b)
 	line := runLine("r", "")

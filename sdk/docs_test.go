@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestTheProtocolsExample plays the executor's part of the example in protocol.md, and holds the process's part
-// against what a program says.
+// TestTheProtocolsExample sends the executor's messages of the example in protocol.md to a program and compares its
+// messages with those of the example.
 func TestTheProtocolsExample(t *testing.T) {
 	t.Parallel()
 	p := resident(t)

@@ -7,17 +7,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// A program's main function is one call:
+// The main function of a program is one call:
 //
 //	func main() { sdk.Main(sdk.Simple(count)) }
 //
-// The job's function can be tried without a scheduler, in a test or here, with a shard of one's own.
+// The job's function can be tried without a scheduler, in a test or as here, with a Shard of the test's own.
 func ExampleSimple() {
 	count := func(ctx context.Context, s sdk.Shard) error {
 		rows := []string{"a", "b", "c", "d", "e", "f", "g"}
 		for i, row := range rows {
 			if ctx.Err() != nil {
-				return ctx.Err() // killed, or over its timeoutSeconds
+				return ctx.Err() // killed, or exceeded timeoutSeconds
 			}
 			if i%s.Total == s.Item { // the shard's share
 				fmt.Println(s.Parameter, row)
@@ -34,7 +34,7 @@ func ExampleSimple() {
 	// <nil>
 }
 
-// With the property streaming.process a run goes on until fetch has nothing more.
+// With the property streaming.process a run repeats both steps until fetch returns nothing.
 func ExampleDataflow() {
 	queue := []int{1, 2, 3, 4, 5}
 	fetch := func(context.Context, sdk.Shard) ([]int, error) {
@@ -56,7 +56,7 @@ func ExampleDataflow() {
 	// <nil>
 }
 
-// A panic fails its run with the stack, and nothing else.
+// A panic fails only its own run, with the stack.
 func ExampleJob_Run() {
 	job := sdk.Simple(func(context.Context, sdk.Shard) error { panic("out of cheese") })
 	err := job.Run(context.Background(), sdk.Shard{Total: 1})

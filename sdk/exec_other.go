@@ -2,5 +2,5 @@
 
 package sdk
 
-// closeOnExec does nothing: executors run on Linux, and elsewhere a program is started by hand.
+// closeOnExec does nothing: executors run on Linux only; on other systems users start the program themselves.
 func closeOnExec(int) {}

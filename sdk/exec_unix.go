@@ -4,5 +4,5 @@ package sdk
 
 import "syscall"
 
-// closeOnExec keeps a descriptor from programs that this one starts.
+// closeOnExec prevents child processes from inheriting a descriptor.
 func closeOnExec(fd int) { syscall.CloseOnExec(fd) }

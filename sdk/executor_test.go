@@ -16,24 +16,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
-// patience is how long tests wait for what should come at once on an idle machine.
+// patience is how long tests wait for something that an idle machine does at once.
 const patience = 45 * time.Second
 
-// sharding is what every process of tests gets as its context.
+// sharding is the sharding context of every process in tests.
 const sharding = `{"taskId":"j@-@1@-@READY@-@a@-@u","jobName":"j","shardingTotalCount":3,"jobParameter":%q,"shardingItem":1,"shardingParameter":"own"}`
 
-// process is the test's binary as a job's program, and the executor that speaks protocol.md with it.
+// process is the test binary as a job's program, with the executor's side of the pipe.
 type process struct {
 	testing.TB
 	cmd         *exec.Cmd
-	orders      *os.File // what the executor writes to
-	said        *os.File // what it reads from
+	orders      *os.File // the executor writes to it
+	said        *os.File // the executor reads from it
 	lines       *bufio.Reader
 	out, errors *buffer.Locked
 	over        chan struct{}
 }
 
-// program is the test's binary, to be started with more variables than the executor's PATH.
+// program returns a process of the test binary that is not started yet. Its environment has PATH and the given
+// variables.
 func program(t testing.TB, args []string, env ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
@@ -58,13 +59,13 @@ func (p *process) start() *process {
 		_ = p.cmd.Wait() // its state says how it ended
 	}()
 	p.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // it has ended, most often
+		_ = p.cmd.Process.Kill() // it has usually ended
 		<-p.over
 	})
 	return p
 }
 
-// resident starts the program as an executor does, and hears its hello.
+// resident starts the program as an executor does and reads its hello.
 func resident(t testing.TB) *process {
 	t.Helper()
 	return program(t, []string{"its own argument", fmt.Sprintf(sharding, "")}).resident()
@@ -99,7 +100,7 @@ func pipe(t testing.TB) (read, write *os.File) {
 	return read, write
 }
 
-// message is any of the process's.
+// message is any message of the process.
 type message struct {
 	Type, SDK, Run, Error, Message string
 	Version                        int
@@ -123,7 +124,7 @@ func (p *process) hear() message {
 	return m
 }
 
-// done reads on to the end of a run and gives its error, and the last progress before it.
+// done reads until the end of a run and returns its error and the last progress before it.
 func (p *process) done(run string) (failure string, last message) {
 	p.Helper()
 	for {
@@ -138,7 +139,7 @@ func (p *process) done(run string) (failure string, last message) {
 	}
 }
 
-// say sends bytes.
+// say writes bytes.
 func (p *process) say(text string) {
 	p.Helper()
 	if _, err := io.WriteString(p.orders, text); err != nil {
@@ -146,7 +147,7 @@ func (p *process) say(text string) {
 	}
 }
 
-// run asks for a run with a job parameter.
+// run starts a run with a job parameter.
 func (p *process) run(id, parameter string) {
 	p.Helper()
 	p.say(runLine(id, parameter))
@@ -157,7 +158,7 @@ func runLine(id, parameter string) string {
 		sharding+`,"props":{"color":"red"}}`, id, parameter) + "\n"
 }
 
-// begun waits until a run says that it is under way.
+// begun waits until a run reports that it has begun.
 func (p *process) begun(run string) {
 	p.Helper()
 	if m := p.hear(); m.Type != "progress" || m.Run != run || m.Message != "begun" {
@@ -165,7 +166,7 @@ func (p *process) begun(run string) {
 	}
 }
 
-// close closes the executor's ends.
+// close closes the executor's ends of the pipe.
 func (p *process) close(ends ...*os.File) {
 	p.Helper()
 	for _, end := range ends {
@@ -182,7 +183,7 @@ func (p *process) signal(sig syscall.Signal) {
 	}
 }
 
-// status waits for the end of the process: its exit status, -1 after a signal.
+// status waits for the end of the process and returns its exit status, -1 after a signal.
 func (p *process) status() int {
 	p.Helper()
 	select {
@@ -193,7 +194,7 @@ func (p *process) status() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// ends checks that the process ends with a status and says nothing more.
+// ends checks that the process exits with a status and sends nothing more.
 func (p *process) ends(status int) {
 	p.Helper()
 	if got := p.status(); got != status {
@@ -207,7 +208,7 @@ func (p *process) ends(status int) {
 	}
 }
 
-// lives checks that the process takes runs.
+// lives checks that the process still accepts runs.
 func (p *process) lives() {
 	p.Helper()
 	p.run("one more", "")
@@ -218,7 +219,7 @@ func (p *process) lives() {
 	p.ends(0)
 }
 
-// until waits for something in the process's stderr.
+// until waits for a text in the process's stderr.
 func (p *process) until(text string) {
 	p.Helper()
 	deadline := time.After(patience)

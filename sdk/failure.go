@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// errEnded is what a run failed with whose function neither returned nor panicked.
+// errEnded is the error of a run whose function neither returned nor panicked.
 var errEnded = errors.New("the job's function ended its goroutine (runtime.Goexit) and returned nothing")
 
 // panicError is a panic of a job's function.
 type panicError struct{ value, stack string }
 
-// Error begins with the panic's value: the executor keeps the first bytes of it.
+// Error begins with the panic's value, because the executor keeps only the first bytes of an error.
 func (e panicError) Error() string { return e.value + "\n\n" + e.stack }
 
-// newPanicError must be called while the panic is being recovered: it takes the stack.
+// newPanicError returns the error for a recovered panic. It must be called by the deferred function that recovers,
+// because it reads the stack.
 func newPanicError(value any) error {
 	return panicError{fmt.Sprintf("panic: %v", value), fromPanic(string(debug.Stack()))}
 }
 
-// writeFailure says on standard error what failed. Of a panic the stack comes first: of what a process that runs once
-// has written there the last bytes are kept as the cause of its failure.
+// writeFailure writes an error to standard error. For a panic it writes the stack first and the value last: of a
+// process that runs once, the last bytes of standard error become the cause of its failure.
 func writeFailure(w io.Writer, what string, err error) {
 	var panicked panicError
 	if errors.As(err, &panicked) {
@@ -34,7 +35,7 @@ func writeFailure(w io.Writer, what string, err error) {
 	fmt.Fprintf(w, "%s: %v\n", what, err)
 }
 
-// fromPanic leaves out of a stack what stands above the call that panicked: it is the same in each.
+// fromPanic removes the frames above the call that panicked, which are the same in every stack.
 func fromPanic(stack string) string {
 	if _, below, found := strings.Cut(stack, "\npanic("); found {
 		if lines := strings.SplitN(below, "\n", 3); len(lines) == 3 {
@@ -44,7 +45,7 @@ func fromPanic(stack string) string {
 	return stack
 }
 
-// explained adds the cause to an error that says only that the context has ended.
+// explained adds the context's cause to an error that says only that the context has ended.
 func explained(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, cause) {

@@ -8,62 +8,62 @@ import (
 	"time"
 )
 
-// Shard is one run of one shard of a job. In tests of a job's function it can be written as a literal: its Progress
-// then does nothing.
+// Shard is one run of one shard of a job. A test of a job's function can create it as a literal; Progress then does
+// nothing.
 type Shard struct {
-	// JobName is the job's name. One program can serve several jobs of its app and look here which one it is.
+	// JobName is the job's name. A program that serves several jobs of its app distinguishes them by it.
 	JobName string
-	// Item is the shard, 0 to Total-1. Shards share their work by it.
+	// Item is the number of the shard, from 0 to Total-1. A shard uses both to select its share of the work.
 	Item, Total int
-	// Parameter is the shard's own, of the job's shardingItemParameters; JobParameter is the same for all shards.
+	// Parameter is the shard's own parameter, from the job's shardingItemParameters. JobParameter is the same for all
+	// shards.
 	Parameter, JobParameter string
-	// TaskID is the attempt's id; a daemon's shard keeps it from run to run. ExecutionID and FireTime are the run's,
-	// the same for all of its shards and attempts.
+	// TaskID is the id of the attempt; a daemon's shard keeps it across runs. ExecutionID and FireTime are the same
+	// for all shards and attempts of a run.
 	TaskID, ExecutionID string
 	FireTime            time.Time
-	// Source is why it runs.
+	// Source is what started the run.
 	Source Source
-	// Attempt counts from 1; a higher one runs again what failed or was lost.
+	// Attempt counts from 1. A higher attempt repeats one that failed or was lost.
 	Attempt int
-	// Props are the job's own properties, and those of the family "streaming.".
+	// Props are the job's own properties and those of the family "streaming."; other families are left out.
 	Props map[string]string
 
 	progress *progress
 }
 
-// Source is why a run was started.
+// Source is what started a run.
 type Source string
 
-// The sources of a run.
+// These are the sources of a run.
 const (
 	NormalTrigger Source = "NORMAL_TRIGGER" // the job's cron
-	Trigger       Source = "TRIGGER"        // a person or another program asked for it
+	Trigger       Source = "TRIGGER"        // a user or a program requested the run
 	Misfire       Source = "MISFIRE"        // a fire that found the job running, run after it
 	Failover      Source = "FAILOVER"       // a shard that was lost with its agent or executor
 )
 
-// Progress says how far the run has come: a fraction from 0 to 1 and a message of at most 200 bytes, what exceeds them
-// is cut. It costs some nanoseconds and may be called in a loop and from several goroutines: only the last of some
-// time is sent. It never waits for anybody and never fails. After the end of the run it does nothing.
+// Progress reports how far the run has come: a fraction from 0 to 1, and a message, which is cut after 200 bytes. It
+// takes some nanoseconds and may be called in a loop and by several goroutines: of the calls within a short interval
+// only the last is sent. It never blocks and never fails. After the end of the run it does nothing.
 func (s Shard) Progress(fraction float64, message string) { s.progress.set(fraction, message) }
 
-// Job is what [Main] runs: make one with [Simple] or [Dataflow].
+// Job is what [Main] runs. [Simple] and [Dataflow] return one.
 type Job struct {
 	run func(context.Context, Shard) error
 }
 
-// Simple is a job that calls a function once for each run of a shard.
+// Simple returns a job that calls a function once for each run of a shard.
 func Simple(run func(ctx context.Context, s Shard) error) Job { return Job{run} }
 
-// propStreaming makes a dataflow job repeat fetch and process until there is nothing left.
+// propStreaming is the property that makes a dataflow job repeat fetch and process until fetch returns nothing.
 const propStreaming = "streaming.process"
 
-// Dataflow is a job in two steps: fetch gives a batch of items, process is called with it, unless it is empty. If the
-// job's property streaming.process is "true", both are repeated until fetch gives an empty batch. Between fetch and
-// process, and between batches, the run ends with an error if ctx has ended.
+// Dataflow returns a job with two steps: fetch returns a batch of items, and process is called with the batch unless
+// it is empty. If the job's property streaming.process is "true", both are repeated until fetch returns an empty
+// batch. If ctx has ended before fetch, or between fetch and process, the run ends with an error.
 //
-// A batch whose process failed is given out again by a fetch of the next attempt only if fetch looks for what is
-// unprocessed.
+// After process has failed, the next attempt gets the same batch only if fetch selects unprocessed items.
 func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
 	process func(ctx context.Context, s Shard, batch []T) error) Job {
 	return Job{func(ctx context.Context, s Shard) error {
@@ -91,8 +91,8 @@ func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
 	}}
 }
 
-// Run runs the job once in this process, as [Main] does, and returns how that failed. It is for tests of jobs: a panic
-// of the job's function is an error, and so is the end of its goroutine.
+// Run runs the job once in this process, as [Main] does, and returns its error. It is meant for tests of jobs. If the
+// job's function panics or ends its goroutine, Run returns that as an error.
 func (j Job) Run(ctx context.Context, s Shard) error {
 	if j.run == nil {
 		return errors.New("the job has no function: make it with sdk.Simple or sdk.Dataflow")

@@ -12,19 +12,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// TestDataflow: which batches are processed, and what the run ends with.
+// TestDataflow: which batches are processed, and with what error the run ends.
 func TestDataflow(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	streaming := map[string]string{"streaming.process": "true"}
 	for name, tc := range map[string]struct {
 		props     map[string]string
-		batches   [][]int // what fetch gives
+		batches   [][]int // what fetch returns
 		fetchErr  int     // the call of fetch that fails, from 1
-		procErr   int     // and of process
-		stopFetch int     // the call of fetch in which the context ends
-		stopProc  int     // and of process
-		want      []int   // what is processed
+		procErr   int     // the call of process that fails
+		stopFetch int     // the call of fetch during which the context ends
+		stopProc  int     // the same for process
+		want      []int   // the processed items
 		err       string
 	}{
 		"once":                           {batches: [][]int{{1, 2}, {3}}, want: []int{1, 2}},
@@ -85,7 +85,7 @@ func TestDataflow(t *testing.T) {
 	}
 }
 
-// TestRunCatchesAll: no end of a job's function ends the process.
+// TestRunCatchesAll: the process survives every way in which a job's function can end.
 func TestRunCatchesAll(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -112,12 +112,12 @@ func TestRunCatchesAll(t *testing.T) {
 	}
 }
 
-// nasty is an error that can't be written.
+// nasty is an error whose Error panics.
 type nasty struct{}
 
 func (nasty) Error() string { panic("nasty") }
 
-// TestTheContextEndsWithTheRun, so that goroutines that a job left behind stop.
+// TestTheContextEndsWithTheRun: the context ends with the run, so that goroutines that a job has left behind stop.
 func TestTheContextEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	var left context.Context

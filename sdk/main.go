@@ -13,19 +13,19 @@ import (
 	"syscall"
 )
 
-// Exit statuses: see the package's comment.
+// These are the exit statuses; the package's comment describes them.
 const (
 	statusOK     = 0
 	statusFailed = 1
 	statusFlags  = 2
 )
 
-// Main runs the job as the program's whole purpose, and ends the program: it doesn't return, and deferred functions of
-// its caller are not run. Call it in main before anything that starts other processes, so that none of them inherits
-// the executor's pipe. What the job keeps from run to run can be opened before.
+// Main runs the job and then exits the program with os.Exit, so it does not return, and deferred functions of its
+// caller are not run. Call it in main before anything that starts other processes, so that none of them inherits the
+// executor's pipe. Resources that the job keeps between runs may be opened before the call.
 //
-// Only without an executor does it read the program's arguments. With one the program may read them itself: those of
-// the job's command line, and after them, where the job has a script.command.line, the sharding context.
+// Main reads the program's arguments only without an executor. With an executor the program may read them itself: they
+// are those of the job's command line, followed by the sharding context if the job has a script.command.line.
 func Main(job Job) { os.Exit(start(job)) }
 
 func start(job Job) int {
@@ -36,7 +36,7 @@ func start(job Job) int {
 	if piped {
 		in, out, err := openPipe(pipe)
 		if err == nil {
-			// A program that this one starts has no pipe.
+			// Child processes get no pipe.
 			if err := os.Unsetenv(pipeVariable); err != nil {
 				return failed(err)
 			}
@@ -48,8 +48,8 @@ func start(job Job) int {
 		if !executed {
 			return failed(err)
 		}
-		// What starts this program for the executor, sudo for example, has closed the pipe. Its one run doesn't need
-		// it.
+		// A program that starts this one for the executor, such as sudo, has closed the pipe. A single run works
+		// without it.
 		fmt.Fprintf(os.Stderr, "elasticjob: %v; this process is one run, without progress\n", err)
 	}
 	if executed {
@@ -71,8 +71,8 @@ func failed(err error) int {
 	return statusFailed
 }
 
-// openPipe opens both ends that the executor left open for this process: "3,4". No process that this one starts
-// inherits them.
+// openPipe opens the two descriptors that the executor passes to this process, such as "3,4". Child processes do not
+// inherit them.
 func openPipe(text string) (in, out *os.File, err error) {
 	var ends []*os.File
 	for number := range strings.SplitSeq(text, ",") {

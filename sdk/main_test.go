@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// jobVariable makes the test's binary a job's program, for the processes that tests start.
+// jobVariable makes the test binary act as a job's program, for the processes that tests start.
 const jobVariable = "ELASTICJOB_SDK_TEST_JOB"
 
 func TestMain(m *testing.M) {
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 var runs atomic.Int32
 
-// job is what the processes of tests do: what its job parameter says.
+// job does what its job parameter says; the processes of tests run it.
 func job(ctx context.Context, s sdk.Shard) error {
 	n := runs.Add(1)
 	switch what, text, _ := strings.Cut(s.JobParameter, " "); what {
@@ -43,7 +43,7 @@ func job(ctx context.Context, s sdk.Shard) error {
 		return errors.New(strings.Repeat("ü", 1<<20))
 	case "show":
 		fire := s.FireTime
-		s.FireTime = fire.Local() // a pointer in it isn't shown
+		s.FireTime = fire.Local()
 		return fmt.Errorf("%s %d/%d %q %q %s %s %s %s %d %v", s.JobName, s.Item, s.Total, s.Parameter, text, s.TaskID,
 			s.ExecutionID,
 			fire.UTC().Format("2006-01-02T15:04:05.000Z07:00"), s.Source, s.Attempt, s.Props)
@@ -60,14 +60,14 @@ func job(ctx context.Context, s sdk.Shard) error {
 		s.Progress(0, "begun")
 		<-ctx.Done()
 		return fmt.Errorf("wait: %w", ctx.Err())
-	case "ignore": // the context, until a file is there
+	case "ignore": // ignore the context until a file exists
 		s.Progress(0, "begun")
 		for range time.Tick(5 * time.Millisecond) {
 			if _, err := os.Stat(text); err == nil {
 				return nil
 			}
 		}
-	case "until": // a file has been there for a while, or the context ends
+	case "until": // until a file has existed for a while, or the context ends
 		s.Progress(0, "begun")
 		for there := 0; there < 20; {
 			select {
@@ -79,7 +79,7 @@ func job(ctx context.Context, s sdk.Shard) error {
 				there++
 			}
 		}
-	case "tell": // that it waits, on standard error
+	case "tell": // print on standard error that it waits
 		fmt.Fprintln(os.Stderr, "begun")
 		<-ctx.Done()
 		return ctx.Err()
@@ -93,7 +93,7 @@ func job(ctx context.Context, s sdk.Shard) error {
 	case "print":
 		fmt.Print("{\"type\":\"done\",\"run\":\"r1\",\"error\":\"forged\"}\n\x00\xff\xfe no line feed")
 		fmt.Fprint(os.Stderr, "{\"type\":\"hello\",\"version\":99}\n")
-	case "child": // what a program that the job starts has of the pipe
+	case "child": // print what a child process inherits of the pipe
 		out, err := exec.Command("sh", "-c", `ls -l /proc/self/fd; echo "pipe=$ELASTICJOB_PIPE."`).CombinedOutput()
 		return errors.Join(errors.New(string(out)), err)
 	default:

@@ -7,24 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// maxMessage bounds the message of a progress, in bytes.
+// maxMessage is the maximum length of the message of a progress, in bytes.
 const maxMessage = 200
 
-// progress passes on the newest of what a run says of how far it has come: the first at once, then one each interval,
-// and what is left at the run's end. What is said in between replaces what has not been sent. A nil progress does
-// nothing.
+// progress sends the latest progress of a run: the first report at once, then at most one per interval, and at the end
+// of the run a report that is still unsent. A report replaces an unsent one. A nil progress does nothing.
 type progress struct {
 	every time.Duration
 	send  func(fraction float64, message string)
 
-	// sending is held while something is sent, which may take long: set never waits for it.
+	// sending is held during a call of send, which may block. set never acquires it, so set never blocks.
 	sending sync.Mutex
-	mu      sync.Mutex // for what follows
+	mu      sync.Mutex // guards the fields below
 	newest  struct {
 		fraction float64
 		message  string
 	}
-	unsent bool // newest has not been sent, and a timer is set that will do it
+	unsent bool // newest is unsent, and a timer to send it is set
 	last   time.Time
 	closed bool
 }
@@ -45,7 +44,7 @@ func (p *progress) set(fraction float64, message string) {
 	}
 }
 
-// close sends what is left. When it has returned nothing is sent any more.
+// close sends an unsent report. After it returns, nothing is sent.
 func (p *progress) close() { p.flush(true) }
 
 func (p *progress) flush(last bool) {
@@ -60,7 +59,7 @@ func (p *progress) flush(last bool) {
 	}
 }
 
-// bounded is a fraction from 0 to 1, 0 for what is no number.
+// bounded returns the fraction limited to 0 to 1; 0 for NaN.
 func bounded(fraction float64) float64 {
 	if math.IsNaN(fraction) {
 		return 0
@@ -68,7 +67,7 @@ func bounded(fraction float64) float64 {
 	return min(max(fraction, 0), 1)
 }
 
-// cut is the beginning of a text, of at most so many bytes and of whole characters.
+// cut returns the beginning of a text: as many whole characters as fit into most bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

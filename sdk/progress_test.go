@@ -16,12 +16,12 @@ func TestProgressPassesOnTheNewest(t *testing.T) {
 		var sent []string
 		p := &progress{every: time.Second,
 			send: func(fraction float64, message string) { sent = append(sent, fmt.Sprint(fraction, " ", message)) }}
-		for i := range 35 { // never at the moment of a timer
+		for i := range 35 { // never at the time of a timer
 			p.set(float64(i)/100, "x")
 			time.Sleep(101 * time.Millisecond)
 		}
 		synctest.Wait()
-		time.Sleep(10 * time.Second) // what was said last is sent though nothing follows
+		time.Sleep(10 * time.Second) // the last report is sent although none follows
 		p.set(0.5, "later")
 		p.set(0.6, "later")
 		synctest.Wait()
@@ -36,7 +36,7 @@ func TestProgressPassesOnTheNewest(t *testing.T) {
 	})
 }
 
-// A sender that blocks holds up nobody who says something, and the end only until it goes on.
+// A blocked sender blocks no call of set; it delays only close.
 func TestProgressNeverWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestProgressNeverWaits(t *testing.T) {
 		}}
 		for i := range 100 {
 			p.set(0, fmt.Sprint(i))
-			synctest.Wait() // the first is being sent
+			synctest.Wait() // the first one is being sent
 		}
 		go close(release)
 		p.close()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestAWorkerFromTheProtocolAlone speaks with the example in Python, which was written from protocol.md.
+// TestAWorkerFromTheProtocolAlone runs the example in Python, which was written from protocol.md alone.
 func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
@@ -45,7 +45,7 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 		t.Parallel()
 		p := worker(t)
 		p.run("a", "")
-		p.hear() // it is under way
+		p.hear() // it has begun
 		p.signal(syscall.SIGTERM)
 		if failure, _ := p.done("a"); !strings.Contains(failure, "InterruptedError") {
 			t.Errorf("%q", failure)

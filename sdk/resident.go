@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// version is the newest version of protocol.md that this SDK speaks.
+// version is the latest version of protocol.md that this SDK implements.
 const version = 1
 
-// progressEvery is how often a run's progress is sent to the executor at most, which passes on the last of each
-// second.
+// progressEvery is the minimum interval between two progress messages to the executor. The executor forwards the last
+// one of each second.
 const progressEvery = 200 * time.Millisecond
 
-// maxError bounds the error of a run, in bytes: the executor keeps no more of it.
+// maxError is the maximum length of a run's error, in bytes. The executor keeps no more.
 const maxError = 4096
 
-// What this process says.
+// These are the messages of this process.
 type (
 	helloMessage struct {
 		Type    string `json:"type"`
@@ -42,36 +42,36 @@ type (
 	}
 )
 
-// order is what the executor says: type "run" or "cancel".
+// order is a message of the executor, of type "run" or "cancel".
 type order struct {
 	Type, Run, Reason string
 	line              []byte
 }
 
-// resident runs a job as often as its executor says, one run at a time.
+// resident runs a job on the executor's orders, one run at a time.
 type resident struct {
 	job Job
 	in  io.Reader
 	log io.Writer // standard error
 
-	out sync.Mutex // for to
+	out sync.Mutex // guards to
 	to  io.Writer
 
-	run    string                  // the run under way, "" without one
-	cancel context.CancelCauseFunc // its
-	said   *progress               // its
-	ended  chan error              // its end
+	run    string                  // the current run, "" for none
+	cancel context.CancelCauseFunc // cancels the current run
+	said   *progress               // the progress of the current run
+	ended  chan error              // receives the result of the current run
 }
 
-// serve runs until the stream has ended, or ctx, and the run under way has been answered. Its error says that the
-// executor can't be talked to.
+// serve handles orders until the stream or ctx ends, and until the current run has been answered. It returns an error
+// only if it cannot write to the executor.
 func (r *resident) serve(ctx context.Context) error {
 	if err := r.say(helloMessage{"hello", version, "elasticjob-go, " + runtime.Version()}); err != nil {
 		return fmt.Errorf("say hello to the executor: %w", err)
 	}
 	orders, over := make(chan order), make(chan struct{})
 	defer close(over)
-	go r.listen(orders, over) // ends with the stream, or the process
+	go r.listen(orders, over) // ends with the stream or the process
 	ending := ctx.Done()
 	for last := false; !last || r.run != ""; {
 		select {
@@ -92,8 +92,8 @@ func (r *resident) serve(ctx context.Context) error {
 	return nil
 }
 
-// listen reads orders until the stream ends. What is no message is skipped: an executor of a later version may say
-// what this one doesn't know.
+// listen reads orders until the stream ends. It skips lines that it cannot parse, because an executor of a later
+// version may send messages that this version does not know.
 func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
 	defer close(orders)
 	lines := bufio.NewReader(r.in)
@@ -146,7 +146,7 @@ func (r *resident) obey(ctx context.Context, o order) error {
 
 func (r *resident) begin(ctx context.Context, run string, shard Shard) {
 	said := &progress{every: progressEvery, send: func(fraction float64, message string) {
-		// An executor that is gone is noticed at the run's end.
+		// A failure shows at the run's end, when the answer is written.
 		_ = r.say(progressMessage{"progress", run, fraction, message})
 	}}
 	shard.progress = said
@@ -156,7 +156,7 @@ func (r *resident) begin(ctx context.Context, run string, shard Shard) {
 	go func() { ended <- r.job.Run(ctx, shard) }()
 }
 
-// answer ends the run under way.
+// answer reports the result of the current run and ends it.
 func (r *resident) answer(result error) error {
 	r.cancel(nil)
 	r.said.close()

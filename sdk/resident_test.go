@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestRuns: what runs of one process answer.
+// TestRuns: the answers to the runs of one process.
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -38,7 +38,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestOneProcessHasManyRuns: it stays between them, and ends with the stream.
+// TestOneProcessHasManyRuns: the process keeps running between runs and ends with the stream.
 func TestOneProcessHasManyRuns(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -56,7 +56,7 @@ func TestOneProcessHasManyRuns(t *testing.T) {
 	p.ends(0)
 }
 
-// TestOddMessages: what is no message, and what is one of a later version, changes nothing.
+// TestOddMessages: the process ignores lines that are not messages, and messages of a later version.
 func TestOddMessages(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -113,7 +113,7 @@ func TestOddMessages(t *testing.T) {
 	})
 }
 
-// TestARunTooEarly is answered with an error, and the run under way goes on.
+// TestARunTooEarly: a second run is answered with an error, and the current run continues.
 func TestARunTooEarly(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -131,7 +131,7 @@ func TestARunTooEarly(t *testing.T) {
 	p.lives()
 }
 
-// TestEndOfTheStream in the middle of a run lets it go to its end.
+// TestEndOfTheStream: if the stream ends during a run, the run is completed.
 func TestEndOfTheStream(t *testing.T) {
 	t.Parallel()
 	p, release := resident(t), filepath.Join(t.TempDir(), "release")
@@ -145,8 +145,8 @@ func TestEndOfTheStream(t *testing.T) {
 	p.ends(0)
 }
 
-// TestSIGTERM ends the context of a run, and the process when the run has been answered; what comes meanwhile is not
-// begun.
+// TestSIGTERM: SIGTERM ends the context of the current run, and the process exits when that run has been answered.
+// Runs that arrive in between are not started.
 func TestSIGTERM(t *testing.T) {
 	t.Parallel()
 	t.Run("in a run", func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestSIGTERM(t *testing.T) {
 		p.run("r", "ignore "+release)
 		p.begun("r")
 		p.signal(syscall.SIGTERM)
-		p.signal(syscall.SIGTERM) // a second one is no reason to break off
+		p.signal(syscall.SIGTERM) // a second one does not abort the run
 		p.close(p.orders)
 		touch(t, release)
 		if failure, _ := p.done("r"); failure != "" {
@@ -182,7 +182,7 @@ func TestSIGTERM(t *testing.T) {
 	})
 }
 
-// TestClosedPipes: an executor that no longer reads is noticed when a run is answered, and nothing hangs.
+// TestClosedPipes: the process notices that the executor no longer reads when it answers a run, and nothing blocks.
 func TestClosedPipes(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -199,7 +199,7 @@ func TestClosedPipes(t *testing.T) {
 	}
 }
 
-// TestProgressIsSent cut, bounded in number and with the last one before the end.
+// TestProgressIsSent: messages are cut and limited in rate, and the last one is sent before the end of the run.
 func TestProgressIsSent(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -213,14 +213,14 @@ func TestProgressIsSent(t *testing.T) {
 	for m := p.hear(); m.Type == "progress"; m = p.hear() {
 		messages, last = messages+1, m
 	}
-	// At most five a second: were each of them sent, there would be ten million.
+	// At most five per second; without the limit there would be ten million.
 	if messages < 2 || messages > 1000 || last.Fraction != 1 || last.Message != "all of it" {
 		t.Errorf("%d messages, the last %+v", messages, last)
 	}
 	p.lives()
 }
 
-// TestLongErrors are cut to what the executor keeps, in whole characters.
+// TestLongErrors: errors are cut, at whole characters, to the length that the executor keeps.
 func TestLongErrors(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -231,7 +231,7 @@ func TestLongErrors(t *testing.T) {
 	p.lives()
 }
 
-// TestWhatAJobPrints goes where it is printed.
+// TestWhatAJobPrints: a job's output goes to its own stdout and stderr.
 func TestWhatAJobPrints(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -245,7 +245,7 @@ func TestWhatAJobPrints(t *testing.T) {
 	}
 }
 
-// TestChildrenHaveNoPipe: neither its descriptors nor its variable.
+// TestChildrenHaveNoPipe: child processes get neither the descriptors of the pipe nor its variable.
 func TestChildrenHaveNoPipe(t *testing.T) {
 	t.Parallel()
 	p := resident(t)
@@ -263,7 +263,7 @@ func TestChildrenHaveNoPipe(t *testing.T) {
 	p.lives()
 }
 
-// TestAPanicThatNobodyCatches ends the process, with Go's own status and words.
+// TestAPanicThatNobodyCatches: such a panic ends the process with Go's own status and message.
 func TestAPanicThatNobodyCatches(t *testing.T) {
 	t.Parallel()
 	p := resident(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sharding is the original's sharding context.
+// sharding is the original's sharding context in JSON.
 type sharding struct {
 	TaskID             string `json:"taskId"`
 	JobName            string `json:"jobName"`
@@ -25,7 +25,7 @@ func (c sharding) shard() Shard {
 	}
 }
 
-// readRun reads a message of type run.
+// readRun decodes a message of type run.
 func readRun(line []byte) (Shard, error) {
 	var m struct {
 		FireTime    time.Time         `json:"fireTime"`
@@ -43,16 +43,16 @@ func readRun(line []byte) (Shard, error) {
 	return s, nil
 }
 
-// Variables of the environment that an executor sets.
+// These are environment variables that an executor sets.
 const (
 	pipeVariable    = "ELASTICJOB_PIPE"
 	contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
-	// fileSuffix is that of the variable which names a file with the value, where the value is too long for a
-	// variable.
+	// fileSuffix is appended to a variable's name if the value is too long for a variable: that variable names a file
+	// with the value.
 	fileSuffix = "_FILE"
 )
 
-// readVariable is a variable's value, which may be in a file, or "".
+// readVariable returns the value of a variable, from its file if it has one; "" if it is not set.
 func readVariable(getenv func(string) string, name string) (string, error) {
 	path := getenv(name + fileSuffix)
 	if path == "" {
@@ -65,7 +65,7 @@ func readVariable(getenv func(string) string, name string) (string, error) {
 	return string(value), nil
 }
 
-// readEnvironment is the shard of a process that an executor started for one run.
+// readEnvironment returns the shard of a process that an executor started for one run.
 func readEnvironment(getenv func(string) string) (Shard, error) {
 	text, err := readVariable(getenv, contextVariable)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// executed are the variables of a process that an executor started.
+// executed returns the environment of a process that an executor started.
 func executed(parameter string) []string {
 	return []string{
 		"ELASTICJOB_SHARDING_CONTEXT=" + fmt.Sprintf(sharding, parameter),
@@ -19,7 +19,7 @@ func executed(parameter string) []string {
 	}
 }
 
-// inFiles puts the values that a job's document can make long into files.
+// inFiles moves the values that a job's document can make long into files.
 func inFiles(t *testing.T, env []string) (in []string) {
 	for _, variable := range env {
 		name, value, _ := strings.Cut(variable, "=")
@@ -35,7 +35,7 @@ func inFiles(t *testing.T, env []string) (in []string) {
 	return in
 }
 
-// TestOneRun: an executor that gives no pipe gets the exit status, and the failure at the end of stderr.
+// TestOneRun: without a pipe the exit status is the result, and the failure is the end of stderr.
 func TestOneRun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -87,7 +87,7 @@ func TestOneRun(t *testing.T) {
 	})
 }
 
-// TestAlone: what a person at a terminal sees.
+// TestAlone: what a user at a terminal sees.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	for args, tc := range map[string]struct {
@@ -137,7 +137,7 @@ func TestAlone(t *testing.T) {
 		t.Parallel()
 		p := program(t, append(strings.Fields("--item 0 --job-param"), "ignore "+os.DevNull+"/none")).start()
 		p.until("begun")
-		// The second one counts once the first was heard.
+		// The second signal counts only after the first was handled.
 		for running := true; running; {
 			select {
 			case <-p.over:

@@ -1,4 +1,4 @@
-// Package access answers the routes of logins, sessions, users and API tokens.
+// Package access handles the routes of logins, sessions, users and API tokens.
 package access
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Access is what the API needs of users and tokens; *auth.Access has it, and says what its errors are.
+// Access is the part of the users and tokens that the API uses. *auth.Access implements it and documents its errors.
 type Access interface {
-	// State, Authenticate, Users and Tokens answer at once.
+	// State, Authenticate, Users and Tokens return at once.
 	State() auth.State
 	Authenticate(token string) (auth.Principal, error)
 	Login(ctx context.Context, name, password, from string) (token string, p auth.Principal, err error)
 	Logout(ctx context.Context, p auth.Principal) error
-	// CheckPassword checks a password as Login does, and issues nothing.
+	// CheckPassword checks a password as Login does, without issuing a token.
 	CheckPassword(ctx context.Context, name, password, from string) error
 
 	Users() ([]auth.Account, error)
@@ -39,26 +39,26 @@ type Access interface {
 
 var _ Access = (*auth.Access)(nil)
 
-// Options are what the handlers of logins, users and tokens need.
+// Options are the dependencies of the handlers of logins, users and tokens.
 type Options struct {
 	Log     *slog.Logger
 	Answers *answer.Writer
-	// Access may be nil: then nobody is let in.
+	// Access may be nil. Then no one can log in.
 	Access Access
-	// OpenID, if not nil, is the provider whose users may log in, Issuer who gives them the token for it.
+	// OpenID is the provider whose users may log in, nil for none. Issuer then issues their login tokens.
 	OpenID OpenID
 	Issuer Issuer
-	// RequestTimeout bounds the end of a login by OpenID.
+	// RequestTimeout bounds the callback that completes a login by OpenID.
 	RequestTimeout time.Duration
 }
 
-// Handlers answer the routes of logins, users and tokens.
+// Handlers handles the routes of logins, users and tokens.
 type Handlers struct{ Options }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// Routes are those of who may connect.
+// Routes returns the routes of logins, users and tokens.
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return route.Group("Who may connect", []route.Route{
@@ -102,8 +102,8 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// State is whether a login is needed, as Access says, and always where an OpenID provider is. Without any nothing is
-// known of anybody, and nobody is let in.
+// State reports whether a login is required: as Access says, and always with an OpenID provider. Without Access it is
+// auth.Unknown, so that no one is admitted.
 func (h *Handlers) State() auth.State {
 	if h.Access == nil {
 		return auth.Unknown
@@ -111,5 +111,5 @@ func (h *Handlers) State() auth.State {
 	if state := h.Access.State(); state != auth.Empty || h.OpenID == nil {
 		return state
 	}
-	return auth.Closed // whom the provider knows can log in
+	return auth.Closed // the provider's users can log in
 }

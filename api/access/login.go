@@ -13,25 +13,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// loggedIn is the original's answer to a login.
+// loggedIn has the form of the original's answer to a login.
 type loggedIn struct {
 	AccessToken string `json:"accessToken"`
 }
 
-// loginBody is what a login is asked for with.
+// loginBody is the body of a login.
 type loginBody struct {
 	_        struct{} `additionalProperties:"false"`
 	Username string   `json:"username"`
 	Password string   `json:"password"`
 }
 
-// Ways are those by which people can log in here.
+// Ways are the ways to log in to this server.
 type Ways struct {
 	Password bool `json:"password"`
 	OpenID   bool `json:"openId"`
 }
 
-// logins says how one can log in, for who is about to: whether there are users, and a provider.
+// logins answers with the ways to log in, for clients that are not logged in yet.
 func (h *Handlers) logins(*gin.Context) (any, error) {
 	if h.State() == auth.Unknown {
 		return nil, failure.ErrAccessUnknown
@@ -39,7 +39,7 @@ func (h *Handlers) logins(*gin.Context) (any, error) {
 	return Ways{Password: h.Access.State() != auth.Empty, OpenID: h.OpenID != nil}, nil
 }
 
-// login gives a token for a user's name and password, as the original does.
+// login answers with a token for a user's name and password, as the original does.
 func (h *Handlers) login(c *gin.Context) (any, error) {
 	token, _, err := h.logIn(c)
 	return loggedIn{AccessToken: token}, err
@@ -67,7 +67,7 @@ func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err er
 	return h.Access.Login(c.Request.Context(), name, password, caller.Address(c.Request))
 }
 
-// whoAmI is what GET /api/session answers.
+// whoAmI is the answer of GET /api/session.
 type whoAmI struct {
 	Name string    `json:"name"`
 	Kind auth.Kind `json:"kind"`
@@ -83,7 +83,7 @@ func about(p auth.Principal) whoAmI {
 	return whoAmI{Name: p.Name, Kind: p.Kind, Grant: p.Grant, Expires: p.Expires}
 }
 
-// beginSession is a login by a browser: the token is in a cookie that scripts can't read.
+// beginSession logs a browser in. The token goes into a cookie that scripts cannot read.
 func (h *Handlers) beginSession(c *gin.Context) (any, error) {
 	token, p, err := h.logIn(c)
 	if err != nil {
@@ -93,7 +93,7 @@ func (h *Handlers) beginSession(c *gin.Context) (any, error) {
 	return about(p), nil
 }
 
-// endSession ends the login that the request was let in by, wherever its token is used.
+// endSession ends the login that authenticated the request, wherever else its token is used.
 func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
@@ -103,8 +103,8 @@ func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	return true, h.changed(c, h.Access.Logout(c.Request.Context(), who))
 }
 
-// SessionCookie is the name of the cookie that a login is kept in. With TLS its prefix has browsers see to it that no
-// other host, and nobody without TLS, has set it.
+// SessionCookie returns the name of the cookie that holds a login token. With TLS its prefix makes browsers ensure
+// that neither another host nor a connection without TLS has set it.
 func SessionCookie(r *http.Request) string {
 	if r.TLS != nil {
 		return "__Host-elasticjob"
@@ -112,7 +112,7 @@ func SessionCookie(r *http.Request) string {
 	return "elasticjob"
 }
 
-// setSession gives the browser a login token to keep until it expires; an empty one takes it away.
+// setSession stores a login token in the browser until it expires. An empty token deletes the cookie.
 func setSession(c *gin.Context, token string, expires time.Time) {
 	cookie := &http.Cookie{Name: SessionCookie(c.Request), Value: token, Path: "/", Expires: expires,
 		Secure: c.Request.TLS != nil, HttpOnly: true, SameSite: http.SameSiteStrictMode}
@@ -122,7 +122,7 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 	http.SetCookie(c.Writer, cookie)
 }
 
-// DropBadCookie has the browser forget a cookie that is good no more.
+// DropBadCookie deletes the browser's session cookie if the error says that its token is no longer valid.
 func DropBadCookie(c *gin.Context, err error) {
 	f := failure.Of(c.Request, err)
 	_, none := c.Request.Cookie(SessionCookie(c.Request))

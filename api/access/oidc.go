@@ -14,22 +14,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// OpenID logs people in by an OpenID provider; *oidc.Provider does. Errors that are for them say by Code what they
-// are.
+// OpenID logs users in through an OpenID provider; *oidc.Provider implements it. Errors that clients may see have a
+// method Code with the kind of the error.
 type OpenID interface {
-	// Begin begins a login: the browser keeps the cookie's value and goes to the address.
+	// Begin starts a login. The browser stores the cookie's value and is redirected to the address.
 	Begin() (address, cookie string, err error)
-	// Finish says who has logged in, by that value and the query that the provider has sent the browser back with.
+	// Finish completes a login and returns who has logged in. It takes the cookie's value and the query that the
+	// provider has appended to the callback.
 	Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error)
 }
 
-// Issuer makes login tokens for people whom it does not know itself; *auth.Access does.
+// Issuer issues login tokens for users of an OpenID provider; *auth.Access implements it.
 type Issuer interface {
-	// Issue makes one that lasts as long as others do, if the lifetime is zero.
+	// Issue issues a token with the given lifetime; zero means the usual lifetime.
 	Issue(p auth.Principal, lifetime time.Duration) (token string, issued auth.Principal, err error)
 }
 
-// openIDStatus are the statuses for the codes of an OpenID's errors.
+// openIDStatus maps the codes of an OpenID's errors to statuses.
 var openIDStatus = map[string]int{
 	"oidc_unavailable": http.StatusServiceUnavailable,
 	"bad_login":        http.StatusBadRequest,
@@ -47,10 +48,10 @@ func openIDFailure(err error) error {
 
 var errNoOpenID = failure.NotFound("no_oidc", "this server has no OpenID provider: it is named with --oidc-issuer")
 
-// loginWithin is how long a browser keeps the cookie of a login. The login itself may be over sooner.
+// loginWithin is how long a browser keeps the cookie of an unfinished login. The login itself may expire sooner.
 const loginWithin = 10 * time.Minute
 
-// beginOpenID sends a browser to the provider.
+// beginOpenID redirects a browser to the provider.
 func (h *Handlers) beginOpenID(c *gin.Context) {
 	if h.OpenID == nil {
 		h.Answers.Fail(c.Writer, c.Request, errNoOpenID)
@@ -65,18 +66,18 @@ func (h *Handlers) beginOpenID(c *gin.Context) {
 	c.Redirect(http.StatusFound, address)
 }
 
-// endOpenID is where the provider sends a browser back to. It goes on to the front page, and nowhere else, whatever
-// the query says.
+// endOpenID is the callback to which the provider redirects a browser. It always continues to the front page, so that
+// the query cannot redirect the browser anywhere else.
 func (h *Handlers) endOpenID(c *gin.Context) {
 	if h.OpenID == nil {
 		h.Answers.Fail(c.Writer, c.Request, errNoOpenID)
 		return
 	}
-	given, _ := c.Request.Cookie(loginCookie(c.Request)) // one of several is tried: what it is was signed
+	given, _ := c.Request.Cookie(loginCookie(c.Request)) // of several cookies any will do: the value is signed
 	if given == nil {
 		given = &http.Cookie{}
 	}
-	setLogin(c, "", -1) // a login is finished once
+	setLogin(c, "", -1) // a login can be completed only once
 	ctx, cancel := context.WithTimeout(c.Request.Context(), h.RequestTimeout)
 	defer cancel()
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
@@ -100,11 +101,11 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 	c.Redirect(http.StatusSeeOther, "/")
 }
 
-// loginCookie is the name of the cookie of a login that is under way.
+// loginCookie returns the name of the cookie of an unfinished login.
 func loginCookie(r *http.Request) string { return SessionCookie(r) + "-login" }
 
-// setLogin gives the browser a login to keep. It must come back with the provider's redirect, so it can't be
-// SameSite=Strict.
+// setLogin stores an unfinished login in the browser. The cookie must be sent with the provider's redirect, so it
+// cannot be SameSite=Strict.
 func setLogin(c *gin.Context, value string, maxAge int) {
 	http.SetCookie(c.Writer, &http.Cookie{Name: loginCookie(c.Request), Value: value, Path: "/", MaxAge: maxAge,
 		Secure: c.Request.TLS != nil, HttpOnly: true, SameSite: http.SameSiteLaxMode})

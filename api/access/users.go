@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// These are the bodies of requests about people and tokens.
+// These are the bodies of requests about users and tokens.
 type (
 	userBody struct {
 		_        struct{} `additionalProperties:"false"`
@@ -33,7 +33,7 @@ type (
 	passwordBody struct {
 		_        struct{} `additionalProperties:"false"`
 		Password string   `json:"password" minLength:"8" maxLength:"1024"`
-		// Current is needed of those who change their own.
+		// Current is required from users who change their own password.
 		Current string `json:"current,omitempty" description:"The password that you have, to change your own."`
 	}
 	tokenBody struct {
@@ -44,7 +44,8 @@ type (
 	}
 )
 
-// changed is the error of a change of users or tokens: what the registry could not do is no fault of this server.
+// changed converts the error of a change of users or tokens into the answer. A failure of the registry is not a fault
+// of this server, so it is answered with 503.
 func (h *Handlers) changed(c *gin.Context, err error) error {
 	var refused *auth.Refused
 	var violations document.Violations
@@ -62,7 +63,7 @@ func (h *Handlers) changed(c *gin.Context, err error) error {
 		"users and tokens could not be changed: try again; if that lasts, the server's log says why")
 }
 
-// ofPeople is changed, with the code that is told for a user or token that is not there, or is there already.
+// ofPeople is changed with the codes for a user or token (what) that does not exist, or exists already.
 func (h *Handlers) ofPeople(c *gin.Context, what string, err error) error {
 	switch {
 	case errors.Is(err, auth.ErrNotFound):
@@ -127,8 +128,8 @@ func (h *Handlers) changeUser(c *gin.Context) (any, error) {
 	return u, h.ofPeople(c, "user", err)
 }
 
-// setPassword gives a user another password: his own, which takes the one that he has, so that a browser left alone is
-// not enough; anybody's by an admin.
+// setPassword sets a user's password. Users may change their own; they must send the current one, so that an
+// unattended browser is not enough. An admin may set any other user's password.
 func (h *Handlers) setPassword(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
@@ -158,7 +159,8 @@ func (h *Handlers) setPassword(c *gin.Context) (any, error) {
 	return true, h.ofPeople(c, "user", h.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
 }
 
-// notCurrent is the answer to a wrong current password. It is no 401: who asks is known, and stays logged in.
+// notCurrent returns the answer to a wrong current password. It is not a 401, because the caller is authenticated and
+// stays logged in.
 func (h *Handlers) notCurrent(c *gin.Context, err error) error {
 	if refused := new(auth.Refused); errors.As(err, &refused) {
 		return document.Violations{document.Violate("current", "", "is not your password")}
@@ -175,7 +177,7 @@ func (h *Handlers) removeUser(c *gin.Context) (any, error) {
 		caller.Of(c.Request.Context()).Actor(), name))
 }
 
-// endLogins ends all logins of a name, which need not be a user's: an OpenID provider may call somebody so.
+// endLogins ends all logins of a name. The name need not be a user's: it may belong to a user of an OpenID provider.
 func (h *Handlers) endLogins(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
@@ -185,7 +187,7 @@ func (h *Handlers) endLogins(c *gin.Context) (any, error) {
 		name))
 }
 
-// replaceKeys ends all logins of everybody.
+// replaceKeys ends the logins of all users.
 func (h *Handlers) replaceKeys(c *gin.Context) (any, error) {
 	return true, h.changed(c, h.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
 }
@@ -195,7 +197,7 @@ func (h *Handlers) tokens(*gin.Context) (any, error) {
 	return answer.OrEmpty(list), err
 }
 
-// madeToken is the only answer that has an API token.
+// madeToken is the only answer that contains an API token.
 type madeToken struct {
 	auth.APIToken
 	Token string `json:"token"`

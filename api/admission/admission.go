@@ -1,4 +1,4 @@
-// Package admission lets requests in: who asks, from where, and whether the route is for them.
+// Package admission decides whether a request may proceed: by its caller, its origin and the rule of its route.
 package admission
 
 import (
@@ -18,32 +18,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// Options say who is let in.
+// Options are the dependencies of an Admission.
 type Options struct {
 	Answers *answer.Writer
-	// Access, if not nil, knows who has a token.
+	// Access authenticates tokens. It may be nil; then only open routes and the Unix socket are admitted.
 	Access interface {
 		Authenticate(token string) (auth.Principal, error)
 	}
-	// State is whether a login is needed.
+	// State reports whether a login is required.
 	State func() auth.State
-	// Proofs let a follower prove to the leader who it is. Without them nothing that a follower says of a request is
-	// believed.
+	// Proofs sign and verify the headers with which a follower forwards a request. If it is nil, the headers of a
+	// forwarded request are not trusted.
 	Proofs Proofs
-	// Advertise is the host:port at which others find this server; it is allowed as Host.
+	// Advertise is the host:port under which others reach this server. Its host is accepted as the Host header.
 	Advertise string
-	// RuleOf is the rule of a request's route.
+	// RuleOf returns the rule of a request's route.
 	RuleOf func(c *gin.Context) route.Rule
 }
 
-// Admission lets requests in, or ends them.
+// Admission admits requests or answers them with an error.
 type Admission struct{ Options }
 
-// New makes what lets requests in.
+// New returns an Admission.
 func New(o Options) *Admission { return &Admission{o} }
 
-// Admit lets a request in, or ends it here. Its order is that of the original: who asks comes before what is asked
-// for.
+// Admit admits a request, or answers it with an error and aborts it. As in the original, authentication comes before
+// everything about the content of the request.
 func (h *Admission) Admit(c *gin.Context) {
 	rule := h.RuleOf(c)
 	who, err := h.identify(c.Request, rule)
@@ -61,7 +61,7 @@ func (h *Admission) Admit(c *gin.Context) {
 	}
 }
 
-// identify finds out who asks. On an open route whoever can't be identified is nobody.
+// identify determines the caller. On an open route a caller who cannot be authenticated counts as anonymous.
 func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Caller, err error) {
 	who.From = caller.Address(r)
 	if p, ok := caller.SocketPeer(r.Context()); ok {
@@ -99,8 +99,9 @@ var (
 			"programs send a token as Authorization: Bearer TOKEN")
 )
 
-// authenticate finds out who has the token that a request brings, and says later whether it has lapsed since. One that
-// came as a cookie goes on as Authorization, so that the leader need not know how it came.
+// authenticate returns the principal of a request's token, and a function that reports later whether the token is no
+// longer valid. It moves a token from a cookie into the header Authorization, so that the leader need not distinguish
+// the two.
 func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool,
 	err error) {
 	if state == auth.Empty {
@@ -126,13 +127,13 @@ func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth
 	}
 	return p, func() bool {
 		_, err := h.Access.Authenticate(token)
-		return errors.As(err, new(*auth.Refused)) // and not because nobody knows at present
+		return errors.As(err, new(*auth.Refused)) // an unknown state is no refusal
 	}, nil
 }
 
-// givenToken is the one token that a request brings: as Authorization: Bearer, in the header of the original's
-// clients, written in either way, or as a session's cookie. Who brings several that differ, or a header twice, may not
-// mean what a proxy before us has taken it for.
+// givenToken returns the single token of a request: from Authorization: Bearer, from the header of the original's
+// clients in either spelling, or from the session cookie. A request with several different tokens, or with a header
+// twice, is an error: a proxy may have authorized another one of them than this server would.
 func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 	take := func(given string) {
 		if given = strings.TrimSpace(given); given == "" {
@@ -155,7 +156,7 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		text := values[0]
 		if name == "Authorization" {
 			scheme, rest, _ := strings.Cut(text, " ")
-			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, for a proxy
+			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, which is for a proxy
 				other = other || text != ""
 				continue
 			}

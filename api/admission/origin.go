@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/route"
 )
 
-// isLoopback reports whether a host without port names this machine itself.
+// isLoopback reports whether a host without a port names this machine.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -20,14 +20,15 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() && ip.Zone() == ""
 }
 
-// hostOnly takes the port and the brackets off a Host header.
+// hostOnly removes the port and the brackets from a Host header.
 func hostOnly(hostport string) string { return (&url.URL{Host: hostport}).Hostname() }
 
-// checkOrigin refuses what a web page makes the browser of somebody send. A page whose name was rebound to 127.0.0.1
-// sends its own name as Host; any other page's requests carry its Origin, or, where a browser sends none,
-// Sec-Fetch-Site. A page of another port of this host is of the same site, gets our cookies sent, and is as foreign.
-// Where everybody on this machine is let in (unguarded), the Host must be this machine, or what it advertises; else
-// any will do, since a page has no token. An open page may be linked to from anywhere.
+// checkOrigin refuses requests that a web page of another origin makes a browser send. A page whose name was rebound
+// to 127.0.0.1 sends its own name as Host. The requests of any other page carry its Origin or, where a browser sends
+// none, Sec-Fetch-Site. A page on another port of this host is same-site, so the browser sends our cookies with its
+// requests, but it is just as untrusted. While everyone on this machine is admitted without a login (unguarded), the
+// Host must be this machine or the advertised host. Otherwise any Host is accepted, because a foreign page has no
+// token. Links from any page to an open route are allowed.
 func (h *Admission) checkOrigin(r *http.Request, rule route.Rule, unguarded bool) error {
 	host := hostOnly(r.Host)
 	if unguarded && !isLoopback(host) &&
@@ -51,8 +52,8 @@ func (h *Admission) checkOrigin(r *http.Request, rule route.Rule, unguarded bool
 		caller.Scheme(r), r.Host, failure.Quoted(strings.Join(origins, ", ")))
 }
 
-// isOurs reports whether an origin is that of our own pages. Without TLS of our own there may be a proxy before us
-// that has some.
+// isOurs reports whether an origin is that of our own pages. Without TLS, https is accepted too, because a proxy in
+// front of this server may terminate TLS.
 func isOurs(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "https" || u.Scheme == caller.Scheme(r)) && u.User == nil && u.Path == "" &&

@@ -11,29 +11,30 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// These headers go with a request that a follower forwards: its own address, so that no request goes round in circles,
-// the client's, and a code that only servers of the cluster can make of both and of what is asked for.
+// These headers accompany a forwarded request: the address of the follower, so that no request is forwarded in
+// circles; the address of the client; and a code that only servers of the cluster can compute from both and from the
+// request.
 const (
 	ForwardedBy    = "X-Elasticjob-Forwarded-By"
 	forwardedFor   = "X-Elasticjob-Forwarded-For"
 	forwardedProof = "X-Elasticjob-Forwarded-Proof"
 )
 
-// Proofs make and check codes that only the servers of a cluster can make; *auth.Access has them.
+// Proofs computes and verifies codes that only the servers of a cluster can compute; *auth.Access implements it.
 type Proofs interface {
-	// Sign makes the code of what, for a purpose; nil while the key is not known.
+	// Sign returns the code of what for a purpose; nil while the key is not known.
 	Sign(purpose string, what []byte) []byte
-	// Verify reports whether Sign made a code, in a time that reveals nothing about it.
+	// Verify reports whether Sign computed the code. How long it takes reveals nothing about the code.
 	Verify(purpose string, what, code []byte) bool
 }
 
-// forwardPurpose is what the codes of forwarded requests are made for.
+// forwardPurpose is the purpose of the codes of forwarded requests.
 const forwardPurpose = "forward"
 
 var errNoProof = failure.NotBegun("access_unknown",
 	"the key by which followers prove themselves is not known here at present: try again")
 
-// Proof is the headers that a request is forwarded with.
+// Proof returns the headers for forwarding a request.
 func (h *Admission) Proof(r *http.Request) (http.Header, error) {
 	by, client := cmp.Or(h.Advertise, "unknown"), caller.Address(r)
 	headers := http.Header{ForwardedBy: {by}}
@@ -48,13 +49,13 @@ func (h *Admission) Proof(r *http.Request) (http.Header, error) {
 	return headers, nil
 }
 
-// forwarded is what a follower signs of a request. None of the parts can hold the newlines between them.
+// forwarded returns the part of a request that a follower signs. No part can contain a newline, so the result is
+// unambiguous.
 func forwarded(r *http.Request, by, client string) []byte {
 	return []byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, by, client}, "\n"))
 }
 
-// Proven takes what a follower says of a request that it forwards, or refuses the request of whoever pretends to be
-// one.
+// Proven accepts the headers of a request that a follower has forwarded, or aborts the request if they are forged.
 func (h *Admission) Proven(c *gin.Context) {
 	headers := c.Request.Header
 	by, client, proof := headers.Values(ForwardedBy), headers.Values(forwardedFor), headers.Values(forwardedProof)

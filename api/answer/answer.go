@@ -1,4 +1,4 @@
-// Package answer writes answers: JSON, lists row by row, failures in the one form that all have, and answers that last.
+// Package answer writes answers: JSON, lists row by row, failures in one common form, and long-lasting answers.
 package answer
 
 import (
@@ -18,21 +18,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Writer writes what requests are answered with.
+// Writer writes the answers to requests.
 type Writer struct {
 	log *slog.Logger
-	// stall is how long a client may take for one piece of an answer that comes bit by bit.
+	// stall is how long a client may take to read one piece of a streamed answer.
 	stall    time.Duration
 	compress func(http.Handler) http.HandlerFunc
 }
 
-// NewWriter gives clients of long answers so much time for each piece.
+// NewWriter returns a writer that logs to log. A client of a streamed answer may take up to stall to read each piece.
 func NewWriter(log *slog.Logger, stall time.Duration) *Writer {
 	return &Writer{log: log, stall: stall, compress: newCompressor()}
 }
 
-// Fail answers with an error. What nobody foresaw is logged under an id, and
-// only the id is sent.
+// Fail answers with an error. An unexpected error is logged under a new id, and the answer contains only that id.
 func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failure.Of(r, err)
 	if f == nil {
@@ -60,7 +59,7 @@ func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	JSON(w, f.Status, f.Body())
 }
 
-// JSON sends v, one line, with a newline for people at a terminal.
+// JSON sends v as one line of JSON that ends with a newline, for people at a terminal.
 func JSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -72,10 +71,10 @@ func JSON(w http.ResponseWriter, status int, v any) {
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // the client may have gone
+	_, _ = w.Write(body.Bytes()) // an error means that the client has closed the connection
 }
 
-// OrEmpty makes a missing list "[]" in JSON.
+// OrEmpty returns an empty list for nil, so that JSON has [] and not null.
 func OrEmpty[S ~[]E, E any](list S) S {
 	if list == nil {
 		return S{}
@@ -83,20 +82,22 @@ func OrEmpty[S ~[]E, E any](list S) S {
 	return list
 }
 
-// refusalKey of a request's context holds what it was refused with.
+// refusalKey is the key in a request's context of the failure that answered it.
 type refusalKey struct{}
 
-// WithRefusal gives a context to a request, and its failure once it was answered with one.
+// WithRefusal returns a context for a request, and a function that returns the failure that the request was answered
+// with, nil without one.
 func WithRefusal(ctx context.Context) (context.Context, func() *failure.Failure) {
 	refused := new(*failure.Failure)
 	return context.WithValue(ctx, refusalKey{}, refused), func() *failure.Failure { return *refused }
 }
 
-// tokens in a path are somebody's mistake; others must not find them in the log.
+// inPath matches tokens that a client has put into the path by mistake. They must not appear in the log, where others
+// could read them.
 var inPath = regexp.MustCompile(`ej[tl]_[^/]*`)
 
-// LoggedPath is a request's path as the log has it: without tokens, and not as long as whoever sends it likes. The
-// query is in no log.
+// LoggedPath returns a request's path as it may be logged: without tokens, and cut after maxLoggedPath bytes. The
+// query is never logged.
 func LoggedPath(r *http.Request) string {
 	path := inPath.ReplaceAllString(r.URL.Path, "******")
 	return path[:min(len(path), maxLoggedPath)]

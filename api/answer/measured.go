@@ -2,11 +2,11 @@ package answer
 
 import "github.com/gin-gonic/gin"
 
-// unmeasured marks requests that last as long as their client likes.
+// unmeasured is the key in a request's context that marks requests that last as long as the client wants.
 const unmeasured = "unmeasured"
 
-// LeaveUnmeasured leaves a request, whose answer lasts as long as its client likes, out of the metrics of durations.
+// LeaveUnmeasured excludes a request from the duration metrics, because its answer lasts as long as the client wants.
 func LeaveUnmeasured(c *gin.Context) { c.Set(unmeasured, true) }
 
-// Measured reports whether a request belongs in the metrics of durations.
+// Measured reports whether a request counts in the duration metrics.
 func Measured(c *gin.Context) bool { return !c.GetBool(unmeasured) }

@@ -4,7 +4,8 @@ import (
 	"net/url"
 )
 
-// NextPage is the header Link to the page of a list for which a parameter has that value.
+// NextPage returns the value of the header Link for the next page of a list: the URL from with the parameter set to
+// value.
 func NextPage(from *url.URL, parameter, value string) string {
 	values := from.Query()
 	values.Set(parameter, value)

@@ -5,38 +5,38 @@ import (
 	"time"
 )
 
-// PatientWriter gives the client some time for each piece of an answer, however
-// long all of it takes, and however long nothing comes in between.
+// PatientWriter gives the client a time limit for each piece of an answer, however long the whole answer takes and
+// however long the pauses between pieces are.
 type PatientWriter struct {
 	http.ResponseWriter
 	line  *http.ResponseController
 	stall time.Duration
 }
 
-// Patient makes the writer of a long answer.
+// Patient returns the writer for a long-lasting answer.
 func (a *Writer) Patient(w http.ResponseWriter) *PatientWriter {
 	return &PatientWriter{ResponseWriter: w, line: http.NewResponseController(w), stall: a.stall}
 }
 
-// Write gives the client its time for one piece.
+// Write writes one piece and gives the client the stall time to read it.
 func (w *PatientWriter) Write(b []byte) (int, error) {
 	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written. Then there is no deadline: of a stream over HTTP/2 it would be the end, although
-// nobody waits for a write.
+// FlushError sends what was written and then removes the deadline. Over HTTP/2 an expired deadline ends the stream
+// even if no write is pending.
 func (w *PatientWriter) FlushError() error {
 	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
 	defer func() { _ = w.line.SetWriteDeadline(time.Time{}) }()
 	return w.line.Flush()
 }
 
-// Unwrap lets http.ResponseController flush what is below.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *PatientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// BreakOff ends an answer so that the client sees that it is not all.
+// BreakOff aborts an answer so that the client notices that it is incomplete. It panics with http.ErrAbortHandler.
 func BreakOff(out *http.ResponseController) {
-	_ = out.Flush() // what there is
+	_ = out.Flush() // send what was written so far
 	panic(http.ErrAbortHandler)
 }

@@ -7,24 +7,24 @@ import (
 	"net/http"
 )
 
-// Rows is an answer that is a list, which is written row by row: a list of all documents may be hundreds of megabytes,
-// and many may read it at once.
+// Rows is a list that is sent row by row: a list of all documents may have hundreds of megabytes, and many clients may
+// read it at once.
 type Rows struct {
 	n int
-	// at makes a row.
+	// at returns row i.
 	at func(i int) any
 }
 
-// Each is the list of the answers for some views.
+// Each returns the list with answer(v) for each view v. It passes err through.
 func Each[V, A any](views []V, err error, answer func(V) A) (any, error) {
 	return Rows{len(views), func(i int) any { return answer(views[i]) }}, err
 }
 
-// rowsPiece is how many bytes of rows are written at once, and a row more.
+// rowsPiece is the number of bytes after which the collected rows are written; a piece may exceed it by one row.
 const rowsPiece = 64 << 10
 
-// Rows sends a list, each row as shown makes it, as writeJSON does, "[]" when it is empty. It gives the client
-// the stall for each piece.
+// Rows sends a list as JSON, "[]" if it is empty. shown returns each row as the caller may see it. The client has the
+// stall time to read each piece. If shown fails, the connection is broken off.
 func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown func(any) (any, error)) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
@@ -49,15 +49,15 @@ func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown f
 		if err := enc.Encode(row); err != nil {
 			panic(fmt.Errorf("encode a row of type %T: %w", row, err))
 		}
-		piece.Truncate(piece.Len() - 1) // the newline
+		piece.Truncate(piece.Len() - 1) // without the newline
 		if piece.Len() < rowsPiece {
 			continue
 		}
 		if _, err := out.Write(piece.Bytes()); err != nil {
-			return // the client has gone
+			return // the client has closed the connection
 		}
 		piece.Reset()
 	}
 	piece.WriteString("]\n")
-	_, _ = out.Write(piece.Bytes()) // the client may have gone
+	_, _ = out.Write(piece.Bytes()) // an error means that the client has closed the connection
 }

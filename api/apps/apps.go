@@ -1,4 +1,4 @@
-// Package apps answers the routes of apps, and checks their packages.
+// Package apps handles the routes of apps and checks their packages.
 package apps
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Scheduler is what the handlers of apps need of the scheduler.
+// Scheduler is the part of the scheduler that the handlers of apps use.
 type Scheduler interface {
 	caller.Scheduler
 	RegisterApp(ctx context.Context, scope explain.Scope, c app.Config) (views.AppView, error)
@@ -28,39 +28,39 @@ type Scheduler interface {
 		ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
 	) (views.AppView, error)
 	SetAppDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.AppView, error)
-	// DeleteApp fails with Conflict, naming the app's jobs, when it has any,
-	// unless withJobs is set: then they go with it.
+	// DeleteApp deletes an app. If the app has jobs, it fails with Conflict and names them, unless withJobs is set:
+	// then it deletes the jobs too.
 	DeleteApp(ctx context.Context, scope explain.Scope, name string, withJobs bool) (views.AppView, error)
 }
 
-// Options are what the handlers of apps need.
+// Options are the dependencies of the handlers of apps.
 type Options struct {
 	Scheduler Scheduler
-	// Reserved reports the names that no app may have.
+	// Reserved reports whether no app may have the name.
 	Reserved func(name string) bool
-	// AllowFile accepts apps with file URLs: everything runs on this machine.
+	// AllowFile accepts apps with file URLs. It may be set only if everything runs on this machine.
 	AllowFile bool
-	// PodTemplate has all that is wrong with the podTemplate of an app, on a cluster that runs each shard in a pod of
-	// its own; nil on others, where nothing that is about containers is taken.
+	// PodTemplate returns all violations in the podTemplate of an app, on a cluster that runs each shard in its own
+	// pod. It is nil on other clusters; there the fields about containers are refused.
 	PodTemplate func(template []byte) document.Violations
-	// Packages, if not nil, fetches packages to be looked at.
+	// Packages fetches packages to check them. If it is nil, a check answers 503.
 	Packages Packages
 }
 
-// Handlers answer the routes of apps.
+// Handlers handles the routes of apps.
 type Handlers struct {
 	Options
 	documents     documents.Handlers[app.Config, views.AppView]
 	packageChecks *limit.Quota
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, documents: appDocuments(o),
 		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second)}
 }
 
-// Routes are those of apps.
+// Routes returns the routes of apps.
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(route.Group("Apps", []route.Route{
@@ -99,7 +99,7 @@ func (h *Handlers) Routes() []route.Route {
 		}))
 }
 
-// appDocuments are the routes of apps.
+// appDocuments returns the handlers of the routes that apps share with jobs.
 func appDocuments(h Options) documents.Handlers[app.Config, views.AppView] {
 	of := h.Scheduler
 	return documents.Handlers[app.Config, views.AppView]{
@@ -140,7 +140,8 @@ func (h *Handlers) deleteApp(c *gin.Context) (any, error) {
 	return h.documents.Command(request.PathName("app"), do)(c)
 }
 
-// schemaOfApp is what forms and editors are made of: the fields that this server takes.
+// schemaOfApp returns the JSON Schema from which forms and editors are built. It leaves out the fields that this
+// server refuses.
 func (h *Handlers) schemaOfApp(*gin.Context) (any, error) {
 	schema := app.Schema.JSONSchema("App", app.Hints())
 	if h.PodTemplate == nil {

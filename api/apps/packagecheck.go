@@ -19,36 +19,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Packages fetches packages as executors do.
+// Packages fetches packages the way executors do.
 type Packages interface {
-	// CheckPackage fetches the package of an app, whose document was checked, and looks at it. What is wrong with it
-	// is among the facts; the error is this server's own, or the context's. It takes no more than some two minutes.
+	// CheckPackage fetches the package of an app and inspects it. The document must have been checked before. Faults
+	// of the package are in the facts' Problems; the error is a fault of this server, or the context's. It takes at
+	// most about two minutes.
 	CheckPackage(ctx context.Context, c app.Config) (PackageFacts, error)
 }
 
-// PackageFacts is what an executor would find.
+// PackageFacts describe what an executor would find in a package.
 type PackageFacts struct {
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
-	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a single one.
+	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a single file.
 	Format string `json:"format"`
-	// Files are the first ones by name, FilesTotal is how many there are.
+	// Files are the first files by name; FilesTotal is the number of all.
 	Files      []PackageFile `json:"files"`
 	FilesTotal int           `json:"filesTotal"`
 	Script     PackageScript `json:"script"`
-	// Problems are what keeps a shard from being started, by the app's fields.
+	// Problems say what would keep a shard from starting, by the app's fields.
 	Problems document.Violations `json:"problems"`
 	Millis   int64               `json:"millis"`
 }
 
-// PackageFile is one file.
+// PackageFile is one file of a package.
 type PackageFile struct {
 	Name       string `json:"name"`
 	Size       int64  `json:"size"`
 	Executable bool   `json:"executable"`
 }
 
-// PackageScript is what the first word of the app's bootstrapScript stands for.
+// PackageScript describes the file that the first word of the app's bootstrapScript names.
 type PackageScript struct {
 	Path        string `json:"path"`
 	Found       bool   `json:"found"`
@@ -58,7 +59,7 @@ type PackageScript struct {
 
 var errNoPackages = failure.Unavailable("no_package_check", "this server can't fetch packages; publish without check")
 
-// factsOf fetches the package of an app that the caller may publish.
+// factsOf fetches and inspects the package of an app. It returns an error if the caller may not publish the app.
 func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
 	if err := caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
 		return facts, err
@@ -92,7 +93,7 @@ func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFact
 	return facts, err
 }
 
-// withoutSecrets hides in a text what is secret in a URL that it may repeat.
+// withoutSecrets hides the secrets of a URL in a text that may repeat the URL.
 func withoutSecrets(text, url string) string {
 	for _, secret := range secrets.Of("", url, false) {
 		text = strings.ReplaceAll(text, secret, secrets.Hidden)
@@ -100,8 +101,8 @@ func withoutSecrets(text, url string) string {
 	return secrets.HideURLs(text)
 }
 
-// checkApp says what is in the package of an app that is not published yet, or, with update, of the stored one with
-// the given fields.
+// checkApp answers with the contents of an app's package before the app is published. With update the body has the
+// fields that change a stored app.
 func (h *Handlers) checkApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	update := documents.CheckUpdate.Of(q)
@@ -134,14 +135,14 @@ func (h *Handlers) appToCheck(c *gin.Context, update bool) (config app.Config, e
 	return config, err
 }
 
-// PublishedApp is the answer to a publication whose package was checked.
+// PublishedApp is the answer to the publication of an app.
 type PublishedApp struct {
 	views.AppView
-	// Package is nil where it was not checked.
+	// Package is nil if the package was not checked.
 	Package *PackageFacts `json:"package,omitempty"`
 }
 
-// goodPackage is factsOf, where a problem refuses the app; nil for an app that has an image alone.
+// goodPackage is factsOf with any problem as an error. It returns nil facts for an app that has only an image.
 func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
 	if config.AppURL == "" {
 		return nil, caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName)
@@ -155,7 +156,7 @@ func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts
 
 var checkFirst = request.Flag("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
 
-// publishing reads whether the package is to be checked, and has it done so by work, else does without.
+// publishing returns a handler that calls work if the query asks for a check of the package, and without otherwise.
 func publishing(without route.Handler, work route.Handler) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		q := request.QueryOf(c)
@@ -188,8 +189,8 @@ func (h *Handlers) registerCheckedApp(c *gin.Context) (any, error) {
 	return h.published(view, notes, facts), err
 }
 
-// updateCheckedApp checks the package of the document that comes of the change: again, if somebody else has changed it
-// meanwhile.
+// updateCheckedApp checks the package of the changed document. The scheduler calls change again if another request
+// changed the app meanwhile; the package is then checked again if the result differs.
 func (h *Handlers) updateCheckedApp(c *gin.Context) (any, error) {
 	body, name, err := h.documents.ChangeBody(c)
 	if err != nil {

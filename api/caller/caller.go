@@ -1,4 +1,4 @@
-// Package caller says who a request comes from, and what of the scheduler they may see.
+// Package caller determines the caller of a request and which apps and jobs the caller may see.
 package caller
 
 import (
@@ -12,59 +12,61 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Caller is who a request comes from: nobody, on an open route, or one who was let in.
+// Caller is the principal that a request comes from. Its Kind is "" on an open route, where no one has to log in.
 type Caller struct {
 	auth.Principal
 	// From is the client's address.
 	From string
-	// Lapsed, if not nil, reports whether what they were let in by has ended since, for answers that last.
+	// Lapsed reports whether the reason for which the caller was admitted has ceased, for instance because the token
+	// has expired or was removed. Streams poll it. It may be nil.
 	Lapsed func() bool
 }
 
-// LetIn reports whether it is known who this is.
+// LetIn reports whether the caller has been authenticated.
 func (c Caller) LetIn() bool { return c.Kind != "" }
 
-// SeesAll reports whether the caller may read what belongs to no app, such as who leads.
+// SeesAll reports whether the caller may read data that belongs to no app, such as which server leads.
 func (c Caller) SeesAll() bool { return c.Includes(auth.Viewer) && c.Unrestricted() }
 
-// ForSome reports whether what the caller may do is for some apps only.
+// ForSome reports whether the caller's grant covers only some apps.
 func (c Caller) ForSome() bool { return !c.Unrestricted() }
 
-// Actor is the caller as the audit names one.
+// Actor returns the caller as the audit records it.
 func (c Caller) Actor() event.Actor {
 	return event.Actor{Name: c.Name, Kind: string(c.Kind), From: c.From}
 }
 
-// Of is who the request of a context comes from, nobody if it was not let in.
+// Of returns the caller of a request by its context, the zero Caller if none was authenticated.
 func Of(ctx context.Context) Caller {
 	who, _ := ctx.Value(callerKey{}).(Caller)
 	return who
 }
 
-// With gives a context to the requests of a caller.
+// With returns a context for requests of a caller.
 func With(ctx context.Context, who Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
-// WithSocketPeer gives a context to the requests of a Unix socket, which are all from one principal.
+// WithSocketPeer returns a context for the requests of a Unix socket, which all come from one principal.
 func WithSocketPeer(ctx context.Context, p auth.Principal) context.Context {
 	return context.WithValue(ctx, socketKey{}, p)
 }
 
-// SocketPeer is who the requests of a Unix socket come from; false for a request that came in otherwise.
+// SocketPeer returns the principal of a request over a Unix socket. It returns false if the request came over another
+// connection.
 func SocketPeer(ctx context.Context) (auth.Principal, bool) {
 	p, ok := ctx.Value(socketKey{}).(auth.Principal)
 	return p, ok
 }
 
-// WithForwardedFor gives a context to a request that a follower has forwarded, with the address of its client, which
-// the follower has proved.
+// WithForwardedFor returns a context for a request that a follower has forwarded. client is the address of the
+// original client, which the follower has authenticated with its proof.
 func WithForwardedFor(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, forwardedForKey{}, client)
 }
 
-// Address is where a request comes from: the other end of the connection, or, of a forwarded one, what the
-// follower has proved.
+// Address returns the client's address: for a forwarded request the one that the follower has proved, otherwise the
+// peer of the connection.
 func Address(r *http.Request) string {
 	if _, ok := SocketPeer(r.Context()); ok {
 		return "socket"
@@ -75,10 +77,10 @@ func Address(r *http.Request) string {
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		return host
 	}
-	return r.RemoteAddr // of a Unix socket
+	return r.RemoteAddr // the address of a Unix socket has no port
 }
 
-// NotAllowed is the answer to one who was let in, and may not do this.
+// NotAllowed returns the error for an authenticated caller without the role or grant that needs describes (403).
 func NotAllowed(p auth.Principal, needs string) error {
 	has := p.Role.String()
 	if !p.Unrestricted() {
@@ -88,15 +90,15 @@ func NotAllowed(p auth.Principal, needs string) error {
 		has)
 }
 
-// These keys of a request's context hold the caller, who a Unix socket's requests come from, and the client's address
-// as the follower that forwarded a request has proved it.
+// These are the keys in a request's context of the caller, of the principal of a Unix socket, and of the client's
+// address that a follower has proved.
 type (
 	callerKey       struct{}
 	socketKey       struct{}
 	forwardedForKey struct{}
 )
 
-// Scheme is the scheme by which a request came to this server.
+// Scheme returns the URL scheme of the connection that a request came over: "https" or "http".
 func Scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"

@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// wideKey of a request's context holds whether the listener can be reached from other machines.
+// wideKey is the key in a request's context that says whether other machines can reach the listener.
 type wideKey struct{}
 
-// IsOfThisMachine reports whether a request came in by a loopback address of a listener that has no others, and by no
-// proxy: one on this machine connects from here for clients that are anywhere.
+// IsOfThisMachine reports whether a request came from this machine: over a loopback address, on a listener that has no
+// other addresses, and through no proxy. A proxy on this machine also connects from a loopback address, but its
+// clients may be anywhere.
 func IsOfThisMachine(r *http.Request) bool {
 	wide, _ := r.Context().Value(wideKey{}).(bool)
 	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
@@ -19,8 +20,8 @@ func IsOfThisMachine(r *http.Request) bool {
 }
 
 // proxyHeaders are headers that reverse proxies, load balancers and CDNs add to requests, and that clients of this API
-// don't send. A * at the end of a name stands for any rest. A proxy whose headers are missing here would open a server
-// without users to all its clients.
+// do not send. A * at the end of a name matches any suffix. A proxy whose headers are missing here would expose a
+// server without users to all of the proxy's clients.
 var proxyHeaders = []string{
 	"Forwarded*", "X-Forwarded*", "Via", "X-Via*", "Proxy-*", "X-Proxy*", "Wl-Proxy-*", "X-Real-*", "X-Remote-*",
 	"X-Client-*", "Client-Ip", "X-Cluster-*", "True-Client-*", "X-True-Client-*", "X-Original-*", "X-Originating-*",
@@ -30,7 +31,7 @@ var proxyHeaders = []string{
 	"Do-Connecting-*", "X-Vercel-*", "X-Nf-*", "X-Heroku-*", "Tailscale-*", "Ngrok-*",
 }
 
-// isProxied reports whether a request has a header that a proxy adds. What the header says is never believed.
+// isProxied reports whether a request has a header that a proxy adds. The value of the header is never trusted.
 func isProxied(r *http.Request) bool {
 	for name := range r.Header {
 		for _, known := range proxyHeaders {
@@ -43,7 +44,7 @@ func isProxied(r *http.Request) bool {
 	return false
 }
 
-// WithWide gives a context to the requests of a listener, with whether other machines can reach it.
+// WithWide returns a context for the requests of a listener; wide says whether other machines can reach it.
 func WithWide(ctx context.Context, wide bool) context.Context {
 	return context.WithValue(ctx, wideKey{}, wide)
 }

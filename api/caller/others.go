@@ -15,16 +15,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// ofAnotherApp stands in answers where an id is that the caller may not see: "execution of another app", "task of
+// ofAnotherApp replaces an id that the caller may not see, so that answers read "execution of another app" or "task of
 // another app".
 const ofAnotherApp = "of another app"
 
-// Hiding makes of answers, or of their parts, what the caller may read. Why something waits may have to do with
-// an app that the caller's grant does not cover, and the scheduler says so with the ids of executions, tasks and
-// executors. Whatever texts an answer has, those ids are hidden in all of them: no field is left out because nobody
-// thought of it, and no sentence because it is new. Documents are left as they are: their texts are what people have
-// written, and are sent back. The error is that of a look at whether a job may be seen: without it the answer would
-// hide what the caller may read.
+// Hiding returns a function that copies an answer, or a part of one, and hides in it what the caller of the request
+// may not see. The reason why a job waits may involve an app outside the caller's grant, and the scheduler's texts
+// name it by the ids of executions, tasks and executors. The function replaces those ids in every text of the answer,
+// so that a new field or a new sentence is covered without a change here. Documents are copied unchanged, because
+// users wrote their texts and send them back.
+//
+// The function fails if the scheduler could not say whether the caller may see a job. Otherwise the answer would hide
+// ids that the caller may see.
 func Hiding(ctx context.Context, s Scheduler) func(any) (any, error) {
 	who := Of(ctx)
 	if !who.LetIn() || who.Unrestricted() {
@@ -40,7 +42,8 @@ func Hiding(ctx context.Context, s Scheduler) func(any) (any, error) {
 	}
 }
 
-// HideInError is what the scheduler refuses a request with, as the caller may read it.
+// HideInError returns err with the ids hidden that the caller may not see. Errors that are not refusals of the
+// scheduler are returned unchanged.
 func HideInError(ctx context.Context, s Scheduler, err error) error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
 		answer, failure := Hiding(ctx, s)(*refused)
@@ -53,17 +56,17 @@ func HideInError(ctx context.Context, s Scheduler, err error) error {
 	return err
 }
 
-// hiding hides what the caller of one request may not see.
+// hiding hides ids from the caller of one request.
 type hiding struct {
 	scheduler Scheduler
 	ctx       context.Context
 	who       Caller
-	jobs      map[string]bool // whether they may be seen, of those that were asked about
-	err       error           // of the first of them that could not be looked at
+	jobs      map[string]bool // whether the caller may see a job, for the jobs looked up so far
+	err       error           // the first failed look-up
 }
 
-// shown reports whether the caller may see an app or a job. What can't be found out is not shown,
-// and err says why.
+// shown reports whether the caller may see an app or a job. If the look-up fails, it returns false and records the
+// error in err.
 func (h *hiding) shown(name string, isApp bool) bool {
 	if isApp {
 		return h.who.Covers(name)
@@ -82,7 +85,7 @@ func (h *hiding) shown(name string, isApp bool) bool {
 
 func (h *hiding) text(text string) string { return jobs.HideIDs(text, ofAnotherApp, h.shown) }
 
-// value is a copy of a value with hidden ids in all texts that an answer has of it.
+// value returns a copy of a value with the ids hidden in all its texts.
 func (h *hiding) value(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct:
@@ -122,7 +125,8 @@ func (h *hiding) value(v reflect.Value) reflect.Value {
 	return hidden
 }
 
-// documentTypes are those whose texts people have written, and bytes, which are JSON of documents.
+// documentTypes are the types whose texts users wrote. Byte slices, which hold documents as JSON, count as documents
+// too.
 var documentTypes = []reflect.Type{
 	reflect.TypeFor[app.Config](), reflect.TypeFor[jobs.Config](), reflect.TypeFor[jobs.Overrides](),
 }

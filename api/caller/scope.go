@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// ScopeOf is what the caller of a request may see of the scheduler: the apps of their grant. What is of others is not
-// there for them: both are looked for in the same way and have the same answer. What texts say of it is hidden in the
-// answer (others.go). Where no request was admitted it is nobody's.
+// ScopeOf returns the part of the scheduler's state that the caller of a request may see: the apps of the caller's
+// grant. Everything else looks as if it did not exist: the scheduler looks for both in the same way and gives the same
+// answer. Texts that mention it are hidden later, by Hiding. Without an authenticated caller the scope is empty.
 func ScopeOf(ctx context.Context) explain.Scope {
 	who := Of(ctx)
 	switch {
@@ -23,13 +23,14 @@ func ScopeOf(ctx context.Context) explain.Scope {
 	})
 }
 
-// Scheduler is what is needed of the scheduler to see something of it.
+// Scheduler is the part of the scheduler that reads need.
 type Scheduler interface {
-	// Read has look see the scheduler's memory at one moment, as far as the scope goes.
+	// Read calls look with a view of the scheduler's state at one moment, restricted to the scope.
 	Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error
 }
 
-// See is what the scheduler says to the caller of a request, all of one moment.
+// See returns what say reads from the scheduler's state, restricted to what the caller of the request may see. All of
+// it is of one moment.
 func See[V any](ctx context.Context, s Scheduler, say func(explain.Reader) (V, error)) (v V, err error) {
 	err = s.Read(ctx, ScopeOf(ctx), func(r explain.Reader) (err error) {
 		v, err = say(r)
@@ -38,18 +39,18 @@ func See[V any](ctx context.Context, s Scheduler, say func(explain.Reader) (V, e
 	return v, err
 }
 
-// SeeOf is see for what is said of something.
+// SeeOf is See for a reader that takes an argument.
 func SeeOf[A, V any](ctx context.Context, s Scheduler, say func(explain.Reader, A) (V, error), of A) (V, error) {
 	return See(ctx, s, func(r explain.Reader) (V, error) { return say(r, of) })
 }
 
-// List is see for what is always there.
+// List is See for a reader that cannot fail.
 func List[V any](ctx context.Context, s Scheduler, say func(explain.Reader) []V) ([]V, error) {
 	return See(ctx, s, func(r explain.Reader) ([]V, error) { return say(r), nil })
 }
 
-// MaySee refuses a job, for what the scheduler does not answer, unless it is of the caller's apps. Who may see all
-// apps may see all jobs, also those that are not there any more.
+// MaySee returns an error unless the caller may see the job. Routes that answer from other sources than the scheduler
+// call it. For a caller with a grant for all apps it always returns nil, also for removed jobs.
 func MaySee(ctx context.Context, s Scheduler, job string) error {
 	if ScopeOf(ctx).IsAll() {
 		return nil

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// lookEvery is how often the files are looked at.
+// lookEvery is the interval at which the files are read.
 const lookEvery = time.Second
 
-// Keeper has the certificate that is in force. Its methods may be called concurrently, but for Run.
+// Keeper holds the certificate in force. Its methods may be called concurrently, except Run.
 type Keeper struct {
 	files Files
 	now   func() time.Time
 
 	force atomic.Pointer[pair]
-	fault atomic.Pointer[string] // why what the files hold now is not in force; nil if it is
+	fault atomic.Pointer[string] // why the files' contents are not in force; nil if they are
 
-	// These are Run's own: what is in force, in how many looks in a row the files could not be used, and the fault
-	// that was logged last.
+	// These fields belong to Run: the contents in force, the number of failed reads in a row, and the fault last
+	// logged.
 	taken    contents
 	failed   int
 	reported string
 }
 
-// Open reads the files, or says what is wrong with them; now is the clock. A certificate whose time is over, or has
-// not begun, is taken: Warning says so.
+// Open reads and checks the files; now is the clock. A certificate that has expired or is not valid yet is accepted,
+// and Warning reports it, so that the server starts.
 func Open(files Files, now func() time.Time) (*Keeper, error) {
 	k := &Keeper{files: files, now: now}
 	var err error
@@ -44,7 +44,7 @@ func Open(files Files, now func() time.Time) (*Keeper, error) {
 	return k, nil
 }
 
-// Run keeps up with the files until ctx ends. It may run once.
+// Run reloads the files when they change, until ctx ends. It may run only once.
 func (k *Keeper) Run(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -58,7 +58,7 @@ func (k *Keeper) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// look takes what the files hold, if that is something else than before and can be used.
+// look puts the files' contents in force if they have changed and are valid.
 func (k *Keeper) look(log *slog.Logger) {
 	found, err := k.files.read()
 	if err == nil && found.equal(k.taken) {
@@ -82,7 +82,7 @@ func (k *Keeper) look(log *slog.Logger) {
 	k.settle(log, "TLS certificate files can be used again")
 }
 
-// settle ends a fault, if there was one.
+// settle ends a fault, if there is one, and logs the message.
 func (k *Keeper) settle(log *slog.Logger, message string) {
 	if k.fault.Swap(nil) != nil {
 		log.Info(message, "file", k.files.Cert)
@@ -90,8 +90,8 @@ func (k *Keeper) settle(log *slog.Logger, message string) {
 	k.failed, k.reported = 0, ""
 }
 
-// refuse reports what is wrong with the files at the second look in a row that finds something: who renews them writes
-// one after the other, and between the two they don't match.
+// refuse reports a fault of the files, but only at the second failed read in a row: tools that renew the files write
+// one after the other, and in between they do not match.
 func (k *Keeper) refuse(log *slog.Logger, err error) {
 	if k.failed++; k.failed < 2 {
 		return
@@ -104,8 +104,8 @@ func (k *Keeper) refuse(log *slog.Logger, err error) {
 	}
 }
 
-// Server is how to speak TLS with clients: TLS 1.2 or later, HTTP/2 if they can, with the certificate that is in force
-// by then.
+// Server returns the TLS configuration for clients: TLS 1.2 or later, HTTP/2 where the client supports it. Each
+// handshake uses the certificate in force at that time.
 func (k *Keeper) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
@@ -116,16 +116,17 @@ func (k *Keeper) Server() *tls.Config {
 	}
 }
 
-// Client is how to speak TLS with another server of a name or address, whom this one trusts now. It does not offer
-// HTTP/2.
+// Client returns the TLS configuration for a connection to another server by its host name or address, with the
+// certificates trusted now. It does not offer HTTP/2.
 func (k *Keeper) Client(host string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: k.force.Load().roots, ServerName: host}
 }
 
-// NotAfter is when the certificate that is in force expires.
+// NotAfter returns when the certificate in force expires.
 func (k *Keeper) NotAfter() time.Time { return k.force.Load().notAfter() }
 
-// Warning says what is wrong with the files or with the time of the certificate that is in force; empty if nothing is.
+// Warning returns what is wrong with the files, or with the validity period of the certificate in force; "" if nothing
+// is.
 func (k *Keeper) Warning() string {
 	p, now := k.force.Load(), k.now()
 	err := cmp.Or(p.outOfTime(k.files.Cert, now), p.expiresSoon(k.files.Cert, now))
@@ -142,7 +143,8 @@ func (k *Keeper) Warning() string {
 	return ""
 }
 
-// Names says why clients that reach this server as a host won't take its certificate, or nothing.
+// Names returns an error if the certificate in force is not valid for the host, so that clients that connect to this
+// host would refuse it.
 func (k *Keeper) Names(host string) error {
 	return k.force.Load().certificate.Leaf.VerifyHostname(host)
 }

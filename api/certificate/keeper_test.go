@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a Keeper on files of its own, with a clock and a log that tests look at.
+// bench is a Keeper with its own files, clock and log.
 type bench struct {
 	*Keeper
 	dir string
@@ -41,7 +41,7 @@ func start(t *testing.T, p certificates.Pair) *bench {
 	return b
 }
 
-// served is the certificate that a client of the keeper's server is shown, in PEM's inner form.
+// served returns the certificate that the keeper's server shows to a client, in DER form.
 func (b *bench) served(t *testing.T) []byte {
 	t.Helper()
 	found, err := b.Server().GetCertificate(nil)
@@ -65,7 +65,7 @@ func TestARenewedPairIsTaken(t *testing.T) {
 			if err := os.WriteFile(b.files.Cert, next.Cert, 0o600); err != nil {
 				t.Error(err)
 			}
-			b.look() // they don't match just now
+			b.look() // they do not match now
 			if err := os.WriteFile(b.files.Key, next.Key, 0o600); err != nil {
 				t.Error(err)
 			}
@@ -99,8 +99,8 @@ func TestARenewedPairIsTaken(t *testing.T) {
 	}
 }
 
-// TestLinksThatAreSetToAnotherFolder, as Kubernetes does with a secret's volume: the files are links through ..data,
-// which is a link itself.
+// TestLinksThatAreSetToAnotherFolder: the files are links through ..data, which is a link itself, as in the volume of
+// a Kubernetes secret.
 func TestLinksThatAreSetToAnotherFolder(t *testing.T) {
 	t.Parallel()
 	ca, dir := certificates.New(t), t.TempDir()
@@ -138,7 +138,8 @@ func TestLinksThatAreSetToAnotherFolder(t *testing.T) {
 	}
 }
 
-// TestWhatCantBeUsedLeavesTheOldInForce, is logged once, and is forgotten when it is mended.
+// TestWhatCantBeUsedLeavesTheOldInForce: invalid files leave the old certificate in force. The fault is logged once,
+// and it ends when the files are fixed.
 func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -239,7 +240,7 @@ func TestNamesOfTheCertificate(t *testing.T) {
 	}
 }
 
-// TestHandshakes: TLS 1.2 at least, HTTP/2 if wanted, and who is trusted.
+// TestHandshakes: TLS 1.2 or later, HTTP/2 if the client supports it, and which certificates are trusted.
 func TestHandshakes(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -275,7 +276,7 @@ func TestHandshakes(t *testing.T) {
 			var served sync.WaitGroup
 			served.Go(func() {
 				if there, err := l.Accept(); err == nil {
-					_, _ = io.Copy(io.Discard, there) // the client says what came of it
+					_, _ = io.Copy(io.Discard, there) // the client reports the result
 					_ = there.Close()
 				}
 			})

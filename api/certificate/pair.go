@@ -13,25 +13,26 @@ import (
 	"time"
 )
 
-// Files are where a server's certificate is, all in PEM form.
+// Files are the paths of a server's TLS files, all in PEM form.
 type Files struct {
-	// Cert has the certificate and those that signed it, Key its private key, which nobody but its owner may read.
+	// Cert has the certificate and its chain. Key has the private key; only its owner may have permission to read it.
 	Cert, Key string
-	// CA has the certificates that are trusted, beside the system's, of the leader. Empty: those of Cert.
+	// CA has the certificates that are trusted for the leader, in addition to the system's. If it is "", those in Cert
+	// are.
 	CA string
 }
 
-// mostBytes is what each of the files may hold; more is taken for something else.
+// mostBytes is the maximum size of a file. A larger file cannot be a certificate or a key.
 const mostBytes = 1 << 20
 
-// contents are what the files held when they were read.
+// contents are the contents of the files at one time.
 type contents struct{ cert, key, ca []byte }
 
 func (c contents) equal(d contents) bool {
 	return bytes.Equal(c.cert, d.cert) && bytes.Equal(c.key, d.key) && bytes.Equal(c.ca, d.ca)
 }
 
-// read reads all files. No error shows what is in them.
+// read reads all files. No error contains their contents.
 func (f Files) read() (c contents, err error) {
 	var errs [3]error
 	c.cert, errs[0] = readFile(f.Cert, 0)
@@ -42,9 +43,9 @@ func (f Files) read() (c contents, err error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// readFile reads a file whose mode has none of some bits.
+// readFile reads a regular file. It returns an error if the file has any of the refused permission bits.
 func readFile(path string, refused os.FileMode) ([]byte, error) {
-	info, err := os.Stat(path) // before it is opened: to open a pipe would wait for its writer
+	info, err := os.Stat(path) // before opening it: opening a pipe would block until there is a writer
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +71,13 @@ func readFile(path string, refused os.FileMode) ([]byte, error) {
 	return text, err
 }
 
-// pair is a certificate with its key, and whom to trust: never changed once it is made.
+// pair is a certificate with its key, and the trusted certificates. It is immutable.
 type pair struct {
 	certificate tls.Certificate
 	roots       *x509.CertPool
 }
 
-// parse checks what the files held, but for the time.
+// parse checks the contents of the files, except the validity period.
 func (f Files) parse(c contents) (*pair, error) {
 	found, err := tls.X509KeyPair(c.cert, c.key)
 	if err != nil {
@@ -92,7 +93,8 @@ func (f Files) parse(c contents) (*pair, error) {
 	return &pair{certificate: found, roots: roots}, nil
 }
 
-// Roots are the certificates that servers with such files are checked with, beside the system's. The key is not read.
+// Roots returns the certificates with which clients verify servers that use these files, in addition to the system's.
+// It does not read the key.
 func (f Files) Roots() (*x509.CertPool, error) {
 	path := cmp.Or(f.CA, f.Cert)
 	text, err := readFile(path, 0)
@@ -103,7 +105,7 @@ func (f Files) Roots() (*x509.CertPool, error) {
 }
 
 func (f Files) roots(c contents) (*x509.CertPool, error) {
-	// Without the system's roots there are still our own.
+	// If the system's certificates cannot be read, ours still work.
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
@@ -121,8 +123,8 @@ func (f Files) roots(c contents) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// whole says what is wrong with a file of certificates of which the end, or anything between, is missing: the library
-// takes what it can read, and clients then miss a part of the chain.
+// whole returns an error if a certificate in the file is truncated or damaged. The library skips such a certificate
+// silently, and clients would then miss a part of the chain.
 func whole(text []byte) error {
 	begun := bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	read := 0
@@ -147,7 +149,7 @@ func whole(text []byte) error {
 
 func (p *pair) notAfter() time.Time { return p.certificate.Leaf.NotAfter }
 
-// outOfTime says that a certificate is not good at a time, or nothing.
+// outOfTime returns an error if the certificate has expired or is not valid yet.
 func (p *pair) outOfTime(path string, now time.Time) error {
 	switch leaf := p.certificate.Leaf; {
 	case now.After(leaf.NotAfter):
@@ -159,8 +161,8 @@ func (p *pair) outOfTime(path string, now time.Time) error {
 	return nil
 }
 
-// expiresSoon says that a certificate should have been renewed by now: less is left than a tenth of its life, or than
-// two weeks of a long one.
+// expiresSoon returns an error if the certificate should have been renewed by now: less than a tenth of its lifetime
+// is left, or less than two weeks if that is shorter.
 func (p *pair) expiresSoon(path string, now time.Time) error {
 	leaf := p.certificate.Leaf
 	if now.Before(leaf.NotAfter.Add(-min(leaf.NotAfter.Sub(leaf.NotBefore)/10, 14*24*time.Hour))) {

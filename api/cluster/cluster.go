@@ -11,23 +11,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// How many agents a page has: if it is not said, and at most.
+// The default and the maximum number of agents of a page.
 const (
 	someAgents = 100
 	mostAgents = 500
-	// lastPage is more than a cluster will ever have.
+	// lastPage exceeds the number of pages that any cluster can have.
 	lastPage = 1_000_000
 )
 
-// What the page of agents takes.
+// These are the parameters of the page of agents.
 var (
 	ofAgent       = request.Text("search", "Agents whose id or host name has this text in it, in any case.")
 	agentPage     = request.Number("page", "Which page of agents, counted from 1.", 1, 1, lastPage)
 	agentsPerPage = request.Number("per_page", "How many agents a page has.", someAgents, 1, mostAgents)
 )
 
-// cluster is what the leader knows of the cluster. It is read twice, so that nothing is sorted while the loop waits:
-// an agent that went away in between is missing from the page.
+// cluster answers with what the leader knows about the cluster. It reads the state twice and sorts in between, so that
+// the scheduler's loop does not wait for the sorting. An agent that leaves the cluster in between is missing from the
+// page.
 func (h *Handlers) cluster(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	f := views.ClusterFilter{Search: ofAgent.Of(q), Page: agentPage.Of(q), PerPage: agentsPerPage.Of(q)}
@@ -44,7 +45,7 @@ func (h *Handlers) cluster(c *gin.Context) (any, error) {
 	return v, err
 }
 
-// agent is one agent with what runs there.
+// agent answers with one agent and the tasks that run there.
 func (h *Handlers) agent(ctx context.Context, id string) (any, error) {
 	return caller.SeeOf(ctx, h.Scheduler, explain.Reader.Agent, id)
 }

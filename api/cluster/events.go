@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// changedEvery and summaryEvery are how long after one of these events the next one comes at the earliest.
+	// changedEvery and summaryEvery are the minimum intervals between two of these events.
 	changedEvery = 250 * time.Millisecond
 	summaryEvery = time.Second
-	// aliveEvery is after how long without an event a comment shows that the stream lives.
+	// aliveEvery is the interval of comments that show that the stream is alive.
 	aliveEvery = 15 * time.Second
 )
 
-// events tells what changes, as server-sent events, until the client has gone, this server ends or leads no more, or
-// whoever asked is no longer let in. Browsers come again by themselves.
+// events streams changes as server-sent events until the client disconnects, the server shuts down or loses the lead,
+// or the client's login or token expires. Browsers reconnect by themselves.
 func (h *Handlers) events(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -38,9 +38,9 @@ func (h *Handlers) events(c *gin.Context) {
 	defer changes.Close()
 	headers := c.Writer.Header()
 	headers.Set("Content-Type", "text/event-stream; charset=utf-8")
-	headers.Set("X-Accel-Buffering", "no") // proxies that hold answers back would hold events back
+	headers.Set("X-Accel-Buffering", "no") // or buffering proxies would hold events back
 	out := h.Answers.Patient(c.Writer)
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request was read; the answer lasts
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request is read
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
@@ -48,16 +48,16 @@ func (h *Handlers) events(c *gin.Context) {
 	(&eventStream{server: h, c: c, out: out, changes: changes}).run()
 }
 
-// eventStream is one client that follows events.
+// eventStream is the stream of one client.
 type eventStream struct {
 	server  *Handlers
 	c       *gin.Context
 	out     *answer.PatientWriter
 	changes *view.Stream
 
-	summary []byte // the last that was sent
-	// looks is how often the summary is still to be looked at: twice after a change, as the first time it may be as it
-	// was half a second before.
+	summary []byte // the last one sent
+	// looks is how many more times the summary is to be compared with the last one. It is two after a change, because
+	// the first summary may be up to half a second old.
 	looks int
 }
 
@@ -78,12 +78,13 @@ func (e *eventStream) run() {
 	ok := e.send("hello", hello) && e.sendSummary()
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
-	// A queue and the last hour change by time alone, so that the summary is looked at beside changes, too, if seldom.
+	// The queues and the numbers of the last hour also change with time, so the summary is compared without a change
+	// too, at every aliveEvery.
 	summary := time.NewTicker(summaryEvery)
 	defer summary.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	news := (<-chan struct{})(nil) // while it pauses
+	news := (<-chan struct{})(nil) // nil during the pause after an event
 	for ok {
 		select {
 		case <-ctx.Done():
@@ -116,13 +117,13 @@ func (e *eventStream) run() {
 	}
 }
 
-// sendSummary sends the summary if it differs from the last one.
+// sendSummary sends the summary if it differs from the last one sent. It reports whether the stream can go on.
 func (e *eventStream) sendSummary() bool {
 	ctx := e.c.Request.Context()
 	now, err := e.server.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
 	if err != nil {
 		e.looks = max(e.looks, 1)
-		return true // as while the registry is silent; the stream's end says when the term has ended
+		return true // as while the registry does not answer; the stream is ended when the leader's term ends
 	}
 	text, err := json.Marshal(now)
 	if err != nil || bytes.Equal(text, e.summary) {
@@ -141,12 +142,12 @@ func (e *eventStream) sendText(event string, data []byte) bool {
 	return e.write(append(append([]byte("event: "+event+"\ndata: "), data...), "\n\n"...))
 }
 
-// write reports whether the client is still there.
+// write sends text and reports whether the client is still connected.
 func (e *eventStream) write(text []byte) bool {
 	_, err := e.out.Write(text)
 	return err == nil && e.out.FlushError() == nil
 }
 
-// exampleEvents are some of a stream.
+// exampleEvents is an excerpt of a stream, for the API's description.
 const exampleEvents = "event: hello\ndata: {\"term\":3,\"version\":\"1.0.0\",\"leader\":\"10.0.0.5:8899\"}\n\n" +
 	"event: changed\ndata: {\"jobs\":[\"my_job\"],\"executions\":[],\"apps\":[],\"cluster\":false,\"all\":false}\n\n"

@@ -12,25 +12,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// firesAhead is how many fires by cron there are in each minute of an hour, and how many shards they have.
+// firesAhead counts the fires by cron in each minute of the next hour, and the shards that they start.
 type firesAhead struct {
 	From        time.Time `json:"from"`
 	StepSeconds int       `json:"stepSeconds"`
 	Fires       []int     `json:"fires"`
 	Shards      []int     `json:"shards"`
-	// Shifted is set when clocks of a zone that jobs fire in are changed within the hour.
+	// Shifted is set if the clock changes within the hour in a zone that jobs fire in.
 	Shifted bool `json:"shifted"`
 }
 
 const (
 	minutesAhead = 60
-	// firesKept is for how long an answer is given again: with a schedule of its own for each of 100,000 jobs it takes
-	// some tenths of a second.
+	// firesKept is how long an answer is cached. With 100,000 jobs that all have different schedules it takes some
+	// tenths of a second to compute.
 	firesKept = 5 * time.Second
 )
 
-// countFires adds up what schedules do in the hour from a moment's minute on. Jobs make their own fires, daemons have
-// them made by their executors.
+// countFires counts the fires of all schedules in the hour that begins with the minute of now. It includes the fires
+// of daemons, although their executors make them.
 func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead),
 		Shards: make([]int, minutesAhead)}
@@ -49,7 +49,8 @@ func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	return a
 }
 
-// firesCache gives the last answer again for some seconds. One request at a time counts; who waits for it can leave.
+// firesCache caches the last answer for some seconds. Only one request at a time computes it; the others wait, and can
+// be cancelled meanwhile.
 type firesCache struct {
 	turn    *semaphore.Weighted
 	last    *firesAhead
@@ -77,10 +78,10 @@ func (k *firesCache) get(
 	return k.last, nil
 }
 
-// firesAhead answers when jobs fire within the next hour.
+// firesAhead answers with the fires of the next hour.
 func (h *Handlers) firesAhead(c *gin.Context) (any, error) {
 	ctx := c.Request.Context()
-	if err := caller.ScopeOf(ctx).RequireAll(); err != nil { // the answer may be one that was counted for somebody else
+	if err := caller.ScopeOf(ctx).RequireAll(); err != nil { // the cache is shared by all callers
 		return nil, err
 	}
 	schedules := func() ([]config.ScheduleView, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// schedule is one that jobs fire by.
+// schedule returns a schedule for jobs.
 func schedule(t testing.TB, expr, zone string) *cron.Schedule {
 	t.Helper()
 	z, err := time.LoadLocation(zone)
@@ -23,7 +23,7 @@ func schedule(t testing.TB, expr, zone string) *cron.Schedule {
 	return s
 }
 
-// BenchmarkFiresAhead counts the fires of 100,000 jobs, outside of the loop.
+// BenchmarkFiresAhead counts the fires of 100,000 jobs, which the API does outside of the scheduler's loop.
 func BenchmarkFiresAhead(b *testing.B) {
 	for _, distinct := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("schedules=%d", distinct), func(b *testing.B) {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// somePageRows and mostPageRows are how many jobs a page has, unless it is said, and at most.
+	// somePageRows and mostPageRows are the default and the maximum number of jobs of a page.
 	somePageRows = 50
 	mostPageRows = 500
-	// mostSearch bounds what is searched for, in bytes.
+	// mostSearch is the maximum length of the search text, in bytes.
 	mostSearch = 500
 )
 
-// What the page of jobs takes.
+// These are the parameters of the page of jobs.
 var (
 	pageSearch = request.Text("search",
 		"Words that are all in the name, the app or the description, in any case.").WithExample("nightly billing")
@@ -41,7 +41,7 @@ var (
 		pageRows}
 )
 
-// jobPage lists jobs: those that match, sorted, a page of them.
+// jobPage answers with one page of the jobs that match, sorted.
 func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	ask := view.Query{
@@ -59,13 +59,13 @@ func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 	return h.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), ask)
 }
 
-// overviewAnswer is the cluster at a glance.
+// overviewAnswer shows the state of the cluster at a glance.
 type overviewAnswer struct {
 	Time time.Time `json:"time"`
-	// Leader and Version are left out for who sees some apps only.
+	// Leader and Version are empty for callers with a grant for some apps.
 	Leader  *leaderFacts `json:"leader"`
 	Version string       `json:"version"`
-	// TimeZone is that of jobs that name none, by IANA's name; "" where it has no such name.
+	// TimeZone is the IANA name of the time zone of jobs that name none; "" if it has no such name.
 	TimeZone      string         `json:"timeZone"`
 	Summary       view.Summary   `json:"summary"`
 	Problems      []view.Problem `json:"problems"`
@@ -82,7 +82,7 @@ func factsOf(l scheduler.LeaderView) *leaderFacts {
 	return &leaderFacts{Address: l.Address, Term: l.Term, Since: l.Since.UTC().Truncate(time.Millisecond)}
 }
 
-// overview sums up what there is, and says what is wrong, the worst first.
+// overview answers with a summary of the cluster and with its problems, the worst first.
 func (h *Handlers) overview(c *gin.Context) (any, error) {
 	o, err := h.Scheduler.Overview(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {

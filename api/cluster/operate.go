@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// leader says who leads, as far as this server knows.
+// leader answers with the leader, as far as this server knows.
 func (h *Handlers) leader(*gin.Context) (any, error) {
 	l, ok := h.Scheduler.Leader()
 	if !ok {
@@ -24,7 +24,7 @@ func (h *Handlers) leader(*gin.Context) (any, error) {
 	return l, nil
 }
 
-// reconcile asks the cluster about our tasks now ([D20]: too soon is 429).
+// reconcile reconciles the tasks with the cluster now. It answers 429 if it was requested a moment ago [D20].
 func (h *Handlers) reconcile(explicit bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		ctx := c.Request.Context()
@@ -34,8 +34,8 @@ func (h *Handlers) reconcile(explicit bool) route.Handler {
 
 var sandboxApp = request.Text("appName", "The app whose executors it is about.").WithExample("my_app").Mandatory()
 
-// sandbox lists where an app's executors keep their files ([D21]: from what offers
-// and updates reported, no agent is asked).
+// sandbox answers with the directories of an app's executors. They come from offers and status updates; no agent is
+// asked [D21].
 func (h *Handlers) sandbox(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	if err := q.Err(); err != nil {

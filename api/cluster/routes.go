@@ -1,4 +1,5 @@
-// Package cluster answers what is watched and operated: all jobs at a glance, events, agents, reconciliation.
+// Package cluster handles the routes for watching and operating the cluster: the overview, the page of jobs, events,
+// agents, reconciliation.
 package cluster
 
 import (
@@ -19,53 +20,53 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// Scheduler is what the handlers of the cluster need of the scheduler.
+// Scheduler is the part of the scheduler that the handlers of the cluster use.
 type Scheduler interface {
 	caller.Scheduler
-	// JobPage, Summary, Overview and Follow are what is watched, as far as the scope goes.
+	// JobPage, Summary, Overview and Follow show the jobs and their changes within the scope.
 	JobPage(ctx context.Context, scope explain.Scope, q view.Query) (view.Page, error)
 	Summary(ctx context.Context, scope explain.Scope) (view.Summary, error)
 	Overview(ctx context.Context, scope explain.Scope) (view.Overview, error)
 	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
-	// Reconcile asks the cluster about tasks; it fails with TooSoon when it was asked a moment ago.
+	// Reconcile reconciles the tasks with the cluster. It fails with TooSoon if it was requested a moment ago.
 	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
-	// Leader and Health answer at once, whatever state the scheduler is in. Leader is who leads, as far as this process
-	// knows; false when nobody is known to.
+	// Leader and Health return at once, in every state of the scheduler. Leader returns the leader as far as this
+	// process knows; false if it knows none.
 	Leader() (scheduler.LeaderView, bool)
 	Health() scheduler.Health
 }
 
-// Options are what the handlers of the cluster need.
+// Options are the dependencies of the handlers of the cluster.
 type Options struct {
 	Answers   *answer.Writer
 	Scheduler Scheduler
 	Faulty    documents.Faulty
-	// Followed counts the streams of events.
+	// Followed counts the event streams.
 	Followed *limit.Streams
-	// FrameworkName is what the cluster knows this scheduler by.
+	// FrameworkName is the name under which the cluster knows this scheduler.
 	FrameworkName string
 	Version       string
-	// Warning says what an operator should look at though work goes on.
+	// Warning returns a problem that an operator should look at although the server works; "" for none.
 	Warning func() string
-	// Zone is that of crons whose job names none; nil is UTC.
+	// Zone is the time zone of crons whose job names none; nil means UTC.
 	Zone *time.Location
 	Now  func() time.Time
-	// Ending is closed when the server ends: then it ends streams of events.
+	// Ending is closed when the server shuts down. Event streams then end.
 	Ending <-chan struct{}
 }
 
-// Handlers answer what is watched and what is operated: all jobs at a glance, agents, events.
+// Handlers handles the routes for watching and operating the cluster.
 type Handlers struct {
 	Options
 	fires firesCache
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, fires: newFiresCache()}
 }
 
-// Routes are those of the cluster.
+// Routes returns the routes for watching and operating the cluster.
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Live", []route.Route{

@@ -1,5 +1,5 @@
-// Package description describes the API as OpenAPI: from the table of routes, the types that are sent, and the schemas of
-// documents.
+// Package description describes the API as an OpenAPI document. It builds the document from the table of routes, the
+// Go types of bodies and answers, and the schemas of documents.
 package description
 
 import (
@@ -24,34 +24,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// describedAPI is the description of the API as it is sent.
+// describedAPI is the document and its ETag.
 type describedAPI struct {
 	text []byte
 	tag  string
 }
 
-// Options are what the description of the API is made of.
+// Options are the sources of the document.
 type Options struct {
 	Answers *answer.Writer
 	Version string
-	// Table is that of all routes.
+	// Table returns all routes. It is called at the first request.
 	Table func() []route.Route
 }
 
-// Handlers answer with the description of the API.
+// Handlers handles the route of the document.
 type Handlers struct {
 	Options
 	described func() (*describedAPI, error)
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers {
 	h := &Handlers{Options: o}
 	h.described = sync.OnceValues(h.describe)
 	return h
 }
 
-// Routes is that of the description.
+// Routes returns the route of the document.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
@@ -60,8 +60,7 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// describe writes the description. It is made of the table of routes, of the types that are sent, and of the schemas
-// of documents.
+// describe builds the document.
 func (h *Handlers) describe() (*describedAPI, error) {
 	more, err := documentSchemas()
 	if err != nil {
@@ -78,7 +77,7 @@ func (h *Handlers) describe() (*describedAPI, error) {
 	return &describedAPI{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}, nil
 }
 
-// JSON is the description.
+// JSON returns the document.
 func (h *Handlers) JSON() ([]byte, error) {
 	made, err := h.described()
 	if err != nil {
@@ -87,7 +86,7 @@ func (h *Handlers) JSON() ([]byte, error) {
 	return made.text, nil
 }
 
-// openAPI answers with the description, which is made when it is first asked for.
+// openAPI answers with the document. The first request builds it.
 func (h *Handlers) openAPI(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -106,8 +105,8 @@ func (h *Handlers) openAPI(c *gin.Context) {
 	})
 }
 
-// documentSchemas are those of the bodies that apps and jobs are published and changed with: the ones that GET
-// /api/schema/app and GET /api/schema/job answer with, and what may be left out of a change, or be null.
+// documentSchemas returns the schemas of the bodies that publish and change apps and jobs. They are the schemas that
+// GET /api/schema/app and GET /api/schema/job answer with; in those of changes, fields may be missing or null.
 func documentSchemas() (map[string]openapi.Schema, error) {
 	ofApp, err := plainSchema(app.Schema.JSONSchema("App", app.Hints()))
 	if err != nil {
@@ -128,12 +127,12 @@ func plainSchema(schema *document.JSONSchema) (plain openapi.Schema, err error) 
 	if err == nil {
 		err = json.Unmarshal(text, &plain)
 	}
-	delete(plain, "$schema") // the document says it of all
+	delete(plain, "$schema") // the OpenAPI document declares it for all schemas
 	return plain, err
 }
 
-// changeSchema is a document's schema where any field may be missing, or null for its default, but the one that names
-// the document. With names it has those fields alone.
+// changeSchema returns the schema of a change: any field may be missing, or null for its default, except the field
+// named, which names the document. If names are given, the schema has only these fields.
 func changeSchema(whole openapi.Schema, named string, names ...string) openapi.Schema {
 	all, _ := whole["properties"].(map[string]any)
 	fields := map[string]any{}

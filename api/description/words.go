@@ -27,7 +27,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// What the API's description says in words, and of types what those do not say of themselves.
+// This file holds the texts of the API's description, and the facts about Go types that reflection cannot find.
 
 const aboutAPI = `Schedules sharded batch jobs. docs/api.md explains what is described here.
 
@@ -72,7 +72,7 @@ var apiTags = []openapi.Tag{
 	{Name: "Who may connect", About: "Logins, users, API tokens."},
 }
 
-// describedTypes says of the types that are sent what they do not say of themselves.
+// describedTypes returns the facts about the types in bodies and answers that reflection cannot find.
 func describedTypes() openapi.Types {
 	ofApp, ofJob := app.Hints(), jobs.Hints()
 	text := openapi.Schema{"description": "A text, or an object that hides it or says where it is.", "anyOf": []any{
@@ -140,7 +140,7 @@ func describedTypes() openapi.Types {
 	}
 }
 
-// aboutReasons says what stands beside sentences of reasons.
+// aboutReasons describes the fields that accompany the sentence of a reason.
 var aboutReasons = map[string]string{
 	"reasonCode": codeOf + "reason" + leftOut, "reasonArgs": argsOf + "reasonCode.",
 	"failureCode": codeOf + "failureCause" + leftOut, "failureArgs": argsOf + "failureCode.",
@@ -152,7 +152,7 @@ var aboutReasons = map[string]string{
 		"Left out where there are no notes.",
 }
 
-// aboutNotes describes one of noteReasons.
+// aboutNotes describes the fields of an element of noteReasons.
 var aboutNotes = map[string]string{
 	"code": "The note's code: docs/reasons.md has all. " +
 		"It is text for a note that has none of its own, such as one about a document's fields.",
@@ -165,10 +165,10 @@ const (
 	argsOf  = "By name the arguments, each a text or a reason in turn, with code and args, of "
 )
 
-// exampleWait is what a job waits for.
+// exampleWait is an example of a reason for which a job waits.
 var exampleWait = reason.OneAtATime(route.ExampleExecution, "running")
 
-// exampleWords are what examples have in fields of these names.
+// exampleWords are the examples of fields, by the field's name.
 var exampleWords = map[string]any{
 	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": route.ExampleExecution,
 	"taskId": route.ExampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": route.ExampleAgent, "slaveId": route.ExampleAgent,

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// conn is a connection of a listener. It waits for its client unless a request that was read completely is being
-// answered, and while the client does not read the answer.
+// conn is a connection of a listener. It counts as waiting for its client in two cases: no complete request is being
+// answered, or the client does not read the answer.
 type conn struct {
 	net.Conn
 	of   *listener
 	gone sync.Once
 
-	// Of these, of.mu is held.
+	// of.mu guards the following fields.
 	answering, writing int
 	closed             bool
-	since              time.Time     // it waits, if it does
-	waits              *list.Element // nil while it does not
+	since              time.Time     // when it began to wait, if it waits
+	waits              *list.Element // nil unless it waits
 }
 
-// update puts the connection among those that wait, or takes it away. of.mu is held.
+// update adds the connection to those that wait for their clients, or removes it. The caller holds of.mu.
 func (c *conn) update() {
 	waits := !c.closed && (c.answering == 0 || c.writing > 0)
 	switch {
@@ -36,7 +36,7 @@ func (c *conn) update() {
 	}
 }
 
-// change adds to the requests that are being answered and to the calls that write.
+// change adds to the number of requests being answered and to the number of pending writes.
 func (c *conn) change(answering, writing int) {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *conn) change(answering, writing int) {
 	c.update()
 }
 
-// begin restarts the wait: for a request's body it starts with the request.
+// begin restarts the wait: the wait for a request's body starts with the request.
 func (c *conn) begin() {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
@@ -55,10 +55,10 @@ func (c *conn) begin() {
 	}
 }
 
-// Close ends the connection, and refills the reserve with its descriptor.
+// Close closes the connection and refills the reserve with its descriptor.
 func (c *conn) Close() error {
 	c.of.mu.Lock()
-	c.closed = true // before: whoever looks for the longest that waits finds another one
+	c.closed = true // before the close, so that closeLongestWaiting picks another connection
 	c.update()
 	c.of.mu.Unlock()
 	err := c.Conn.Close()
@@ -77,7 +77,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// ReadFrom lets files be sent without a copy in between.
+// ReadFrom lets the kernel send files without a copy.
 func (c *conn) ReadFrom(from io.Reader) (int64, error) {
 	c.change(0, 1)
 	defer c.change(0, -1)
@@ -87,8 +87,9 @@ func (c *conn) ReadFrom(from io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c.Conn}, from)
 }
 
-// CloseWrite ends what is sent, and lets the client read it. net/http does so before it closes a connection whose
-// request it has not read completely: closed at once it would be reset, and the answer lost.
+// CloseWrite closes the sending side only, so that the client can still read the answer. net/http calls it before it
+// closes a connection whose request it has not read completely. Otherwise the connection would be reset and the answer
+// lost.
 func (c *conn) CloseWrite() error {
 	if below, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return below.CloseWrite()
@@ -96,13 +97,13 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// NetConn is the connection as the listener below has accepted it.
+// NetConn returns the connection that the underlying listener accepted.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 type connKey struct{}
 
-// Context has in it the connection of a listener of this package that accepted is, or is made of; for
-// http.Server.ConnContext.
+// Context returns a context with the conn that accepted is or wraps, for http.Server.ConnContext. If accepted is no
+// connection of this package, it returns ctx.
 func Context(ctx context.Context, accepted net.Conn) context.Context {
 	for {
 		if c, ok := accepted.(*conn); ok {
@@ -116,7 +117,8 @@ func Context(ctx context.Context, accepted net.Conn) context.Context {
 	}
 }
 
-// Handler is h, which tells the connections of requests, as Context has put them into theirs, while they are answered.
+// Handler wraps h so that each connection knows which of its requests are being answered. It finds the connection in
+// the request's context, where Context has put it.
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -133,7 +135,7 @@ func Handler(h http.Handler) http.Handler {
 			})
 		}
 		defer func() {
-			answering.Do(func() {}) // what is read from now on begins nothing
+			answering.Do(func() {}) // a later read of the body must not begin an answer
 			if begun {
 				c.change(-1, 0)
 			}
@@ -142,14 +144,14 @@ func Handler(h http.Handler) http.Handler {
 			begin()
 		} else {
 			c.begin()
-			r = r.WithContext(r.Context()) // a copy: net/http decides by the type of its request's body
+			r = r.WithContext(r.Context()) // a copy: net/http decides by the type of its own request's body
 			r.Body = &body{r.Body, begin}
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// body tells when it has been read.
+// body calls read once it has been read to its end.
 type body struct {
 	io.ReadCloser
 	read func()

@@ -1,13 +1,14 @@
-// Package descriptors keeps the API within reach while the process has no file descriptors left, and keeps the API's
-// clients from taking all of them: its listeners keep so many connections at most, and hold some descriptors in
-// reserve, with which they accept connections that would fail otherwise. The log says what is wrong and what to do.
+// Package descriptors keeps the API reachable while the process has no file descriptors left, and prevents the API's
+// clients from using all of them. Its listeners bound the number of connections and hold some descriptors in reserve,
+// with which they accept connections that would otherwise fail. The log says what is wrong and what to do.
 //
-// Clients that take their time keep nobody out: where there is no room for another connection, the one is closed whose
-// client is waited for longest, be it for a request, for the rest of one, or for it to read its answer. Handler and
-// Context tell the connections which requests are being answered.
+// Slow clients cannot block others. If there is no room for a new connection, the listener closes the connection that
+// has waited longest for its client: for a request, for the rest of a request, or for the client to read its answer.
+// Handler and Context tell the connections which requests are being answered.
 //
-// A descriptor that was lent to a connection comes back when that is closed. In the moment between, another part of
-// the process may take it: the reserve is refilled as soon as a connection is closed.
+// A descriptor lent to a connection returns to the reserve when a connection is closed. In the moment between the
+// close and the refill, another part of the process may take the descriptor; so the reserve is refilled immediately
+// after each close.
 package descriptors
 
 import (
@@ -25,14 +26,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// warnInterval is after how long the log says the same again.
+// warnInterval is the minimum interval between two equal warnings.
 const warnInterval = time.Minute
 
-// raiseLimit says what to do about a limit that is too low.
+// raiseLimit is the advice for a limit that is too low.
 const raiseLimit = "raise the limit (ulimit -n, LimitNOFILE of systemd)"
 
-// Limit is how many descriptors the process may have open. The Go runtime has raised it to the hard limit at its
-// start.
+// Limit returns how many descriptors the process may have open. The Go runtime has already raised the soft limit to
+// the hard limit.
 func Limit() (int, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -41,7 +42,7 @@ func Limit() (int, error) {
 	return int(min(limit.Cur, math.MaxInt32)), nil
 }
 
-// Reserve holds descriptors for the connections of listeners.
+// Reserve holds descriptors for the connections of its listeners.
 type Reserve struct {
 	size, most int
 	log        *slog.Logger
@@ -50,14 +51,14 @@ type Reserve struct {
 	mu     sync.Mutex
 	spare  []*os.File
 	closed bool
-	out    bool // there are no descriptors left for connections
-	warned bool // the log says so, too
+	out    bool // no descriptors are left for connections
+	warned bool // the log has reported it
 
 	warnedOut, warnedMost time.Time
 }
 
-// New makes a reserve of size descriptors, for listeners each of which has most connections. The error says that the
-// process does not have so many descriptors.
+// New returns a reserve of size descriptors. most is the maximum number of connections of each of its listeners. It
+// returns an error if the process cannot open size descriptors.
 func New(size, most int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, most: most, log: log, now: now}
 	if !r.fill(size) {
@@ -67,7 +68,7 @@ func New(size, most int, log *slog.Logger, now func() time.Time) (*Reserve, erro
 	return r, nil
 }
 
-// Close gives the reserve back. Connections that were accepted with it go on.
+// Close closes the descriptors of the reserve. Connections accepted with them stay open.
 func (r *Reserve) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +80,7 @@ func (r *Reserve) Close() error {
 	return errors.Join(errs...)
 }
 
-// Out reports whether there are no descriptors left for connections but those in reserve.
+// Out reports whether no descriptors are left for connections except those in reserve.
 func (r *Reserve) Out() bool {
 	r.recover()
 	r.mu.Lock()
@@ -87,7 +88,7 @@ func (r *Reserve) Out() bool {
 	return r.out
 }
 
-// Warning is what an operator should know of the descriptors, or "".
+// Warning returns what an operator should know about the descriptors, or "".
 func (r *Reserve) Warning() string {
 	if !r.Out() {
 		return ""
@@ -95,9 +96,9 @@ func (r *Reserve) Warning() string {
 	return "this server has used up its file descriptors: look for what holds them, or " + raiseLimit
 }
 
-// Listener is l, which accepts connections with the reserve when there is no other descriptor. It keeps as many
-// connections as it may have: for another one, and while the process has no descriptors left, it closes the one that
-// has waited longest for its client.
+// Listener returns a listener that accepts connections of l, with the reserve if there is no other descriptor. To make
+// room for a new connection, when there are as many as allowed or when the process has no descriptors left, it closes
+// the connection that has waited longest for its client.
 func (r *Reserve) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, reserve: r, ended: make(chan struct{})}
 }
@@ -113,7 +114,7 @@ type listener struct {
 	waiting list.List // connections that wait for their clients, the longest first
 }
 
-// Close ends Accept, too.
+// Close closes the listener and ends a pending Accept.
 func (l *listener) Close() error {
 	l.end.Do(func() { close(l.ended) })
 	return l.Listener.Close()
@@ -134,13 +135,13 @@ func (l *listener) Accept() (net.Conn, error) {
 		case conn != nil:
 			return l.admit(conn, lent)
 		case err != nil && !(isOut(err) && r.hasSpare()):
-			return nil, err // without a reserve left, net/http tries again a little later
+			return nil, err // with an empty reserve net/http retries a little later
 		}
 	}
 }
 
 // admit makes room for a connection by closing others that wait for their clients. While all others are being
-// answered, it waits until one is not.
+// answered, it waits.
 func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 	if lent {
 		l.closeLongestWaiting() // its descriptor refills the reserve
@@ -156,14 +157,14 @@ func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 		select {
 		case <-time.After(waitTime):
 		case <-l.ended:
-			_ = accepted.Close() // nobody serves it any more
+			_ = accepted.Close() // the server no longer serves it
 			return nil, net.ErrClosed
 		}
 	}
 	return conn, nil
 }
 
-// enter counts the connection unless there are as many as there may be.
+// enter counts the connection. It returns false if there are already as many as allowed.
 func (l *listener) enter(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,18 +176,19 @@ func (l *listener) enter(c *conn) bool {
 	return true
 }
 
-// closeLongestWaiting reports whether there was a connection to close. One that began to wait a moment ago is none:
-// its client may have sent the request already, or the end of the last answer may still be on its way out.
+// closeLongestWaiting closes the connection that has waited longest for its client, and reports whether there was one.
+// A connection that began to wait a moment ago does not count: its client may already have sent a request, or the end
+// of the last answer may still be in transit.
 func (l *listener) closeLongestWaiting() bool {
 	longest := l.longestWaiting()
 	if longest == nil {
 		return false
 	}
-	_ = longest.Close() // its server sees it as closed
+	_ = longest.Close() // its server notices that it is closed
 	return true
 }
 
-// longestWaiting is nil if no connection waits for longer than a moment.
+// longestWaiting returns nil if no connection has waited for at least waitTime.
 func (l *listener) longestWaiting() *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,8 +202,9 @@ func (l *listener) longestWaiting() *conn {
 	return nil
 }
 
-// acceptLent accepts a connection with a descriptor of the reserve; nil without an error if none waits. Before one
-// waits the descriptor is not freed, because all parts of the process could take it while Accept waits.
+// acceptLent accepts a connection with a descriptor of the reserve. It returns nil without an error if none is
+// pending. It frees the descriptor only when a connection is pending, because other parts of the process could take
+// the descriptor while Accept blocks.
 func (l *listener) acceptLent() (net.Conn, error) {
 	if waits, err := l.waits(); err != nil || !waits {
 		return nil, err
@@ -215,14 +218,15 @@ func (l *listener) acceptLent() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// isOut reports errors of a process, or of a machine, without descriptors.
+// isOut reports whether an error means that the process, or the machine, has no descriptors left.
 func isOut(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// waitTime is how long is waited for a connection, or for room for one, before it is looked for again; so long, at
-// least, a connection has for its request.
+// waitTime is how long to wait for a connection, or for room for one, before looking again. It is also the minimum
+// time that a connection has for its request.
 const waitTime = 100 * time.Millisecond
 
-// waits waits a little, and reports whether a connection can be accepted. What it can't look into has one.
+// waits blocks for at most waitTime and reports whether a connection is pending. It returns true for a listener that
+// it cannot poll.
 func (l *listener) waits() (waits bool, err error) {
 	of, ok := l.Listener.(syscall.Conn)
 	if !ok {
@@ -245,14 +249,14 @@ func (r *Reserve) hasSpare() bool {
 	return len(r.spare) > 0
 }
 
-// refill takes descriptors until the reserve has its size.
+// refill opens descriptors until the reserve has its size.
 func (r *Reserve) refill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fill(r.size)
 }
 
-// fill takes descriptors until there are size, and reports whether there are. r.mu is held.
+// fill opens descriptors until there are size, and reports whether it succeeded. The caller holds r.mu.
 func (r *Reserve) fill(size int) bool {
 	for len(r.spare) < size && !r.closed {
 		file, err := os.Open(os.DevNull)
@@ -264,7 +268,8 @@ func (r *Reserve) fill(size int) bool {
 	return true
 }
 
-// lend frees one descriptor of the reserve, if there is one.
+// lend closes one descriptor of the reserve, so that it can be used for a connection. It returns false if the reserve
+// is empty.
 func (r *Reserve) lend() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +282,7 @@ func (r *Reserve) lend() bool {
 	return file.Close() == nil
 }
 
-// outOfDescriptors notes that the process has no descriptors left, and tells the log.
+// outOfDescriptors records that the process has no descriptors left, and logs it.
 func (r *Reserve) outOfDescriptors(why error) {
 	r.mu.Lock()
 	r.out = true
@@ -286,15 +291,15 @@ func (r *Reserve) outOfDescriptors(why error) {
 	left := len(r.spare)
 	r.mu.Unlock()
 	if warn {
-		limit, _ := Limit() // 0 says that it is not known
+		limit, _ := Limit() // 0 if unknown
 		r.log.Warn("out of file descriptors: connections that wait for their clients are closed for new ones, and "+
 			"nothing new is followed, until some are free; look for what holds them, or "+raiseLimit,
 			"limit", limit, "reserve", left, "error", why)
 	}
 }
 
-// recover notes that there are descriptors again: all of the reserve, and a quarter as many besides. With fewer the
-// next connections would take them, and the state would change with each of them.
+// recover records that descriptors are available again: enough for the whole reserve and a quarter more. With fewer,
+// the next connections would use them up and the state would flap.
 func (r *Reserve) recover() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -304,7 +309,7 @@ func (r *Reserve) recover() {
 	free := r.fill(r.size + max(r.size/4, 1))
 	for len(r.spare) > r.size {
 		last := len(r.spare) - 1
-		_ = r.spare[last].Close() // of /dev/null
+		_ = r.spare[last].Close() // it is /dev/null
 		r.spare = r.spare[:last]
 	}
 	if !free {
@@ -317,7 +322,7 @@ func (r *Reserve) recover() {
 	}
 }
 
-// tooManyConnections tells the log.
+// tooManyConnections logs that the limit of connections is reached.
 func (r *Reserve) tooManyConnections() {
 	r.mu.Lock()
 	warn := r.due(&r.warnedMost)
@@ -328,7 +333,8 @@ func (r *Reserve) tooManyConnections() {
 	}
 }
 
-// due reports whether the log is to say something that it said last at a time, and notes that it does. r.mu is held.
+// due reports whether a message may be logged now, given when it was last logged, and records that it is. The caller
+// holds r.mu.
 func (r *Reserve) due(last *time.Time) bool {
 	now := r.now()
 	if !last.IsZero() && now.Sub(*last) < warnInterval {

@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// childVariable has the test binary be the server that the test looks at: limits are a process's own.
+// childVariable makes the test binary act as the server under test, because limits apply to a whole process.
 const childVariable = "DESCRIPTORS_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -32,11 +32,11 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// The child has reserved descriptors in reserve, and at most connections.
+// The child holds reserved descriptors in reserve and accepts up to most connections.
 const reserved, connections = 4, 25
 
-// child serves: /exhaust takes all descriptors that are left, /free gives them back, / answers. It ends with its
-// input.
+// child serves three paths: /exhaust opens all remaining descriptors, /free closes them, and / answers. It ends when
+// its standard input ends.
 func child() error {
 	limit, err := descriptors.Limit()
 	if err != nil {
@@ -90,10 +90,10 @@ func child() error {
 	return reserve.Close()
 }
 
-// server is a child.
+// server is a child process.
 type server struct {
 	address, limit string
-	// end ends it, and gives its log.
+	// end stops it and returns its log.
 	end func() string
 }
 
@@ -134,7 +134,7 @@ func serve(t *testing.T) server {
 	}}
 }
 
-// ask is what the server answers on a path.
+// ask returns the server's answer on a path.
 func (s server) ask(t *testing.T, client *http.Client, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -151,8 +151,8 @@ func (s server) ask(t *testing.T, client *http.Client, path string) (string, err
 	return string(text), err
 }
 
-// TestWithoutDescriptorsConnectionsAreAnswered, many more of them than are in reserve, and the log says why it is
-// slow.
+// TestWithoutDescriptorsConnectionsAreAnswered: without descriptors the server answers many more connections than its
+// reserve has descriptors, and the log says why it is slow.
 func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -199,7 +199,8 @@ func TestWithoutDescriptorsConnectionsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestSlowClientsKeepNobodyOut, whatever they are slow at, as long as there are descriptors and without any.
+// TestSlowClientsKeepNobodyOut: whatever clients are slow at, they do not block others, with descriptors left or
+// without.
 func TestSlowClientsKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	for name, begun := range map[string]string{
@@ -250,8 +251,8 @@ func TestSlowClientsKeepNobodyOut(t *testing.T) {
 	}
 }
 
-// TestConnectionsEndTheirAnswers: they have what net/http looks for, so that a client that still sends gets its
-// answer.
+// TestConnectionsEndTheirAnswers: the connections have the methods that net/http looks for, so that a client that is
+// still sending gets its answer.
 func TestConnectionsEndTheirAnswers(t *testing.T) {
 	t.Parallel()
 	reserve, err := descriptors.New(1, 1, slog.New(slog.DiscardHandler), time.Now)

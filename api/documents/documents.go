@@ -1,5 +1,4 @@
-// Package documents answers the routes that apps and jobs have alike: their documents are registered, changed, listed and
-// given in the same way.
+// Package documents handles the routes that apps and jobs share: register, change, list and get a document.
 package documents
 
 import (
@@ -18,36 +17,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// secretive is a document with secrets, which answers hide, and which a change that has them hidden keeps.
+// secretive is a document with secrets. WithoutSecrets hides them for answers. KeepSecrets replaces hidden secrets in
+// a change with the stored ones.
 type secretive[C any] interface {
 	WithoutSecrets() C
 	KeepSecrets(stored C) (C, document.Violations)
 }
 
-// Handlers answers the routes that apps and jobs have alike. C is the document, V is
-// what the scheduler says of one.
+// Handlers handles the routes that apps and jobs share. C is the document; V is the scheduler's view of it.
 type Handlers[C secretive[C], V any] struct {
 	Kind   string // "app" or "job"
 	Schema *document.Schema[C]
-	// Check applies all rules to what was read, and has notes on it.
+	// Check applies all rules to a document. It returns the violations, and notes for the user.
 	Check func(C) (document.Violations, []string)
 
 	Scheduler caller.Scheduler
 	Add       func(context.Context, explain.Scope, C) (V, error)
 	Change    func(context.Context, explain.Scope, string, func(C) (C, error)) (V, error)
-	// All gives them in the order of their names.
+	// All returns all views, sorted by name.
 	All         func(explain.Reader) []V
 	One         func(explain.Reader, string) (V, error)
 	SetDisabled func(context.Context, explain.Scope, string, bool) (V, error)
 
 	Config func(V) C
 	Name   func(V) string
-	// Answer is what a command is answered with: the document's own fields, and what is not part of it. The notes
-	// of reading the document come before those of the view.
+	// Answer returns the answer to a command: the fields of the document and those of the view. The notes of reading
+	// the document come before those of the view.
 	Answer func(view V, notes []string) any
 }
 
-// Register adds the document that is the body.
+// Register adds the document in the body.
 func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	body, err := request.Body(c)
 	if err != nil {
@@ -62,7 +61,8 @@ func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	return d.Answer(view, notes), err
 }
 
-// ChangeBody is the body of a change, and the name of the stored document that it is about.
+// ChangeBody returns the body of a change and the name of the document that it changes. It records the name as the
+// subject of the request.
 func (d *Handlers[C, V]) ChangeBody(c *gin.Context) (body []byte, name string, err error) {
 	if body, err = request.Body(c); err != nil {
 		return nil, "", err
@@ -77,7 +77,7 @@ func (d *Handlers[C, V]) ChangeBody(c *gin.Context) (body []byte, name string, e
 	return body, name, nil
 }
 
-// Update changes the fields of a stored document that the body has.
+// Update changes those fields of a stored document that the body has.
 func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
 	body, name, err := d.ChangeBody(c)
 	if err != nil {
@@ -92,17 +92,17 @@ func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
 	return d.Answer(view, notes), err
 }
 
-// What lists of documents take. Without any they have all.
+// These are the parameters of lists of documents. Without any, a list has all documents.
 var (
 	listAfter = request.Text("after", "Those whose names come after this one, such as the last one of a page.").WithExample("my_job")
 	listLimit = request.Number("limit", "How many are listed at most.", mostListed, 1, mostListed)
 	ListTakes = []request.Declared{listAfter, listLimit}
 )
 
-// mostListed is more documents than there can be.
+// mostListed exceeds the number of documents that can exist.
 const mostListed = 1_000_000
 
-// List gives the documents by their names, all or a page of them.
+// List returns the documents sorted by name: all of them, or a page.
 func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	after, limit := listAfter.Of(q), listLimit.Of(q)
@@ -125,13 +125,13 @@ func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
 	return answer.Each(views, nil, d.Config)
 }
 
-// Get gives one document.
+// Get returns one document.
 func (d *Handlers[C, V]) Get(c *gin.Context) (any, error) {
 	view, err := d.Find(c)
 	return d.Config(view), err
 }
 
-// Find is what the scheduler says of the document that is named in the path.
+// Find returns the scheduler's view of the document that the path names.
 func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
 	name, err := request.PathName(d.Kind)(c)
 	if err != nil {
@@ -140,14 +140,14 @@ func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
 	return caller.SeeOf(c.Request.Context(), d.Scheduler, d.One, name)
 }
 
-// Disable makes the handler that disables or enables.
+// Disable returns the handler that disables or enables a document.
 func (d *Handlers[C, V]) Disable(disabled bool) route.Handler {
 	return d.Command(request.PathName(d.Kind), func(ctx context.Context, scope explain.Scope, name string) (V, error) {
 		return d.SetDisabled(ctx, scope, name, disabled)
 	})
 }
 
-// Command is a handler that does something to the app or job that is named.
+// Command returns a handler that calls do for the named app or job.
 func (d *Handlers[C, V]) Command(
 	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
 ) route.Handler {
@@ -162,8 +162,9 @@ func (d *Handlers[C, V]) Command(
 	}
 }
 
-// Read merges a body into base, and joins what could not be read with the rules that the rest breaks. Secrets that
-// the body leaves out, and those that it has as answers show them, are treated alike.
+// Read merges a body into base. It returns the fields that cannot be read and the rules that the rest breaks as one
+// error. A secret that the body leaves out is treated like one in its hidden form: KeepSecrets restores it, or reports
+// why it cannot.
 func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	c, notes, err := d.Schema.Decode(body, base.WithoutSecrets())
 	unread, ok := err.(document.Violations)
@@ -175,5 +176,5 @@ func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
 }
 
-// CheckUpdate is a parameter of checks of documents.
+// CheckUpdate is the query parameter that makes a check treat the body as an update.
 var CheckUpdate = request.Flag("update", "The body has fields that change the stored document, as that of an update.")

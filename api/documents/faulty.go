@@ -12,15 +12,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Faulty are the documents in the registry that can't be used.
+// Faulty handles the documents in the registry that cannot be used.
 type Faulty struct {
 	Scheduler caller.Scheduler
-	// RegistryRoot is what stands before the registry's own paths where people look at them, such as
-	// "/elasticjob-cloud"; empty without ZooKeeper.
+	// RegistryRoot is the prefix of the registry's paths as people see them in ZooKeeper, such as "/elasticjob-cloud";
+	// "" without ZooKeeper.
 	RegistryRoot string
 }
 
-// List lists the documents in the registry that can't be used ([D15]).
+// List answers with the documents in the registry that cannot be used [D15].
 func (f Faulty) List(c *gin.Context) (any, error) {
 	all, err := caller.List(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	return answer.Each(all, err, func(v views.FaultyView) views.FaultyView {
@@ -29,8 +29,8 @@ func (f Faulty) List(c *gin.Context) (any, error) {
 	})
 }
 
-// Explain is what to say instead of an error: that the app or job is not known may only mean that its document
-// can't be used.
+// Explain replaces an error that says that the app or job does not exist, if its document exists but cannot be used.
+// It returns any other error unchanged.
 func (f Faulty) Explain(c *gin.Context, err error) error {
 	what, name := request.Subject(c)
 	refused := failure.Refusal(err)

@@ -1,4 +1,4 @@
-// Package example answers with the example app and job, and their package.
+// Package example answers with an example app and job, and with their package.
 package example
 
 import (
@@ -27,34 +27,35 @@ var exampleScript []byte
 const (
 	exampleCommand = "bin/hello.sh"
 	examplePath    = "/artifacts/example.tar.gz"
-	// exampleLine does the same without a package, in any image with a shell: pods may not reach this server.
+	// exampleLine does the same without a package, in any image with a shell, because pods may not be able to reach
+	// this server.
 	exampleLine = `/bin/sh -c 'echo "Hello from shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"; ` +
 		`for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; echo "$second of 10"; done; ` +
 		`if [ "$ELASTICJOB_SHARDING_ITEM $ELASTICJOB_JOB_PARAMETER" = "2 fail" ]; then echo "shard 2 was asked to fail, by the job parameter" >&2; exit 1; fi'`
 )
 
-// Options are what the handlers of the example need.
+// Options are the dependencies of the handlers of the example.
 type Options struct {
 	Answers *answer.Writer
-	// AgentURL is where agents reach this server, without a path.
+	// AgentURL is the URL under which agents reach this server, without a path.
 	AgentURL string
-	// ExampleImage is what the example runs in where jobs run in images; "" where it is a package, which agents fetch
-	// at AgentURL.
+	// ExampleImage is the image that the example runs in, on a cluster whose jobs run in images. If it is "", the
+	// example is a package, which agents fetch from AgentURL.
 	ExampleImage string
 }
 
-// Handlers answer the routes of the example.
+// Handlers handles the routes of the example.
 type Handlers struct {
 	Options
 	packed func() ([]byte, error)
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, packed: sync.OnceValues(packExample)}
 }
 
-// Routes are those of the example.
+// Routes returns the routes of the example.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Before you register", []route.Route{
@@ -65,7 +66,7 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// packExample makes the example's package. One build of this program makes the same bytes each time.
+// packExample builds the example's package. The same build of this program always produces the same bytes.
 func packExample() ([]byte, error) {
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
@@ -81,7 +82,8 @@ func packExample() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// examplePackage is for agents. Another release may have another one under the same name, so it is asked for again.
+// examplePackage answers agents with the package. Another release may have a different package under the same name, so
+// clients must revalidate it.
 func (h *Handlers) examplePackage(c *gin.Context) {
 	content, err := h.packed()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package failure has the errors that the API answers with: each has a status, a code for programs and a sentence for
-// people. Of turns any error of the scheduler, of documents and of access into one.
+// Package failure defines the errors that the API answers with. Each has an HTTP status, a code for programs and a
+// sentence for people. Of converts any error of the scheduler, of documents and of access control into one.
 package failure
 
 import (
@@ -16,21 +16,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// Failure is an error that says how it is answered.
+// Failure is an error with everything that the answer to it needs.
 type Failure struct {
 	Status  int
 	Code    string
 	Message string
 	Fields  document.Violations
-	// RetryAfter, if not 0, is sent in the header of that name.
+	// RetryAfter is the delay in the header Retry-After. With 0 the header is sent only with status 503, as 1 s, and
+	// not with the code outcome_unknown.
 	RetryAfter time.Duration
-	// Undone is set when a change that the request may ask for was certainly not begun, which the answer then says.
+	// Undone is set when no change that the request may ask for was begun. The answer then says that nothing changed.
 	Undone bool
-	// Cause, if not nil, is for the log alone.
+	// Cause goes into the log only, never into the answer; it may be nil.
 	Cause error
 }
 
-// Error is the message with the cause, for the log.
+// Error returns the message and the cause, for the log.
 func (f *Failure) Error() string {
 	if f.Cause != nil {
 		return f.Message + ": " + f.Cause.Error()
@@ -38,34 +39,34 @@ func (f *Failure) Error() string {
 	return f.Message
 }
 
-// New makes a failure with a message as fmt.Sprintf makes it.
+// New returns a failure whose message is formatted as by fmt.Sprintf.
 func New(status int, code, format string, args ...any) *Failure {
 	return &Failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// BadRequest says that a request cannot be read (400).
+// BadRequest returns a failure for a request that cannot be read (400).
 func BadRequest(code, format string, args ...any) error {
 	return New(http.StatusBadRequest, code, format, args...)
 }
 
-// NotFound says that what a request names does not exist (404).
+// NotFound returns a failure for a request that names something that does not exist (404).
 func NotFound(code, format string, args ...any) error {
 	return New(http.StatusNotFound, code, format, args...)
 }
 
-// Unavailable says that a request cannot be answered now (503).
+// Unavailable returns a failure for a request that cannot be answered now (503).
 func Unavailable(code, format string, args ...any) *Failure {
 	return New(http.StatusServiceUnavailable, code, format, args...)
 }
 
-// NotBegun is Unavailable where a change that the request may ask for was certainly not begun.
+// NotBegun is Unavailable with Undone set: no change that the request may ask for was begun.
 func NotBegun(code, format string, args ...any) *Failure {
 	f := Unavailable(code, format, args...)
 	f.Undone = true
 	return f
 }
 
-// Refusal is what the scheduler refused a request with, zero for any other error.
+// Refusal returns the scheduler's refusal that err wraps, or the zero value if err is any other error.
 func Refusal(err error) problem.Error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
 		return *refused
@@ -73,8 +74,8 @@ func Refusal(err error) problem.Error {
 	return problem.Error{}
 }
 
-// kinds gives each kind of the scheduler's errors its status and, for an error
-// without one, its code.
+// kinds maps each kind of the scheduler's errors to its status and to the code that is used when the error has none of
+// its own.
 var kinds = map[problem.Kind]struct {
 	status int
 	code   string
@@ -89,7 +90,8 @@ var kinds = map[problem.Kind]struct {
 	problem.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
-// Of says what an error of a request is answered with. It is nil for an unexpected one, which is a fault of this server.
+// Of returns the failure that answers an error of a request. It returns nil for an unexpected error, which is a fault
+// of this server.
 func Of(r *http.Request, err error) *Failure {
 	var (
 		known      *Failure
@@ -137,42 +139,42 @@ func Of(r *http.Request, err error) *Failure {
 	return nil
 }
 
-// IsRead reports whether a method changes nothing.
+// IsRead reports whether requests with this method change nothing.
 func IsRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// Internal is the answer to a fault of this server, whose log has the error under the id.
+// Internal returns the answer to a fault of this server. The server's log has the error under the id.
 func Internal(id string) *Failure {
 	return New(http.StatusInternalServerError, "internal",
 		"a fault of this server; its log tells more under the id %s", id)
 }
 
-// Facts are what the JSON of a failure says.
+// Facts are the fields of a failure in JSON.
 type Facts struct {
 	Code    string              `json:"code"`
 	Message string              `json:"message"`
 	Fields  document.Violations `json:"fields"`
 }
 
-// Response is the form of all errors.
+// Response is the JSON body of every error.
 type Response struct {
 	Error Facts `json:"error"`
 }
 
-// Body is the failure as it is sent.
+// Body returns the failure as it is sent.
 func (f *Failure) Body() Response {
 	return Response{Facts{f.Code, f.Message, append(document.Violations{}, f.Fields...)}}
 }
 
-// Quoted is a client's text as a message may show it: in quotes, and at most 100 bytes of it.
+// Quoted returns a client's text as a message may show it: quoted, and cut after 100 bytes.
 func Quoted(text string) string {
 	const most = 100
 	if len(text) > most {
-		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // without half a character at its end
+		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // drops a character cut in half
 	}
 	return strconv.Quote(text)
 }
 
-// OfAccess is what an error of auth.Access is answered with, or nil for any other error.
+// OfAccess returns the failure that answers an error of auth.Access, or nil for any other error.
 func OfAccess(err error) *Failure {
 	var refused *auth.Refused
 	var many *auth.TooMany
@@ -191,7 +193,7 @@ func OfAccess(err error) *Failure {
 	return nil
 }
 
-// TooLarge is the answer to a body of more than so many bytes.
+// TooLarge returns the answer to a body that exceeds the limit most, in bytes.
 func TooLarge(most int64) *Failure {
 	size := "1 MiB"
 	if most < 1<<20 {
@@ -201,6 +203,6 @@ func TooLarge(most int64) *Failure {
 		Message: fmt.Sprintf("the body is larger than %s, the most that is read here", size), Undone: true}
 }
 
-// ErrAccessUnknown is the answer while the registry does not say who may do what.
+// ErrAccessUnknown is the answer while this server cannot read the users and their grants from the registry.
 var ErrAccessUnknown = NotBegun("access_unknown",
 	"who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")

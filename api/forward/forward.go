@@ -1,4 +1,4 @@
-// Package forward forwards requests to the server that leads.
+// Package forward forwards requests from a follower to the leader.
 package forward
 
 import (
@@ -31,12 +31,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// dialLeader bounds how long a follower tries to reach the leader, and then for how long to agree on TLS with it.
+// dialLeader bounds how long a follower tries to connect to the leader, and separately how long the TLS handshake may
+// take.
 const dialLeader = 2 * time.Second
 
-// leaderTransports carry requests to the leader. Those that change something have a connection of their own: on one
-// that was used before, Go's transport may send again what broke, and a follower never repeats a write (rule T3). With
-// TLS both speak HTTP/1.1 over it: streams of output and requests that share a connection would break off together.
+// leaderTransports carry requests to the leader. Every write gets a new connection: on a reused connection Go's
+// transport may silently send a request a second time, and a follower never repeats a write (rule T3). With TLS both
+// transports use HTTP/1.1: on a shared HTTP/2 connection, streams of output and other requests would all break off
+// together.
 type leaderTransports struct {
 	scheme        string
 	reads, writes *http.Transport
@@ -57,7 +59,8 @@ func newLeaderTransports(own *certificate.Keeper) leaderTransports {
 	return leaderTransports{scheme: scheme, reads: reads, writes: writes}
 }
 
-// secureDial makes TLS connections, each with those trusted that are trusted by then.
+// secureDial returns a dial function for TLS connections. Each connection uses the certificates that are trusted at
+// that time.
 func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Context, network,
 	address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -85,7 +88,7 @@ func (m leaderTransports) close() {
 	m.writes.CloseIdleConnections()
 }
 
-// Options are what is needed to forward requests to the leader.
+// Options are the dependencies of a Forwarder.
 type Options struct {
 	Log       *slog.Logger
 	Answers   *answer.Writer
@@ -93,17 +96,18 @@ type Options struct {
 		Leader() (scheduler.LeaderView, bool)
 		Health() scheduler.Health
 	}
-	// Proof is the headers that a request is forwarded with.
+	// Proof returns the headers with which a request is forwarded.
 	Proof func(r *http.Request) (http.Header, error)
-	// TLS, if not nil, is what is spoken with the leader.
+	// TLS, if not nil, makes connections to the leader use TLS.
 	TLS *certificate.Keeper
-	// Advertise is the host:port at which others find this server.
+	// Advertise is the host:port under which others reach this server.
 	Advertise string
-	// ForwardTimeout bounds a request that is forwarded to the leader, one that streams until its answer begins.
+	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins.
 	ForwardTimeout time.Duration
-	// LastAnswer is how long a former leader may take to answer a change that it was sent while it led.
+	// LastAnswer is how long a server that has lost the lead may still take to answer a write that it received as the
+	// leader.
 	LastAnswer time.Duration
-	// Ending is over at the beginning of the server's end: then answers that stream are ended.
+	// Ending ends when the server begins to shut down. Streams then end.
 	Ending context.Context
 }
 
@@ -113,21 +117,22 @@ type Forwarder struct {
 	transports leaderTransports
 }
 
-// New makes what forwards requests; close ends its connections.
+// New returns a Forwarder. Close must be called to close its connections.
 func New(o Options) *Forwarder {
 	return &Forwarder{Options: o, transports: newLeaderTransports(o.TLS)}
 }
 
-// Close closes connections to the leader that carry no request.
+// Close closes the connections to the leader that carry no request.
 func (h *Forwarder) Close() { h.transports.close() }
 
-// LeaderOnly wraps the work of a route that only the leader does: a follower forwards the request to it.
+// LeaderOnly wraps the handler of a route that only the leader can answer: on a follower the handler forwards the
+// request instead.
 func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerFunc {
 	if r.Local && r.Scope != route.ByApp {
 		return work
 	}
 	return func(c *gin.Context) {
-		// Which jobs are of somebody's apps only the leader knows.
+		// Only the leader knows which jobs belong to the apps of a grant for some apps.
 		if h.Scheduler.Health().Leading || r.Local && !caller.Of(c.Request.Context()).ForSome() {
 			work(c)
 			return
@@ -136,7 +141,7 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 	}
 }
 
-// leaderLook is how often a waiting follower checks whether the leader of its request still leads.
+// leaderLook is the interval at which a waiting follower checks whether the leader of its request still leads.
 const leaderLook = 50 * time.Millisecond
 
 var (
@@ -144,11 +149,12 @@ var (
 	errNoAnswer   = errors.New("no answer in time")
 )
 
-// Forward answers with what the leader answers. When the lead changes meanwhile, a request that changes nothing, or
-// that was not sent yet, goes to the next leader. That may be this server: then work answers it here. All of it takes
-// at most Options.ForwardTimeout, but for the answer of a route that streams, and for one that waits for a package.
+// Forward answers with the leader's answer. If the lead changes meanwhile, a read, or a write that has not been sent
+// yet, goes to the next leader. If that is this server, work answers the request here. All of this takes at most
+// Options.ForwardTimeout, except for the body of a stream and for a request that fetches a package.
 func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
-	// Whole, before anything is sent: it is small, and so a client that breaks off changes nothing.
+	// Read the whole body before anything is sent: it is small, and a client that disconnects in the middle of it
+	// changes nothing.
 	body, err := request.WholeBody(c.Request)
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -156,7 +162,7 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 	}
 	if streams {
 		answer.LeaveUnmeasured(c)
-		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // it is read already
+		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request has been read
 	}
 	if request.FetchesPackage(c) {
 		request.LastLonger(c)
@@ -187,14 +193,14 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 	}
 }
 
-// otherLeads reports whether another server than the one at an address is seen to lead.
+// otherLeads reports whether a server other than the one at the address is known to lead.
 func (h *Forwarder) otherLeads(address string) bool {
 	leader, ok := h.Scheduler.Leader()
 	return ok && leader.Address != address
 }
 
-// nextLeader is the address to forward a request to, or says that this server leads itself, or why nobody
-// can be asked. After one that leads no more, it waits for the next one.
+// nextLeader returns the address to forward a request to. here is set if this server leads itself. If before is the
+// address of a leader that has lost the lead, nextLeader waits for the next leader.
 func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool,
 	err error) {
 	if before == "" {
@@ -225,19 +231,19 @@ var (
 	errServerEnds error = failure.NotBegun("leader_unreachable", "this server is ending: ask another one")
 )
 
-// forwarding is one try to forward a request to one leader.
+// forwarding is one attempt to forward a request to one leader.
 type forwarding struct {
 	server  *Forwarder
 	c       *gin.Context
 	address string
 	body    []byte
 	streams bool
-	sent    atomic.Bool // there was a connection: the leader may have got it
+	sent    atomic.Bool // a connection existed, so the leader may have received the request
 	failed  error
 }
 
-// send gives the leader's answer to the client, or, when there is none, an error: then nothing was
-// answered yet. When an answer breaks off, the connection to the client does.
+// send passes the leader's answer to the client. If the leader gives none, it returns an error, and the client has
+// received nothing yet. If the leader's answer breaks off, send breaks off the connection to the client.
 func (p *forwarding) send(patience context.Context) error {
 	h := p.server
 	ctx, drop := context.WithCancelCause(p.c.Request.Context())
@@ -268,8 +274,8 @@ func (p *forwarding) send(patience context.Context) error {
 		Transport: transport, FlushInterval: -1,
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = h.transports.scheme, p.address, p.address
-			out.Out.URL.RawQuery = out.In.URL.RawQuery // wrong ones too: the leader says what is wrong
-			out.Out.Header.Del("Origin")               // was checked here
+			out.Out.URL.RawQuery = out.In.URL.RawQuery // invalid ones too: the leader reports what is wrong
+			out.Out.Header.Del("Origin")               // it was checked here
 			maps.Copy(out.Out.Header, headers)
 		},
 		ModifyResponse: func(answer *http.Response) error {
@@ -283,7 +289,7 @@ func (p *forwarding) send(patience context.Context) error {
 				beginsInTime()
 			}
 			for name := range answer.Header {
-				p.c.Writer.Header().Del(name) // the leader's word counts
+				p.c.Writer.Header().Del(name) // the leader's value counts
 			}
 			return nil
 		},
@@ -294,7 +300,8 @@ func (p *forwarding) send(patience context.Context) error {
 	return p.failed
 }
 
-// watch cancels the request when the lead has changed.
+// watch cancels the request when another server has taken the lead. A write that may have been received gets
+// LastAnswer more time.
 func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 	tick := time.NewTicker(leaderLook)
 	defer tick.Stop()
@@ -319,7 +326,8 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 	}
 }
 
-// refusedToken is why the leader refuses a token that this server took, if it does.
+// refusedToken returns an error if the leader refuses a token that this server accepted: then their token files
+// differ.
 func (p *forwarding) refusedToken(answer *http.Response) error {
 	if answer.StatusCode != http.StatusUnauthorized || caller.Of(p.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
@@ -328,7 +336,7 @@ func (p *forwarding) refusedToken(answer *http.Response) error {
 	return failure.NotBegun("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
 }
 
-// whoLeads is the address to forward a request to, or why there is none.
+// whoLeads returns the address to forward a request to, or an error that says why there is none.
 func (h *Forwarder) whoLeads(r *http.Request) (string, error) {
 	if from := r.Header.Get(admission.ForwardedBy); from != "" {
 		return "", failure.NotBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again",
@@ -346,7 +354,8 @@ func (h *Forwarder) whoLeads(r *http.Request) (string, error) {
 	return leader.Address, nil
 }
 
-// failure says what it means that the leader gave no answer. Only a write that may have reached it is in doubt.
+// failure converts a missing answer of the leader into the answer for the client. Only a write that the leader may
+// have received has an unknown outcome.
 func (p *forwarding) failure(ctx context.Context, err error) error {
 	if known := new(failure.Failure); errors.As(err, &known) {
 		return err

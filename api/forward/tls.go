@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
-// speaksTLS is that the leader speaks TLS and this server does not, if its answer says so: the answer of Go's server
-// to what it can't read.
+// speaksTLS returns an error if the leader uses TLS and this server does not. It recognizes the answer of Go's server
+// to a plain HTTP request.
 func (p *forwarding) speaksTLS(answer *http.Response) error {
 	if answer.StatusCode != http.StatusBadRequest || answer.ProtoMajor != 1 || answer.ProtoMinor != 0 ||
 		p.server.TLS != nil {
@@ -27,7 +27,8 @@ func (p *forwarding) speaksTLS(answer *http.Response) error {
 	return failure.NotBegun("tls_differs", "the leader at %s speaks TLS, and this server does not: give all servers of the cluster --tls-cert and --tls-key, or none", p.address)
 }
 
-// refusedTLS is what an error of a connection to the leader means for TLS between the two, if anything.
+// refusedTLS returns an error if the connection to the leader failed because of the TLS settings of the two servers,
+// nil if it failed for another reason.
 func (p *forwarding) refusedTLS(err error) error {
 	var plain tls.RecordHeaderError
 	var untrusted *tls.CertificateVerificationError

@@ -1,4 +1,4 @@
-// Package health answers probes.
+// Package health handles the probes /healthz and /readyz.
 package health
 
 import (
@@ -13,28 +13,28 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Options are what the handlers of health need.
+// Options are the dependencies of the handlers of health.
 type Options struct {
 	Scheduler interface {
 		Leader() (scheduler.LeaderView, bool)
 		Health() scheduler.Health
 	}
 	Version string
-	// Warning says what an operator should look at though work goes on.
+	// Warning returns a problem that an operator should look at although the server works; "" for none.
 	Warning func() string
-	// Advertise is the host:port at which others find this server.
+	// Advertise is the host:port under which others reach this server.
 	Advertise string
-	// State is whether a login is needed.
+	// State reports whether a login is required.
 	State func() auth.State
 }
 
-// Handlers say how the server does.
+// Handlers handles the probes.
 type Handlers struct{ Options }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// Routes are those of health.
+// Routes returns the routes of the probes.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
@@ -45,7 +45,7 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// health is what the probes answer.
+// health is the answer to both probes.
 type health struct {
 	Status     string `json:"status"`
 	Version    string `json:"version,omitempty"`
@@ -63,9 +63,10 @@ func (h *Handlers) health(status string) health {
 		Leader: l.Address, Detail: now.Detail, Warning: h.Warning()}
 }
 
-// shownTo is what a caller sees of it: how this server does, everybody; of the others, and of what is wrong, only who
-// may read all. While nobody can be let in, as the registry does not answer, this machine sees why on a loopback
-// address.
+// shownTo returns the part of the answer that the caller may see. Everyone sees the state of this server; only callers
+// who may read everything see the leader, the detail and the warning. While no one can log in because the registry
+// does not answer, requests over a loopback address of this machine see all of it, so that an operator can find the
+// cause.
 func (h *Handlers) shownTo(c *gin.Context, all health) health {
 	if caller.Of(c.Request.Context()).SeesAll() || h.State() == auth.Unknown && caller.IsOfThisMachine(c.Request) {
 		return all
@@ -73,13 +74,13 @@ func (h *Handlers) shownTo(c *gin.Context, all health) health {
 	return health{Status: all.Status, Leading: all.Leading, Subscribed: all.Subscribed}
 }
 
-// healthz says that the process answers.
+// healthz answers as long as the process is alive.
 func (h *Handlers) healthz(c *gin.Context) (any, error) {
 	return h.shownTo(c, h.health("ok")), nil
 }
 
-// readyz says whether it can do its work now: a leader, when the cluster's events
-// come in, a follower, when there is a leader to forward requests to.
+// readyz reports whether this server can do its work now: a leader must be subscribed to the cluster, a follower must
+// know a leader to forward requests to.
 func (h *Handlers) readyz(c *gin.Context) (any, error) {
 	now := h.health("ready")
 	follows := !now.Leading && now.Leader != "" && now.Leader != h.Advertise

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// AuditRow is one change that somebody has made.
+// AuditRow is one change made through the API, for admins.
 type AuditRow struct {
 	ID         string          `json:"id"`
 	Time       time.Time       `json:"time"`
@@ -30,7 +30,7 @@ type AuditRow struct {
 	After      json.RawMessage `json:"after"`
 }
 
-// ChangeRow is one change of a job, for those who may see the job: where it came from is for admins.
+// ChangeRow is one change of a job, for callers who may see the job. Only admins see which address a change came from.
 type ChangeRow struct {
 	ID     string          `json:"id"`
 	Time   time.Time       `json:"time"`
@@ -41,7 +41,7 @@ type ChangeRow struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// audit lists what people have changed, the newest first.
+// audit lists the changes that users have made, the newest first.
 func (h *Handlers) audit(c *gin.Context) (any, error) {
 	q, _, err := parsed(c, search.ParseAudits)
 	if err != nil {
@@ -54,8 +54,8 @@ func (h *Handlers) audit(c *gin.Context) (any, error) {
 	})
 }
 
-// jobChanges lists what people have done to a job. Who has a grant for some apps sees what was done while it was of
-// those, and not what it was before it came to them.
+// jobChanges lists the changes that users have made to a job. A caller with a grant for some apps sees the changes
+// from the time when the job belonged to those apps, without the fields that the job had before it moved to them.
 func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context())
 	q.Target, q.TargetName, q.May = "job", name, who.Covers
 	rows, err := h.auditRows(c, q)
-	if err == nil && len(rows) == 0 && q.Before.IsZero() { // of a job that was removed there are some
+	if err == nil && len(rows) == 0 && q.Before.IsZero() { // a removed job still has rows
 		_, err = caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, name)
 	}
 	return auditAnswer(q, rows, err, func(r event.Audit) ChangeRow {
@@ -76,8 +76,8 @@ func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	})
 }
 
-// beforeFor are the fields that a job had, for who may see the app that it was of then: by the change it may have come
-// from another.
+// beforeFor returns the fields that a job had before a change. It returns nil if the caller may not see the app that
+// the job then belonged to: the change may have moved the job from another app.
 func beforeFor(who caller.Caller, before string) json.RawMessage {
 	var was struct {
 		AppName string `json:"appName"`
@@ -89,9 +89,9 @@ func beforeFor(who caller.Caller, before string) json.RawMessage {
 	return fieldsOrNull(before)
 }
 
-// auditRows are a page of what the scheduler keeps, and of what is stored.
+// auditRows returns a page of the rows that the scheduler still keeps and those that are stored.
 func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
-	// The scheduler is asked first: what it forgets meanwhile is stored.
+	// Ask the scheduler first: rows that it drops afterwards are stored by then.
 	rows, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Audits, q)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, er
 	return q.Page(rows), nil
 }
 
-// auditAnswer is the answer with a page of rows.
+// auditAnswer returns the answer with a page of rows.
 func auditAnswer[R any](q search.Audits, rows []event.Audit, err error, show func(event.Audit) R) (any, error) {
 	answer := search.Answer[R]{Rows: make([]R, len(rows))}
 	for i, r := range rows {
@@ -121,7 +121,8 @@ func auditAnswer[R any](q search.Audits, rows []event.Audit, err error, show fun
 	return answer, err
 }
 
-// fieldsOrNull are the fields that a row has as text; as text where that is no JSON, since a database may have cut it.
+// fieldsOrNull returns the fields that a row holds as JSON text. If the text is not JSON, it returns it as a JSON
+// string: a database may have cut the text.
 func fieldsOrNull(text string) json.RawMessage {
 	switch {
 	case text == "":
@@ -129,6 +130,6 @@ func fieldsOrNull(text string) json.RawMessage {
 	case json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}
-	quoted, _ := json.Marshal(text) // a string has a form
+	quoted, _ := json.Marshal(text) // cannot fail for a string
 	return quoted
 }

@@ -1,4 +1,4 @@
-// Package history answers from what was recorded: searches, statistics, changes that people have made, numbers over time.
+// Package history handles the routes that answer from recorded data: searches, statistics, the audit and time series.
 package history
 
 import (
@@ -18,54 +18,56 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// History answers from what was recorded in a database; *database.DB has it. Any error means that it can't be read
-// now.
+// History reads what was recorded in a database; *database.DB implements it. Any error means that the database cannot
+// be read now.
 type History interface {
 	Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error)
 	Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error)
 
-	// Executions lists executions, the newest fire first, of one moment by their ids, backwards.
+	// Executions lists executions, the newest fire first; those with the same fire time by descending id.
 	Executions(ctx context.Context, q search.Executions) ([]search.Execution, error)
-	// Cells are the last runs of the shards of some executions, by the executions' ids; some that have many may be
-	// missing.
+	// Cells returns the last runs of the shards of some executions, by execution id. Executions with many shards may
+	// be missing.
 	Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error)
-	// Execution is one with the last runs of its shards; false when it is not stored.
+	// Execution returns one execution with the last runs of its shards; false if it is not stored.
 	Execution(ctx context.Context, id string) (search.Execution, bool, error)
-	// Life is the begin of an execution's life, at most so many moments; more says that there are others.
+	// Life returns the first moments of an execution's life; most is their maximum number. more says whether there are
+	// others.
 	Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error)
 	JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error)
 
-	// TaskResults are those of periods that began from a moment on and before another, the oldest first; zero is no
-	// bound.
+	// TaskResults returns the results of the periods that begin at or after from and before until, the oldest first. A
+	// zero time is no bound.
 	TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults, error)
 	TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error)
 	JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error)
 	JobsRegistered(ctx context.Context) ([]search.Registered, error)
-	// Activity is what is known of each minute that began from a moment on and before another one; others are missing.
+	// Activity returns what is known about each minute that begins at or after from and before until. Minutes without
+	// data are missing.
 	Activity(ctx context.Context, from, until time.Time) ([]search.Activity, error)
 
 	// Audits lists audit rows, the newest first.
 	Audits(ctx context.Context, q search.Audits) ([]event.Audit, error)
 }
 
-// Options are what the handlers of the history need.
+// Options are the dependencies of the handlers of the history.
 type Options struct {
-	// History may be nil: then the routes that need it answer 503 no_history.
+	// History may be nil. Then the routes that need it answer 503 no_history.
 	History   History
 	Scheduler caller.Scheduler
 	Now       func() time.Time
 }
 
-// Handlers answer from what was recorded.
+// Handlers handles the routes that answer from recorded data.
 type Handlers struct{ Options }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// Patience bounds how long what the scheduler itself can answer waits for what the history adds.
+// Patience bounds how long an answer of the scheduler waits for what the history adds to it.
 const Patience = 3 * time.Second
 
-// fromHistory makes a handler of what only the history can answer.
+// fromHistory returns a handler for a route that only the history can answer.
 func (h *Handlers) fromHistory(answer func(c *gin.Context, stored History) (any, error)) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		if h.History == nil {
@@ -76,7 +78,7 @@ func (h *Handlers) fromHistory(answer func(c *gin.Context, stored History) (any,
 	}
 }
 
-// Unreadable is the answer where the history could not be read.
+// Unreadable returns the answer when the history cannot be read.
 func Unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return failure.Unavailable("history_unavailable",
@@ -86,7 +88,7 @@ func Unreadable(err error) error {
 		"the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
 }
 
-// orUnreadable is an answer of the history.
+// orUnreadable returns an answer of the history, or Unreadable for an error.
 func orUnreadable[A any](answer A, err error) (any, error) {
 	if err != nil {
 		return nil, Unreadable(err)
@@ -103,7 +105,7 @@ func (h *Handlers) runEvents(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.Runs(c.Request.Context(), q))
 }
 
-// traceEvents searches the changes of tasks' states.
+// traceEvents searches the state changes of tasks.
 func (h *Handlers) traceEvents(c *gin.Context, stored History) (any, error) {
 	q, err := h.question(c, search.Traces)
 	if err != nil {
@@ -112,7 +114,7 @@ func (h *Handlers) traceEvents(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.Traces(c.Request.Context(), q))
 }
 
-// question reads a search, which must be about one job of their apps when it is of somebody whose grant is for some.
+// question reads a search. A caller with a grant for some apps must search within one job of these apps.
 func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Question, error) {
 	asked, q, err := parsed(c, of.Parse)
 	who := caller.Of(c.Request.Context())
@@ -127,7 +129,7 @@ func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Question
 	return asked, caller.MaySee(c.Request.Context(), h.Scheduler, job)
 }
 
-// parsed reads a question.
+// parsed reads the query with parse and collects the violations.
 func parsed[Q any](c *gin.Context, parse func(url.Values) (Q, []search.Violation)) (asked Q, q *request.Query,
 	err error) {
 	q = request.QueryOf(c)

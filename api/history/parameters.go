@@ -9,13 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// What the searches of the history and of the audit take is read by package search, which says what there is; here it
-// is put in words.
+// Package search parses the parameters of searches of the history and of the audit, and lists them. This file
+// describes them for the API's description.
 
-// plainParameter is one that package search reads.
+// plainParameter is a parameter that package search parses.
 type plainParameter openapi.Parameter
 
-// Described is what the description of the API says of the parameter.
+// Described returns the parameter's entry in the API's description.
 func (p plainParameter) Described() openapi.Parameter { return openapi.Parameter(p) }
 
 func searchText(name, about string) plainParameter {
@@ -32,7 +32,7 @@ func searchChoice(name, about string, words []string) plainParameter {
 		Schema: openapi.Schema{"type": "string", "enum": words}}
 }
 
-// searchTakes are the parameters of a search of the history.
+// searchTakes returns the parameters of a search of the history.
 func searchTakes(of *search.Subject) []request.Declared {
 	var all []request.Declared
 	for _, name := range of.Parameters() {
@@ -64,7 +64,7 @@ func searchParameter(of *search.Subject, name string) plainParameter {
 	return searchText(name, "Rows that have exactly this "+name+".")
 }
 
-// timeBound is the first or the last moment of what is searched.
+// timeBound returns the parameter for the first or the last moment of a search.
 func timeBound(name, of string) plainParameter {
 	about := "The earliest time " + of + ", included."
 	if name == "endTime" {
@@ -75,7 +75,7 @@ func timeBound(name, of string) plainParameter {
 	return p
 }
 
-// auditTakes are those of what is given of a search of the audit.
+// auditTakes returns those parameters of a search of the audit that are named.
 func auditTakes(names ...string) []request.Declared {
 	var all []request.Declared
 	for _, name := range names {

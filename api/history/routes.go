@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Routes are those of what was recorded.
+// Routes returns the routes that answer from recorded data.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
-	// What the database alone answers needs no leader. A server that was given none asks the one that leads.
+	// Routes that only the database answers need no leader. A server without a database forwards them to the leader.
 	stored := h.History != nil
 	return slices.Concat(route.Group("History", []route.Route{
 		{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Readers,

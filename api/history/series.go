@@ -14,38 +14,38 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// series are numbers over time: of each step, that begins at its time, what was done in it. Nil is a gap: nobody led,
-// or nothing is known.
+// series are numbers over time. Each value covers the step that begins at its time. A nil value is a gap: no server
+// led, or there is no data.
 type series struct {
 	Range       string    `json:"range"`
 	From        time.Time `json:"from"`
 	To          time.Time `json:"to"`
 	StepSeconds int       `json:"stepSeconds"`
 	Times       []int64   `json:"times"`
-	// Finished, Failed and Launched are sums, Running and Waiting means of the step's minutes.
+	// Finished, Failed and Launched are sums over the step; Running and Waiting are means of its minutes.
 	Finished []*float64 `json:"finished"`
 	Failed   []*float64 `json:"failed"`
 	Launched []*float64 `json:"launched"`
 	Running  []*float64 `json:"running"`
 	Waiting  []*float64 `json:"waiting"`
-	// FireDelayP50Millis is the mean of the minutes', by their fires, and FireDelayP95Millis that of the worst minute;
-	// nil without fires.
+	// FireDelayP50Millis is the mean of the minutes' medians, weighted by their fires. FireDelayP95Millis is the 95th
+	// percentile of the worst minute. Both are nil without fires.
 	FireDelayP50Millis []*float64 `json:"fireDelayP50Millis"`
 	FireDelayP95Millis []*float64 `json:"fireDelayP95Millis"`
 }
 
-// span is a range of time that can be asked for, in steps of which it has at most 400.
+// span is a range of time that a client can ask for, and its step. A range has at most 400 steps.
 type span struct{ long, step time.Duration }
 
 var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
 	"week": {7 * day, 30 * time.Minute}}
 
-// point is one step.
+// point sums up one step.
 type point struct {
-	minutes, sampled, loaded                     int64 // of how many of its minutes anything is known, what ran, and what was launched
+	minutes, sampled, loaded                     int64 // minutes with any data, with task samples, with launch data
 	finished, failed, launched, running, waiting int64
 	fires                                        int64
-	delayP50, delayP95                           float64 // the first one weighted by fires
+	delayP50, delayP95                           float64 // delayP50 is weighted by fires
 }
 
 func (p *point) add(m *search.Activity) {
@@ -66,14 +66,14 @@ func (p *point) add(m *search.Activity) {
 	}
 }
 
-// newSeries is the series of a range that ends with the last full step before now.
+// newSeries returns an empty series of the range that ends with the last full step before now.
 func newSeries(name string, now time.Time) *series {
 	of := spans[name]
 	to := now.UTC().Truncate(of.step)
 	return &series{Range: name, From: to.Add(-of.long), To: to, StepSeconds: int(of.step / time.Second)}
 }
 
-// fill adds up minutes, in any order. One in which somebody led and of which no ends were counted had none.
+// fill sums up minutes, in any order. A minute in which a server led and no end was counted had none.
 func (s *series) fill(known []search.Activity) {
 	step := time.Duration(s.StepSeconds) * time.Second
 	points := make([]point, s.To.Sub(s.From)/step)
@@ -95,7 +95,7 @@ func (s *series) fill(known []search.Activity) {
 	}
 }
 
-// unlessNone is a value, nil if n is 0; mean is a sum's share of n.
+// unlessNone returns the value, or nil if n is 0. mean returns sum/n, or nil if n is 0.
 func unlessNone(n int64, value float64) *float64 {
 	if n == 0 {
 		return nil
@@ -108,8 +108,8 @@ func mean(n int64, sum float64) *float64 { return unlessNone(n, sum/float64(max(
 
 var seriesRange = request.Choice("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
-// series answers from the history; without one, or while it can't be read, from what this leader remembers of its own
-// term.
+// series answers from the history. Without a history, or while it cannot be read, it answers from what this leader
+// remembers of its own term.
 func (h *Handlers) series(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	name := seriesRange.Of(q)

@@ -17,14 +17,14 @@ import (
 
 const day = 24 * time.Hour
 
-// What statistics take; the first two have one value, which the original's clients send.
+// These are the parameters of statistics. The first two have only one value, which the original's clients send.
 var (
 	last24Hours     = request.Choice("since", "May be left out.", "last24hours")
 	sinceLastWeek   = request.Choice("since", "May be left out.", "lastWeek")
 	statisticsSince = request.Moment("since", "Leaves out what was before.")
 )
 
-// taskResults are the results of each minute of the last 24 hours.
+// taskResults answers with the results of each minute of the last 24 hours.
 func (h *Handlers) taskResults(c *gin.Context, stored History) (any, error) {
 	q := request.QueryOf(c)
 	last24Hours.Of(q)
@@ -34,7 +34,7 @@ func (h *Handlers) taskResults(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.TaskResults(c.Request.Context(), search.Minute, h.Now().Add(-day), time.Time{}))
 }
 
-// taskResultsOf sums the results of a period. What was not counted is not invented: it is missing from the sum [D97].
+// taskResultsOf sums up the results of a period. Results that were not counted are missing from the sum [D97].
 func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
 	now := h.Now().UTC()
 	interval, from, until := search.Day, time.Time{}, time.Time{}
@@ -68,10 +68,10 @@ func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
 	return sum, nil
 }
 
-// weekAgo is seven days before this day's midnight.
+// weekAgo returns the time seven days before today's midnight, in UTC.
 func (h *Handlers) weekAgo() time.Time { return h.Now().UTC().Truncate(day).Add(-7 * day) }
 
-// lastWeek makes a handler of samples of the last week.
+// lastWeek returns a handler for samples of the last week.
 func (h *Handlers) lastWeek(read func(stored History, ctx context.Context, from time.Time) ([]search.Running,
 	error)) route.Handler {
 	return h.fromHistory(func(c *gin.Context, stored History) (any, error) {
@@ -84,7 +84,7 @@ func (h *Handlers) lastWeek(read func(stored History, ctx context.Context, from 
 	})
 }
 
-// jobsRegistered is how many jobs there were on each day.
+// jobsRegistered answers with the number of jobs on each day.
 func jobsRegistered(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.JobsRegistered(c.Request.Context()))
 }
@@ -94,7 +94,7 @@ type jobCounts struct {
 	DaemonJobCount    int `json:"daemonJobCount"`
 }
 
-// executionTypes counts the jobs that are registered now by their types.
+// executionTypes counts the registered jobs by their type.
 func (h *Handlers) executionTypes(c *gin.Context) (any, error) {
 	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.Jobs)
 	var n jobCounts
@@ -109,7 +109,7 @@ func (h *Handlers) executionTypes(c *gin.Context) (any, error) {
 	return n, err
 }
 
-// jobStatistics says how a job did.
+// jobStatistics answers with the statistics of one job.
 func (h *Handlers) jobStatistics(c *gin.Context, stored History) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *Handlers) jobStatistics(c *gin.Context, stored History) (any, error) {
 	if err != nil {
 		return nil, Unreadable(err)
 	}
-	if statistics.Since.IsZero() { // a job that has not run, or none
+	if statistics.Since.IsZero() { // a job without runs, or no job at all
 		if _, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, name); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// jobCheck is what a job would be, and where its shards would go now.
+// jobCheck is the answer to a check: the job as it would be stored, and where its shards would be placed now.
 type jobCheck struct {
 	Document    jobs.Config         `json:"document"`
 	Notes       []string            `json:"notes"`
@@ -20,7 +20,7 @@ type jobCheck struct {
 	Placement   views.PlacementView `json:"placement"`
 }
 
-// checkJob says all that register or, with update, update would say, and changes nothing.
+// checkJob answers with everything that register or, with update, update would answer. It changes nothing.
 func (h *Handlers) checkJob(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	update, in := documents.CheckUpdate.Of(q), languageOf(q)
@@ -40,7 +40,7 @@ func (h *Handlers) checkJob(c *gin.Context) (any, error) {
 	}, err
 }
 
-// askJobCheck reads the document as register and update do.
+// askJobCheck reads the document as register and update do, and lets the scheduler check it.
 func (h *Handlers) askJobCheck(c *gin.Context, update bool) (check views.JobCheck, notes []string, err error) {
 	ctx := c.Request.Context()
 	if update {

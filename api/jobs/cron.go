@@ -11,30 +11,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// cronView is a cron in words, with its next fires.
+// cronView describes a cron in words, with its next fires.
 type cronView struct {
 	Cron string `json:"cron"`
-	// TimeZone is the one that holds: the server's, if none was named, and "" where that has no name.
+	// TimeZone is the effective time zone: the server's if the request names none, and "" if that has no name.
 	TimeZone  string     `json:"timeZone"`
 	Words     string     `json:"words"`
 	NextFires []fireView `json:"nextFires"`
 	Notes     []string   `json:"notes"`
 }
 
-// fireView is one of them; Note says what a clock change has to do with it.
+// fireView is one fire. Note explains how a clock change affects it.
 type fireView struct {
 	Time  time.Time `json:"time"`
 	Local string    `json:"local"`
 	Note  string    `json:"note"`
 }
 
-// Bounds of how many fires are said.
+// These bound the number of fires in an answer.
 const (
 	usualFires = 10
 	mostFires  = 100
 )
 
-// What is asked of a cron.
+// These are the parameters of the explanation of a cron.
 var (
 	theCron = request.Text("cron", "The cron, of six or seven fields.").WithExample("0 0 3 ? * MON-FRI").Mandatory()
 	theZone = request.Text("timeZone",
@@ -43,7 +43,7 @@ var (
 	language  = request.Choice("language", "The language of words and notes.", "en", "zh")
 )
 
-// explainCron answers as one types: nothing of it needs a leader.
+// explainCron answers while the user is still typing a cron. It needs nothing from the leader.
 func (h *Handlers) explainCron(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	count, in := fireCount.Of(q), languageOf(q)
@@ -62,7 +62,7 @@ func (h *Handlers) explainCron(c *gin.Context) (any, error) {
 	return h.cronOf(config, notes, count, in)
 }
 
-// languageOf is that of words: English, unless Chinese is asked for.
+// languageOf returns the language of words and notes: English, unless the query asks for Chinese.
 func languageOf(q *request.Query) cron.Language {
 	if language.Of(q) == "zh" {
 		return cron.Chinese
@@ -70,7 +70,7 @@ func languageOf(q *request.Query) cron.Language {
 	return cron.English
 }
 
-// cronOf puts the cron of a job, which was checked, in words; nil if it has none.
+// cronOf describes the cron of a job that has been checked. It returns nil if the job has no cron.
 func (h *Handlers) cronOf(c jobs.Config, notes []string, count int, in cron.Language) (*cronView, error) {
 	schedule, err := jobs.Schedule(c, h.Zone)
 	if schedule == nil || err != nil {

@@ -1,4 +1,4 @@
-// Package jobs answers the routes of jobs, and puts crons in words.
+// Package jobs handles the routes of jobs and describes crons in words.
 package jobs
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Scheduler is what the handlers of jobs need of the scheduler.
+// Scheduler is the part of the scheduler that the handlers of jobs use.
 type Scheduler interface {
 	caller.Scheduler
 	RegisterJob(ctx context.Context, scope explain.Scope, c jobs.Config) (views.JobView, error)
@@ -30,42 +30,42 @@ type Scheduler interface {
 	SetJobDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.JobView, error)
 	// SetJobPaused pauses a job or ends its pause. It fails with Conflict when the job is disabled.
 	SetJobPaused(ctx context.Context, scope explain.Scope, name string, paused bool) (views.JobView, error)
-	// ShutDownJob disables a job, of which what was launched runs to its end.
+	// ShutDownJob disables a job without killing its launched executions: they run to their end.
 	ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
 	DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
 
-	// TriggerWith accepts a run. A repeated idempotency key gives the execution of
-	// the first call; an empty one is none. own holds for this run alone; what is wrong with it is Invalid.
+	// TriggerWith accepts a run of a job. A repeated idempotency key returns the execution of the first call; "" is no
+	// key. The settings in own apply to this run only; if they break rules, the error is Invalid.
 	TriggerWith(
 		ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 	) (executionID string, err error)
 }
 
-// Options are what the handlers of jobs need.
+// Options are the dependencies of the handlers of jobs.
 type Options struct {
 	Scheduler Scheduler
-	// Reserved reports the names that no job may have.
+	// Reserved reports whether no job may have the name.
 	Reserved func(name string) bool
-	// Now decides whether a cron still fires.
+	// Now is the clock that decides whether a cron will still fire.
 	Now func() time.Time
-	// Zone is that of crons whose job names none; nil is UTC.
+	// Zone is the time zone of crons whose job names none; nil means UTC.
 	Zone *time.Location
 }
 
-// Handlers answer the routes of jobs.
+// Handlers handles the routes of jobs.
 type Handlers struct {
 	Options
 	documents documents.Handlers[jobs.Config, views.JobView]
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers {
 	h := &Handlers{Options: o}
 	h.documents = h.newDocuments()
 	return h
 }
 
-// Routes are those of jobs.
+// Routes returns the routes of jobs.
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(route.Group("Jobs", []route.Route{
@@ -118,7 +118,7 @@ func (h *Handlers) Routes() []route.Route {
 		}))
 }
 
-// newDocuments are the routes of jobs.
+// newDocuments returns the handlers of the routes that jobs share with apps.
 func (h *Handlers) newDocuments() documents.Handlers[jobs.Config, views.JobView] {
 	of := h.Scheduler
 	return documents.Handlers[jobs.Config, views.JobView]{
@@ -137,12 +137,12 @@ func (h *Handlers) newDocuments() documents.Handlers[jobs.Config, views.JobView]
 	}
 }
 
-// jobOptions are those of a job's rules, now.
+// jobOptions returns the options for checking a job's rules now.
 func (h *Handlers) jobOptions() jobs.CheckOptions {
 	return jobs.CheckOptions{Reserved: h.Reserved, Now: h.Now(), Local: h.Zone}
 }
 
-// isJobDisabled is true, as in the original, if the job or its app is.
+// isJobDisabled answers true if the job or its app is disabled, as in the original.
 func (h *Handlers) isJobDisabled(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
@@ -158,7 +158,7 @@ func (h *Handlers) isJobDisabled(c *gin.Context) (any, error) {
 	})
 }
 
-// pauseJob makes the handler that pauses a job or ends its pause.
+// pauseJob returns the handler that pauses a job or ends its pause.
 func (h *Handlers) pauseJob(paused bool) route.Handler {
 	do := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 		return h.Scheduler.SetJobPaused(ctx, scope, name, paused)
@@ -174,7 +174,8 @@ func (h *Handlers) deregisterJob(name request.Naming) route.Handler {
 	return func(c *gin.Context) (any, error) { return h.documents.Command(name, h.Scheduler.DeregisterJob)(c) }
 }
 
-// trigger asks for a run. With ownSettings the body says what the run has instead of the job's settings.
+// trigger returns the handler that requests a run. With ownSettings the body may replace settings of the job for this
+// run.
 func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		key, err := request.IdempotencyKey(c)
@@ -190,7 +191,7 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 			if own, err = h.overrides(c, name); err != nil {
 				return nil, err
 			}
-			// With variables such as LD_PRELOAD or PATH whoever sets them says what is run.
+			// Variables such as LD_PRELOAD or PATH decide which program runs, so only an admin may set env.
 			if who := caller.Of(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
 				return nil, caller.NotAllowed(who.Principal,
 					"the role admin, as env says what is run: trigger without it")
@@ -202,10 +203,11 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 	}
 }
 
-// overrides reads the body of a trigger. What can't be read is reported together with the rules that the rest breaks.
+// overrides reads the body of a trigger. It returns the fields that cannot be read and the rules that the rest breaks
+// as one error.
 func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if c.Request.ContentLength == 0 {
-		return jobs.Overrides{}, nil // no body is of no type either
+		return jobs.Overrides{}, nil // an empty body needs no content type
 	}
 	body, err := request.Body(c)
 	if err != nil {
@@ -214,7 +216,7 @@ func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error)
 	own, err := jobs.DecodeOverrides(body)
 	unread, ok := err.(document.Violations)
 	if !ok {
-		return own, err // nil, or no object at all
+		return own, err // nil, or the body is not an object
 	}
 	view, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, job)
 	if err != nil {
@@ -223,7 +225,7 @@ func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error)
 	return own, unread.And(own.KeepSecrets(view.Config).Check(view.Config)).OrNil()
 }
 
-// schemaOfJob is what forms and editors are made of.
+// schemaOfJob returns the JSON Schema from which forms and editors are built.
 func (h *Handlers) schemaOfJob(*gin.Context) (any, error) {
 	return jobs.Schema.JSONSchema("Job", jobs.Hints()), nil
 }

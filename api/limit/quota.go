@@ -1,4 +1,4 @@
-// Package limit bounds costly requests and answers that last, in all and for each caller.
+// Package limit bounds expensive requests and streams, in total and for each caller.
 package limit
 
 import (
@@ -11,33 +11,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// costlyAtOnce is how many requests of one costly kind are worked on at once.
+// costlyAtOnce is the maximum number of requests of one expensive kind in progress at once.
 const costlyAtOnce = 2
 
-// Quota bounds how many requests of a costly kind are worked on at once: one of each caller, and costlyAtOnce of all.
-// Nobody waits, because a queue would hold the requests, and their memory, of a caller that sends many.
+// Quota bounds how many requests of an expensive kind are in progress at once: one for each caller, and costlyAtOnce
+// in total. Requests beyond that are refused instead of queued, because a queue would keep the requests of a caller
+// that sends many, and their memory.
 type Quota struct {
-	// code is that of refusals, what the kind of requests that they name.
+	// code is the code of refusals; what names the kind of requests in their message.
 	code, what string
-	// retryAfter is when a refused caller may try again.
+	// retryAfter is the delay after which a refused caller may try again.
 	retryAfter time.Duration
 
 	mu      sync.Mutex
 	running map[holder]bool
 }
 
-// NewQuota bounds requests of a kind: refusals have a code, name the kind, and say when to try again.
+// NewQuota returns a quota for a kind of requests. Refusals have the code, name the kind as what, and tell the client
+// to retry after retryAfter.
 func NewQuota(code, what string, retryAfter time.Duration) *Quota {
 	return &Quota{code: code, what: what, retryAfter: retryAfter}
 }
 
-// holder is who has a place: a user and a token of the same name are two.
+// holder identifies a caller that holds a place. A user and a token of the same name are different callers.
 type holder struct {
 	kind auth.Kind
 	name string
 }
 
-// Enter takes a place for a request of that caller, which leave gives back, or refuses it with 429.
+// Enter takes a place for a request of the caller. leave gives the place back. If none is free, Enter returns a
+// failure with status 429.
 func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
 	by := holder{who.Kind, who.Name}
 	q.mu.Lock()

@@ -10,14 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestACallerHasOneCostlyRequestAndAllTogetherTwo: whoever is refused learns which of the two it is, and what has
-// ended makes room.
+// TestACallerHasOneCostlyRequestAndAllTogetherTwo: a refusal says which of the two limits is reached, and a request
+// that ends frees its place.
 func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
 	t.Parallel()
 	q := limit.NewQuota("running", "requests of a kind", time.Second)
 	var (
 		anna     = auth.Principal{Kind: auth.User, Name: "anna"}
-		machine  = auth.Principal{Kind: auth.Token, Name: "anna"} // a token of that name is another caller
+		machine  = auth.Principal{Kind: auth.Token, Name: "anna"} // a token of the same name is another caller
 		somebody = auth.Principal{Kind: auth.Machine}
 	)
 	enter := func(p auth.Principal, why string) func() {

@@ -9,16 +9,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// retryStream is after how long a refused caller may ask again.
+// retryStream is the delay after which a refused caller may try again.
 const retryStream = 15 * time.Second
 
-// leastStreams is how many streams one caller may have, however few a server has.
+// leastStreams is the minimum number of streams that one caller may have, however few the server has.
 const leastStreams = 4
 
-// Streams counts the answers of a kind that last as long as their clients like, each of which holds descriptors: this
-// server's own, and those that it passes on from the leader.
+// Streams counts the open streams of one kind. Each stream holds file descriptors, whether this server answers it or
+// forwards it to the leader.
 type Streams struct {
-	// what they follow, as messages have it.
+	// what names the followed data in messages.
 	what string
 
 	mu   sync.Mutex
@@ -26,10 +26,10 @@ type Streams struct {
 	of   map[holder]int
 }
 
-// NewStreams counts streams that follow something.
+// NewStreams returns a counter of streams that follow what.
 func NewStreams(what string) *Streams { return &Streams{what: what} }
 
-// OutOfDescriptors is the answer while the process has no descriptors left for streams.
+// OutOfDescriptors returns the answer while the process has no file descriptors left for streams.
 func (n *Streams) OutOfDescriptors() error {
 	f := failure.Unavailable("out_of_descriptors",
 		"this server has no file descriptors left, and so lets nobody follow %s: "+
@@ -38,8 +38,8 @@ func (n *Streams) OutOfDescriptors() error {
 	return f
 }
 
-// Enter takes a place for a stream of that caller, which leave gives back. There are most, and one caller has a
-// quarter of them at most; on a machine that is its only user, all.
+// Enter takes a place for a stream of the caller, and leave gives it back. most is the maximum number of open streams.
+// One caller may have a quarter of them, but at least leastStreams; a caller of kind Machine may have all.
 func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 	by, share := holder{who.Kind, who.Name}, most
 	if who.Kind != auth.Machine {
@@ -76,7 +76,7 @@ func (n *Streams) refuse(why string, args ...any) error {
 	return f
 }
 
-// Count is how many are open.
+// Count returns the number of open streams.
 func (n *Streams) Count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestACallerHasAShareOfTheStreams: a quarter, and four at least; whoever is refused learns which bound it is.
+// TestACallerHasAShareOfTheStreams: a caller may have a quarter of the streams, but at least four. A refusal says
+// which limit is reached.
 func TestACallerHasAShareOfTheStreams(t *testing.T) {
 	t.Parallel()
 	const all, own = "clients follow events of this server already", "as often as one caller may"
@@ -23,7 +24,7 @@ func TestACallerHasAShareOfTheStreams(t *testing.T) {
 		{auth.Token, 40, 10, own},
 		{auth.User, 5, 4, own},
 		{auth.User, 2, 2, own},
-		{auth.Machine, 40, 40, own}, // nobody else is there
+		{auth.Machine, 40, 40, own}, // the only caller
 	} {
 		t.Run(fmt.Sprintf("%s of %d", test.kind, test.most), func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package logs
 
-// Find looks for a text in another that comes in pieces of a size.
+// Find searches a text that arrives in pieces of size bytes. It returns the matches, up to the number most, and the
+// offset at which a next search would continue.
 func Find(text, wanted string, most, size int) (found []Match, next int64) {
 	f := newFinder(wanted, 0, most)
 	for {

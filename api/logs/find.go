@@ -6,37 +6,37 @@ import (
 	"unicode/utf8"
 )
 
-// Match is a line of a text in which something was found.
+// Match is a line of a text that contains the wanted text.
 type Match struct {
-	// Offset is where the line begins; of the first line of a search that began within one, where the search began.
+	// Offset is where the line begins. If the search began within the line, it is where the search began.
 	Offset int64 `json:"offset"`
-	// At is where in the text it was found, the first time in the line.
+	// At is the offset of the first match in the line.
 	At int64 `json:"at"`
-	// Line is the line, or as much of it around what was found as an answer has room for.
+	// Line is the line, or the part of it around the match that an answer has room for.
 	Line string `json:"line"`
 }
 
 const (
-	// foundLine bounds the line of a match, in characters, foundBefore what of it stands before what was found when
-	// there is more.
+	// foundLine bounds the line of a match, in characters. foundBefore is how many of them stand before the match in a
+	// longer line.
 	foundLine   = 500
 	foundBefore = 100
-	// foundBytes is so much of a text as foundLine characters may take.
+	// foundBytes is the maximum size of foundLine characters.
 	foundBytes = foundLine * utf8.UTFMax
 )
 
-// finder looks for lines that have a text, in any case, in another that comes in pieces. It keeps no more than
-// foundBytes of what came before a piece, however long lines are. Bytes that are no UTF-8 are found as they are.
+// finder finds the lines that contain a text, ignoring case, in a text that arrives in pieces. It keeps at most
+// foundBytes of the text before a piece, however long the lines are. It compares bytes that are not UTF-8 unchanged.
 type finder struct {
-	wanted []byte // folded
+	wanted []byte // lower case
 	most   int
 	found  []Match
 
-	// rest is what may still be part of a match, and at where in the text it begins. line is where the present line
-	// begins.
+	// rest is the end of the text so far, which may still be part of a match; at is its offset. line is the offset of
+	// the current line.
 	rest     []byte
 	at, line int64
-	// skipping is set when the rest of the present line is of no interest, since it is found already.
+	// skipping is set while the rest of the current line is skipped, because the line has already matched.
 	skipping bool
 }
 
@@ -44,17 +44,17 @@ func newFinder(wanted string, from int64, most int) *finder {
 	return &finder{wanted: fold([]byte(wanted)), most: most, at: from, line: from}
 }
 
-// full reports whether it has found as much as it was to.
+// full reports whether the maximum number of matches has been found.
 func (f *finder) full() bool { return len(f.found) >= f.most }
 
-// next is where a search that goes on begins.
+// next returns the offset at which a next search continues.
 func (f *finder) next() int64 { return f.at }
 
-// take looks through the next piece; last says that it is the end of the text.
+// take searches the next piece; last says that the text ends with it.
 func (f *finder) take(piece []byte, last bool) {
 	text := append(f.rest, piece...)
 	folded := fold(text)
-	done := 0 // what was looked through
+	done := 0 // the number of bytes searched
 	for !f.full() {
 		if f.skipping {
 			end := bytes.IndexByte(text[done:], '\n')
@@ -75,7 +75,7 @@ func (f *finder) take(piece []byte, last bool) {
 		f.beginLine(text, done, n)
 		end := bytes.IndexByte(text[n:], '\n')
 		if end < 0 && !last && len(text)-n < foundBytes {
-			done = max(done, n-foundBytes, int(f.line-f.at)) // how the line goes on comes with the next piece
+			done = max(done, n-foundBytes, int(f.line-f.at)) // the rest of the line comes with the next piece
 			break
 		}
 		if end < 0 {
@@ -85,7 +85,7 @@ func (f *finder) take(piece []byte, last bool) {
 		f.found = append(f.found, Match{Offset: f.line, At: f.at + int64(n),
 			Line: shortLine(text[begin:n], text[n:n+end])})
 		done, f.skipping = n, true
-		if f.full() { // to go on behind this line, if its end is here
+		if f.full() { // continue after this line, if its end is here
 			done = min(n+end+1, len(text))
 		}
 	}
@@ -93,14 +93,14 @@ func (f *finder) take(piece []byte, last bool) {
 	f.rest = append([]byte(nil), text[done:]...)
 }
 
-// beginLine moves line to the last line that begins within a part of the text.
+// beginLine sets line to the last line that begins within text[from:to].
 func (f *finder) beginLine(text []byte, from, to int) {
 	if n := bytes.LastIndexByte(text[from:to], '\n'); n >= 0 {
 		f.line = f.at + int64(from+n+1)
 	}
 }
 
-// shortLine is a line that is cut where what was found begins, at most foundLine characters of it.
+// shortLine returns the line that before and after form around the start of the match, cut to foundLine characters.
 func shortLine(before, after []byte) string {
 	left := []rune(string(before))
 	right := []rune(string(bytes.TrimSuffix(after[:min(len(after), foundBytes)], []byte("\r"))))
@@ -111,7 +111,8 @@ func shortLine(before, after []byte) string {
 	return string(left) + string(right)
 }
 
-// fold is a text in small letters, each byte in its place: a letter whose small one takes other space stays as it is.
+// fold returns a text in lower case with every byte in its place. A letter whose lower case has another length stays
+// unchanged.
 func fold(text []byte) []byte {
 	folded := make([]byte, len(text))
 	for i := 0; i < len(text); {

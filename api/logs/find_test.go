@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/logs"
 )
 
-// TestFind: what is found does not depend on where pieces end.
+// TestFind: the matches do not depend on where the pieces end.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 		text, wanted string
 		most         int
 		want         []logs.Match
-		next         int // -1: the end of the text
+		next         int // -1 means the end of the text
 	}{
 		"none":            {"one\ntwo\n", "three", 9, nil, -1},
 		"empty":           {"", "a", 9, nil, -1},
@@ -54,7 +54,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindIsWhatALookAtEachLineFinds, however lines and pieces fall.
+// TestFindIsWhatALookAtEachLineFinds: a search finds what a comparison line by line finds, wherever lines and pieces
+// end.
 func TestFindIsWhatALookAtEachLineFinds(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -71,7 +72,7 @@ func TestFindIsWhatALookAtEachLineFinds(t *testing.T) {
 		var want []string
 		at := 0
 		for _, line := range strings.SplitAfter(text, "\n") {
-			lower := strings.ToLower(line) // of these letters as long as the line itself, but for what is no UTF-8
+			lower := strings.ToLower(line) // as long as the line for these letters, except for what is not UTF-8
 			if strings.Contains(strings.ToValidUTF8(lower, "?"), strings.ToLower(wanted)) {
 				want = append(want, fmt.Sprint(at))
 			}

@@ -1,4 +1,5 @@
-// Package logs answers with the output of tasks, as it is, as it comes, and with the lines in it that have a text.
+// Package logs answers with the output of tasks: all of it, what a running task adds to it, and the lines that contain
+// a text.
 package logs
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Options are what the handlers of output need.
+// Options are the dependencies of the handlers of output.
 type Options struct {
 	Log       *slog.Logger
 	Answers   *answer.Writer
@@ -25,35 +26,35 @@ type Options struct {
 	Files     Files
 	// Followed counts the answers that follow output.
 	Followed *limit.Streams
-	// FollowEvery is how often the agent is asked for more output.
+	// FollowEvery is the interval at which the agent is asked for more output.
 	FollowEvery time.Duration
-	// WriteStall is how long a client may take for one piece of an answer.
+	// WriteStall is how long a client may take to read one piece of an answer.
 	WriteStall time.Duration
 	Now        func() time.Time
-	// Ending is closed when the server ends: then it ends those who follow output.
+	// Ending is closed when the server shuts down. Answers that follow output then end.
 	Ending <-chan struct{}
 }
 
-// Handlers answer the routes of tasks' output.
+// Handlers handles the routes of tasks' output.
 type Handlers struct {
 	Options
 	searches *limit.Quota
 }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, searches: limit.NewQuota("search_running", "searches in output", time.Second)}
 }
 
-// Files reads files through the API of the agent that holds them. Errors wrap
-// cluster.ErrGone when the agent answers that there is no such file.
+// Files reads files through the API of the agent that holds them. An error wraps cluster.ErrGone if the agent answers
+// that the file does not exist.
 type Files interface {
-	// Read returns at most length bytes from offset; none at or past the end.
+	// Read returns at most length bytes from offset; none at or after the end of the file.
 	Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error)
 	Size(ctx context.Context, agentURL, path string) (int64, error)
 }
 
-// Routes are those of tasks' output.
+// Routes returns the routes of tasks' output.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Runs and output", []route.Route{
@@ -68,13 +69,13 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// follows reports whether output is to be followed. What can't be read is refused later.
+// follows reports whether a request follows the output. A value that cannot be parsed is refused later.
 func follows(c *gin.Context) bool {
 	follow, err := strconv.ParseBool(c.Query("follow"))
 	return err == nil && follow
 }
 
-// logHeaders are those of answers with output.
+// logHeaders are the headers of answers with output.
 var (
 	logHeaders = []openapi.Header{
 		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},

@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// logPage is how much is read from an agent at once, in bytes.
+	// logPage is how many bytes are read from an agent at once.
 	logPage = 64 << 10
-	// logTries is how often in a row reading may fail once an answer is under
-	// way: an agent that restarts is back by then.
+	// logTries is how many reads in a row may fail after an answer has begun: long enough for an agent to restart.
 	logTries = 50
 )
 
-// Headers of an answer with output.
+// These are the headers of an answer with output.
 const (
-	// logOffset is where in the file the answer begins, logSize how large the file was then. A size that is less than
-	// an offset that was reached before says that the file was rotated: offsets count from the begin of the new one.
+	// logOffset is where in the file the answer begins; logSize is the size of the file at that time. A size below an
+	// offset already reached means that the file was rotated: offsets then count from the beginning of the new file.
 	logOffset = "Elasticjob-Log-Offset"
 	logSize   = "Elasticjob-Log-Size"
-	// logLive is false when the task had ended before the size was asked for: then nothing comes after it.
+	// logLive is false if the task had ended before the size was read: no more output will follow.
 	logLive = "Elasticjob-Log-Live"
 )
 
-// logs sends a task's output as it is and, with follow, as it comes, until the task has ended or the client has gone.
-// When it ends before, because reading fails, the file is rotated meanwhile, the server ends or no longer leads, or
-// whoever follows it is no longer let in, the connection breaks, so that nobody takes it for all.
+// logs sends a task's output and, with follow, what the task adds to it, until the task has ended or the client has
+// gone. If the answer has to end earlier, it breaks the connection, so that the client does not take it for complete:
+// when reading fails, the file is rotated while it is read, the server shuts down or loses the lead, or the client's
+// login or token expires.
 func (h *Handlers) logs(c *gin.Context) {
 	l, err := h.openLog(c)
 	if err == nil {
@@ -59,14 +59,14 @@ func (h *Handlers) logs(c *gin.Context) {
 	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { h.sendLog(c, w, l) })
 }
 
-// sendLog sends pages of output, of which the first was read, until there is no more.
+// sendLog sends pages of output until there is no more. The first page has been read already.
 func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	w.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
 	}
 	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // the request was read; the answer may last
+	_ = out.SetReadDeadline(time.Time{}) // the request has been read; the answer may last
 
 	if l.follow {
 		answer.LeaveUnmeasured(c)
@@ -82,11 +82,11 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 		if _, err := w.Write(l.page); err != nil || l.left == 0 {
 			return
 		}
-		// Whether the task lives was asked before the page was read: what it wrote
-		// until its end is in the page or there is none.
+		// The task's state was read before the page. So if the task had ended, the page has its last output, or there
+		// is none.
 		if len(l.page) == 0 && failures == 0 && !(l.follow && l.place.Live) {
 			if !l.follow {
-				answer.BreakOff(out) // the file has become shorter than it was at the begin
+				answer.BreakOff(out) // the file is shorter than it was at the beginning
 			}
 			return
 		}
@@ -113,7 +113,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			}
 			return
 		default:
-			// A server that leads no more can't know how the task goes.
+			// A server that no longer leads does not know whether the task still runs.
 			if failures++; failures < logTries && mayHeal(err) && failure.Refusal(err).Code != "not_leading" {
 				continue
 			}
@@ -123,13 +123,13 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	}
 }
 
-// failLog answers where no output can be sent.
+// failLog answers with an error when no output can be sent.
 func (h *Handlers) failLog(c *gin.Context, l *log, err error) {
 	h.warnLog(c, l, err)
 	h.Answers.Fail(c.Writer, c.Request, caller.HideInError(c.Request.Context(), h.Scheduler, err))
 }
 
-// warnLog logs why an agent could not be read, which is in no answer.
+// warnLog logs why an agent could not be read. No answer contains that.
 func (h *Handlers) warnLog(c *gin.Context, l *log, err error) {
 	if silent := new(failure.Failure); errors.As(err, &silent) && silent.Cause != nil {
 		h.Log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL,
@@ -137,7 +137,7 @@ func (h *Handlers) warnLog(c *gin.Context, l *log, err error) {
 	}
 }
 
-// isGone reports errors that say that there is nothing more to come.
+// isGone reports whether an error means that no more output will follow.
 func isGone(err error) bool {
 	var known *failure.Failure
 	kind := failure.Refusal(err).Kind
@@ -145,8 +145,8 @@ func isGone(err error) bool {
 		kind == problem.NotFound
 }
 
-// mayHeal reports whether the same read may succeed a moment later: what a file is, or in which other one its text
-// stands, does not change.
+// mayHeal reports whether the same read may succeed a moment later. An error below 500 does not heal: it is about what
+// the file is, or about output that is in another file.
 func mayHeal(err error) bool {
 	var known *failure.Failure
 	return !errors.As(err, &known) || known.Status >= http.StatusInternalServerError

@@ -19,11 +19,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// logStreams are the files that a task's output is in. Those with .1 are what the executor has last rotated out of the
-// others.
+// logStreams are the files of a task's output. Those with .1 hold what the executor last rotated out of the others.
 var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
-// What reading output takes.
+// These are the parameters for reading output.
 var (
 	logStream = request.Choice("stream", "Which file; those with .1 are what was rotated out of the others last.",
 		logStreams...)
@@ -35,7 +34,7 @@ var (
 	logDownload = request.Flag("download", "Has a browser save it as a file.")
 )
 
-// log is one reading of one stream of a task, page by page.
+// log reads one stream of a task page by page.
 type log struct {
 	scheduler        caller.Scheduler
 	files            Files
@@ -43,16 +42,17 @@ type log struct {
 	follow, download bool
 
 	offset int64
-	// tail is how many bytes before the end it begins, negative where offset says it.
+	// tail is how many bytes before the end the answer begins; negative if offset says where.
 	tail int64
-	// left is how many bytes are still to be read: who asks for what there is gets an end, however fast it grows.
+	// left is how many bytes are still to be read. Without follow it is bounded by the size at the beginning, so that
+	// the answer ends however fast the file grows.
 	left int64
-	// size is how large the file was at the begin, from where in it the answer begins, and length how long the answer
-	// is, unless it follows.
+	// size is the size of the file at the beginning, from the offset at which the answer begins, and length the length
+	// of the answer unless it follows.
 	size, from, length int64
-	// seen is set when the file has reached offset: one that is shorter later was rotated.
+	// seen is set once the file has reached offset. If it is shorter later, it was rotated.
 	seen bool
-	// live is place.Live as it was before size was read: place is looked up again for each page.
+	// live is place.Live from before size was read. place is looked up again for each page.
 	live  bool
 	place views.LogPlace
 	page  []byte
@@ -76,7 +76,7 @@ func (h *Handlers) openLog(c *gin.Context) (*log, error) {
 	return l, err
 }
 
-// begin finds out where to begin, and reads the first page.
+// begin determines where the answer begins and reads the first page.
 func (l *log) begin(ctx context.Context) error {
 	if err := l.measure(ctx); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (l *log) begin(ctx context.Context) error {
 	return l.next(ctx)
 }
 
-// measure finds the file, and how large it is. One that a live task has not made yet is empty.
+// measure locates the file and reads its size. A file that a running task has not created yet counts as empty.
 func (l *log) measure(ctx context.Context) (err error) {
 	err = l.locate(ctx)
 	l.live = l.place.Live
@@ -107,12 +107,13 @@ func (l *log) measure(ctx context.Context) (err error) {
 	return l.problem(ctx, err)
 }
 
-// toTail has it begin at the begin of a line, if there is one in the first page behind where it was to begin.
+// toTail sets offset to tail bytes before the end and moves it to the beginning of the next line, if one begins within
+// the first page.
 func (l *log) toTail(ctx context.Context) error {
 	if l.offset = max(l.size-l.tail, 0); l.offset == 0 || l.offset == l.size {
 		return nil
 	}
-	// The byte before says whether this is the begin of a line.
+	// The byte before offset tells whether a line begins at offset.
 	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, logPage)
 	if n := bytes.IndexByte(before, '\n'); n >= 0 && n+1 < len(before) {
 		l.offset += int64(n)
@@ -120,7 +121,8 @@ func (l *log) toTail(ctx context.Context) error {
 	return err
 }
 
-// locate asks where the output is. Of a task that has not begun, and that somebody follows, there is no place yet.
+// locate looks up where the output is. For a task that has not begun, a request with follow gets an empty place and
+// waits.
 func (l *log) locate(ctx context.Context) error {
 	place, err := caller.SeeOf(ctx, l.scheduler, explain.Reader.LogPlace, l.taskID)
 	if l.follow && failure.Refusal(err).Code == "no_output_yet" {
@@ -132,7 +134,7 @@ func (l *log) locate(ctx context.Context) error {
 
 func (l *log) path() string { return l.place.Dir + "/" + l.stream }
 
-// next reads the next page; it is empty when there is no more for now.
+// next reads the next page; it is empty if there is no more output now.
 func (l *log) next(ctx context.Context) error {
 	l.page = nil
 	if err := l.locate(ctx); err != nil || l.place.Dir == "" {
@@ -156,8 +158,8 @@ func (l *log) readPage(ctx context.Context) error {
 	return nil
 }
 
-// rewind goes to the beginning of a file that became shorter than what was read
-// of it: the executor has begun a new one to keep output within bounds.
+// rewind moves offset to the beginning of the file if the file is now shorter than what was read: the executor has
+// started a new file to keep the output within its limit.
 func (l *log) rewind(ctx context.Context) error {
 	size, err := l.files.Size(ctx, l.place.AgentURL, l.path())
 	if err == nil && size < l.offset {
@@ -166,7 +168,8 @@ func (l *log) rewind(ctx context.Context) error {
 	return err
 }
 
-// problem is what it means that an agent could not be read. A file that a live task has not made yet is empty.
+// problem converts an error of an agent into the answer for the client. A file that a running task has not created yet
+// counts as empty, so it is no error.
 func (l *log) problem(ctx context.Context, err error) error {
 	var gone *cluster.FilesGone
 	switch {
@@ -207,18 +210,18 @@ func (l *log) problem(ctx context.Context, err error) error {
 	return silent
 }
 
-// refusedFile reports whether an agent has found what it can't read, as Mesos' agents and those of this machine say
-// it: of a folder with 400, of all else with 500.
+// refusedFile reports whether the agent found something that it cannot read. Mesos agents and local agents answer 400
+// for a directory and 500 for anything else.
 func (l *log) refusedFile(err error) bool {
 	var refused *cluster.Refused
 	return errors.As(err, &refused) && (refused.Status == http.StatusInternalServerError ||
 		refused.Status == http.StatusBadRequest && l.place.AgentURL != "")
 }
 
-// inFileNames are what the names of files may not have.
+// inFileNames matches characters that the name of a downloaded file must not have.
 var inFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// fileName is what a browser is to call it.
+// fileName returns the name under which a browser saves the output.
 func (l *log) fileName() string {
 	name := inFileNames.ReplaceAllString(strings.ReplaceAll(l.taskID, "@-@", "-"), "_")
 	return name[:min(len(name), 200)] + "." + l.stream + ".txt"

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// searchedBytes and searchedFor bound how much of a task's output one search reads, and for how long.
+	// searchedBytes and searchedFor bound how much output one search reads, and for how long.
 	searchedBytes = 64 << 20
 	searchedFor   = 5 * time.Second
-	// mostWanted bounds what is looked for, in bytes.
+	// mostWanted is the maximum length of the wanted text, in bytes.
 	mostWanted = 500
-	// How many lines a search finds: if it is not said, and at most.
+	// The default and the maximum number of lines that a search finds.
 	someMatches = 100
 	mostMatches = 1000
 )
@@ -26,19 +26,19 @@ const (
 // Found is the answer to a search.
 type Found struct {
 	Matches []Match `json:"matches"`
-	// Next is where to go on, nil when all of it was looked through.
+	// Next is the offset at which to continue; nil if all of the output was searched.
 	Next *int64 `json:"next"`
-	// Size is how large the file was at the begin.
+	// Size is the size of the file when the search began.
 	Size int64 `json:"size"`
 }
 
-// What a search in output takes, beside what reading it does.
+// These are the parameters of a search, in addition to those for reading output.
 var (
 	matchText  = request.Text("q", "What is looked for, in any case: one line, at most 500 bytes.").WithExample("error").Mandatory()
 	matchLimit = request.Number("limit", "How many lines are found at most.", someMatches, 1, mostMatches)
 )
 
-// searchLog finds lines in a task's output, as much of it as there is at the begin.
+// searchLog finds lines in a task's output, up to its size when the search began.
 func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,

@@ -6,30 +6,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// HistoryStats say how this process, leading or not, gets on with writing the history. What was counted is counted
-// since the process began.
+// HistoryStats describe how this process, leading or not, writes the history. Counters start at 0 with the process.
 type HistoryStats struct {
-	// DatabaseUp is set while the database takes rows, as far as the last attempt says.
+	// DatabaseUp says whether the last attempt to write to the database succeeded.
 	DatabaseUp bool
-	// RowsWaiting are in the outbox and not in the database yet, Oldest is for how long the oldest of them has been.
+	// RowsWaiting is the number of rows in the outbox that are not in the database yet. Oldest is the age of the
+	// oldest.
 	RowsWaiting int64
 	Oldest      time.Duration
-	// BytesWaiting is how large the outbox is on disk, BytesMost how large it may become.
+	// BytesWaiting is the size of the outbox on disk, BytesMost its limit.
 	BytesWaiting, BytesMost int64
-	// RowsWritten are those that the database has taken.
+	// RowsWritten is the number of rows that the database has accepted.
 	RowsWritten int64
-	// RowsLost are in no outbox and no database, and will not be.
+	// RowsLost counts the rows that are neither in the outbox nor in the database and cannot be recovered.
 	RowsLost LostRows
 }
 
-// LostRows count rows that were lost, by cause.
+// LostRows count lost rows by cause.
 type LostRows struct {
-	OutboxFull   int64 // its bound was reached
-	OutboxFailed int64 // its disk was full or failed
-	Refused      int64 // the database refused them for what they hold
+	OutboxFull   int64 // the outbox had reached its limit
+	OutboxFailed int64 // the outbox's disk was full or failed
+	Refused      int64 // the database refused the content of the row
 }
 
-// historyFamilies are the metrics of the history. docs/metrics.md has all of them.
+// historyFamilies are the metrics of the history; docs/metrics.md lists all metrics.
 var historyFamilies = []family[HistoryStats]{
 	gauge("history_database_up", "1 while the history's database takes rows",
 		func(s *HistoryStats) int { return one(s.DatabaseUp) }),

@@ -1,4 +1,4 @@
-// Package metrics gives the metrics, for Prometheus. docs/metrics.md has all of them.
+// Package metrics exports the server's metrics to Prometheus; docs/metrics.md lists all of them.
 package metrics
 
 import (
@@ -12,24 +12,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Options are what is measured.
+// Options are the sources of the metrics.
 type Options struct {
 	Version string
-	// Stats are the scheduler's, asked for at each scrape.
+	// Stats returns the scheduler's statistics. It is called at each scrape.
 	Stats func() stats.Stats
-	// Open is how many streams of events there are.
+	// Open returns the number of open event streams.
 	Open func() int
-	// HistoryStats, if not nil, is asked at each scrape. It must not wait.
+	// HistoryStats is called at each scrape and must not block. It may be nil.
 	HistoryStats func() HistoryStats
-	// NotAfter, if not nil, is when the certificate in force expires.
+	// NotAfter returns when the certificate in force expires. It may be nil.
 	NotAfter func() time.Time
-	// Throttled, if not nil, is how many requests of this process the API server of a Kubernetes has put off (429). It
-	// must not wait.
+	// Throttled returns how many requests of this process the Kubernetes API server has refused with status 429. It
+	// must not block. It may be nil.
 	Throttled func() int64
 }
 
-// New makes the handler of /metrics and the histogram of our own
-// requests, in a registry of their own.
+// New returns the handler of /metrics and the histogram of the API's request durations. Both belong to a new registry
+// of their own.
 func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -61,7 +61,7 @@ func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), durations
 }
 
-// tlsFamilies are the metrics of the certificate that is in force.
+// tlsFamilies are the metrics of the certificate in force.
 var tlsFamilies = []family[time.Time]{
 	gauge("tls_certificate_expiry_timestamp_seconds",
 		"with `--tls-cert`: when the certificate that is in force expires",
@@ -75,7 +75,7 @@ var kubernetesFamilies = []family[int64]{
 		func(n *int64) int64 { return *n }),
 }
 
-// collector takes one picture of some statistics per scrape, so that the numbers of a scrape belong together.
+// collector reads the statistics once for each scrape, so that the numbers of one scrape are consistent.
 type collector[S any] struct {
 	stats    func() S
 	families []family[S]
@@ -96,13 +96,13 @@ func (c collector[S]) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// family is a metric, with all its series.
+// family is a metric with all its series.
 type family[S any] struct {
 	desc    *prometheus.Desc
 	collect func(chan<- prometheus.Metric, *S)
 }
 
-// number makes a family without labels.
+// number returns a family without labels.
 func number[S any](kind prometheus.ValueType, name, help string, value func(*S) float64) family[S] {
 	desc := prometheus.NewDesc("elasticjob_"+name, help, nil, nil)
 	return family[S]{desc, func(out chan<- prometheus.Metric, s *S) {
@@ -118,7 +118,7 @@ func counter[S any](name, help string, value func(*S) int64) family[S] {
 	return number(prometheus.CounterValue, name+"_total", help, func(s *S) float64 { return float64(value(s)) })
 }
 
-// labelled makes a family with a series for each set of labels that put is called with.
+// labelled returns a family with one series for each set of labels that each passes to put.
 func labelled[S any](kind prometheus.ValueType, name, help string, labels []string,
 	each func(s *S, put func(value float64, labels ...string))) family[S] {
 	desc := prometheus.NewDesc("elasticjob_"+name, help, labels, nil)

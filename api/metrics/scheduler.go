@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// schedulerFamilies are the metrics of the scheduler. docs/metrics.md has all of them.
+// schedulerFamilies are the metrics of the scheduler; docs/metrics.md lists all metrics.
 var schedulerFamilies = []family[stats.Stats]{
 	gauge("leading", "1 on the server that leads, else 0", func(s *stats.Stats) int { return one(s.Leading) }),
 	gauge("subscribed", "1 while the leader is subscribed to the cluster, and its events come in",
@@ -140,8 +140,8 @@ var schedulerFamilies = []family[stats.Stats]{
 		}),
 }
 
-// ofJobs makes a family with numbers of single jobs, of as many as --job-metrics allows. Prometheus gives the label
-// job to what it scrapes, so theirs has another name.
+// ofJobs returns a family with numbers of single jobs, for as many jobs as --job-metrics allows. The label is job_name
+// because Prometheus sets the label job on everything that it scrapes.
 func ofJobs(kind prometheus.ValueType, name, help string, more []string,
 	each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
 	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...),

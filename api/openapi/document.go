@@ -13,16 +13,15 @@ import (
 	"strings"
 )
 
-// Info is what a document says of the API as a whole.
+// Info describes the API as a whole.
 type Info struct {
 	Title, Version, Description string
-	// Error is a value of the type that all errors have, Errors what their statuses mean.
+	// Error is a value of the type that all errors have. Errors describes their statuses.
 	Error  any
 	Errors map[int]string
-	// Tags are the groups, in the order in which people are shown them, with what they are for.
+	// Tags are the groups of operations in the order of display, each with its purpose.
 	Tags []Tag
-	// Security are the ways to say who asks, as the standard writes them, of which an operation that is not open takes
-	// any.
+	// Security are the security schemes in OpenAPI's form, by name. An operation that is not open accepts any of them.
 	Security map[string]map[string]any
 }
 
@@ -32,11 +31,11 @@ type Tag struct {
 	About string `json:"description"`
 }
 
-// Ref is a schema that stands for another one, by that one's name.
+// Ref returns a schema that refers to a named schema.
 func Ref(name string) Schema { return Schema{"$ref": prefix + name} }
 
-// New writes the document that describes operations. More are schemas that no operation has a type for, by the names
-// that Ref has for them.
+// New returns the document of the operations as JSON. more are named schemas of which no operation has a Go type; Ref
+// refers to them.
 func New(info Info, types Types, more map[string]Schema, operations []Operation) ([]byte, error) {
 	d := &document{types: &schemas{types: types, named: map[string]Schema{}},
 		security: slices.Sorted(maps.Keys(info.Security))}
@@ -73,7 +72,7 @@ type document struct {
 	security []string
 }
 
-// These are the parts of a document as the standard names their fields.
+// These types are the parts of a document, with the field names of the standard.
 type (
 	operation struct {
 		Tags        []string              `json:"tags"`
@@ -161,7 +160,7 @@ func headers(all []Header) map[string]header {
 	return out
 }
 
-// failure is the answer with an error.
+// failure returns the response for an error status.
 func (d *document) failure(status int, about string, form any) response {
 	r := response{Description: about, Content: d.content([]Content{{Media: "application/json", Type: form}})}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
@@ -171,12 +170,13 @@ func (d *document) failure(status int, about string, form any) response {
 	return r
 }
 
-// errorName is what the answer with a status is called: NotFound.
+// errorName returns the name of the response for an error status, such as NotFound.
 func errorName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
 
 var word = regexp.MustCompile(`[A-Za-z0-9]+`)
 
-// operationID is what generated clients call an operation: its method, and all words of its path but the first, api.
+// operationID returns the name of an operation for generated clients: its method and all words of its path except the
+// leading api.
 func operationID(o Operation) string {
 	id := strings.ToLower(o.Method)
 	for _, w := range word.FindAllString(strings.TrimPrefix(o.Path, "/api"), -1) {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// aMoment is the time of all examples.
+// aMoment is the time in all examples.
 var aMoment = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// deepest bounds examples of types that hold themselves.
+// deepest bounds the depth of examples of recursive types.
 const deepest = 12
 
-// example is a value of a type with all of its fields filled, as it is written in JSON.
+// example returns the JSON of a value of a type with all its fields set.
 func (s *schemas) example(t reflect.Type) json.RawMessage {
 	value := reflect.New(t).Elem()
 	s.fill(value, "", 0)
@@ -22,7 +22,7 @@ func (s *schemas) example(t reflect.Type) json.RawMessage {
 	return text
 }
 
-// fill gives a value something that a field of this name may have.
+// fill sets a value to an example that suits a field of this name.
 func (s *schemas) fill(v reflect.Value, name string, depth int) {
 	if !v.CanSet() || depth > deepest {
 		return
@@ -71,7 +71,7 @@ func (s *schemas) fill(v reflect.Value, name string, depth int) {
 	}
 }
 
-// say sets a value to a word, if it can have that.
+// say sets a value to an example word. It returns false if the value's type does not allow the word.
 func (s *schemas) say(v reflect.Value, word any) bool {
 	text, err := json.Marshal(word)
 	if err != nil {

@@ -3,24 +3,24 @@ package openapi
 // Schema is a JSON Schema (2020-12).
 type Schema = map[string]any
 
-// Operation is one route.
+// Operation describes one route.
 type Operation struct {
 	Method, Path string
-	// Tag is the group that people find it in.
+	// Tag is the group that the document lists it in.
 	Tag     string
 	Summary string
-	// Who says who may use it. Open is set where that is everybody.
+	// Who says who may use it. Open is set if it needs no authentication.
 	Who        string
 	Open       bool
 	Parameters []Parameter
-	// Body is nil for an operation that takes none.
+	// Body is nil for an operation without a body.
 	Body *Body
-	// Answers are those that are no errors, Errors the statuses of the others.
+	// Answers are the successful answers; Errors are the statuses of errors.
 	Answers []Answer
 	Errors  []int
 }
 
-// Parameter is a part of a path, a query or the headers.
+// Parameter is a variable of the path, a query parameter or a header.
 type Parameter struct {
 	Name string
 	// In is path, query or header.
@@ -31,13 +31,13 @@ type Parameter struct {
 	Example  any
 }
 
-// Body is what is sent with a request.
+// Body is the body of a request.
 type Body struct {
 	Optional bool
 	Content  []Content
 }
 
-// Answer is what is answered with one status.
+// Answer is the answer with one status.
 type Answer struct {
 	Status  int
 	About   string
@@ -45,7 +45,7 @@ type Answer struct {
 	Headers []Header
 }
 
-// Content is a body of one media type. Its schema is that of Type's type or, where that is nil, Schema.
+// Content is a body of one media type. Its schema is that of Type's Go type, or Schema if Type is nil.
 type Content struct {
 	Media   string
 	Type    any
@@ -53,7 +53,7 @@ type Content struct {
 	Example any
 }
 
-// Header is one of an answer. Always says that no such answer is without it.
+// Header is a header of an answer. Always says that every such answer has it.
 type Header struct {
 	Name, About string
 	Always      bool

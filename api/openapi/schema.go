@@ -11,25 +11,24 @@ import (
 	"github.com/swaggest/jsonschema-go"
 )
 
-// prefix is where a document has its schemas.
+// prefix is the path of the schemas within a document.
 const prefix = "#/components/schemas/"
 
-// Types say of Go types what they do not say of themselves.
+// Types holds the facts about Go types that reflection cannot find.
 type Types struct {
-	// Names are the schemas' names of types whose own would not do; of others it is the type's, with a capital letter.
+	// Names are the names of schemas by Go type. Other types are named after the Go type, with a capital first letter.
 	Names map[reflect.Type]string
-	// Enums are all values of types that have few.
+	// Enums are all values of types that have only a few.
 	Enums map[reflect.Type][]string
-	// Schemas are those of types that write their JSON themselves. One that is a type's alone is not to be found in
-	// Enums.
+	// Schemas are the schemas of types that marshal themselves. A type in Schemas must not be in Enums.
 	Schemas map[reflect.Type]Schema
-	// About describes a field of a struct; it may be nil.
+	// About returns the description of a field of a struct, "" for none. It may be nil.
 	About func(of reflect.Type, field string) string
-	// Words are the examples of fields, by the field's name in JSON.
+	// Words are examples of fields, by the field's name in JSON.
 	Words map[string]any
 }
 
-// schemas collects those that others refer to.
+// schemas collects the schemas that others refer to by name, and the first error.
 type schemas struct {
 	types     Types
 	reflector jsonschema.Reflector
@@ -37,7 +36,7 @@ type schemas struct {
 	err       error
 }
 
-// of is the schema of a value's type.
+// of returns the schema of a value's type.
 func (s *schemas) of(value any) Schema {
 	if schema, ok := s.types.Schemas[reflect.TypeOf(value)]; ok {
 		return schema
@@ -85,7 +84,7 @@ func (s *schemas) nameOf(t reflect.Type) string {
 	return string(first)
 }
 
-// ofType gives types their schemas that the reflector would not find out.
+// ofType replaces the schemas of types for which reflection would find the wrong one.
 func (s *schemas) ofType(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
 	if own, ok := s.types.Schemas[t]; ok && !p.Processed {
@@ -105,7 +104,8 @@ func (s *schemas) ofType(p jsonschema.InterceptSchemaParams) (stop bool, err err
 	return false, nil
 }
 
-// ofField says which fields are always there: those that encoding/json leaves out under no condition.
+// ofField marks the fields that are always present, which are those without omitempty and omitzero, as required. It
+// also adds their descriptions.
 func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
 	if !p.Processed {
 		return nil
@@ -123,7 +123,7 @@ func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// nullOrElsewhere has a field be null that has a pointer to what is described elsewhere, or whose tag says nullable.
+// nullOrElsewhere makes a field nullable that points to a named schema, or whose tag says nullable.
 func nullOrElsewhere(p jsonschema.InterceptPropParams, leftOut bool) {
 	field := p.PropertySchema
 	switch {
@@ -137,8 +137,8 @@ func nullOrElsewhere(p jsonschema.InterceptPropParams, leftOut bool) {
 	}
 }
 
-// nullOnlyIfSo has lists and maps not be null: an answer has empty ones instead, but where a field's tag says
-// nullable.
+// nullOnlyIfSo makes lists and maps not nullable, because answers have empty ones instead of null. A field whose tag
+// says nullable is an exception.
 func nullOnlyIfSo(p jsonschema.InterceptNullabilityParams) {
 	if k := p.Type.Kind(); p.NullAdded && (k == reflect.Slice || k == reflect.Map) {
 		p.Schema.RemoveType(jsonschema.Null)

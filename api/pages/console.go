@@ -1,4 +1,4 @@
-// Package pages answers browsers with the console, and others with some lines about the API.
+// Package pages answers browsers with the console, and other clients with a short text about the API.
 package pages
 
 import (
@@ -14,35 +14,36 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// Console is what browsers are shown: one page, whose script reads the address, another one that shows the API's
-// description, and the files of both. All are open to everybody, as the first is where one logs in; none tells
-// anything of this server.
+// Console serves the web console: one page, whose script reads the URL, another page that shows the API's description,
+// and the files of both. All of them are open, because users log in on the first; so none may reveal anything about
+// this server.
 type Console interface {
-	// Page answers with the page.
+	// Page answers with the page of the console.
 	Page(w http.ResponseWriter, r *http.Request)
 	// Docs answers with the page that shows the API's description.
 	Docs(w http.ResponseWriter, r *http.Request)
-	// Static answers with the file whose address is the request's path, or reports false and answers nothing.
+	// Static answers with the file whose URL is the request's path. If there is none, it returns false and writes no
+	// answer.
 	Static(w http.ResponseWriter, r *http.Request) bool
 }
 
-// Options are what the handlers of pages need.
+// Options are the dependencies of the handlers of pages.
 type Options struct {
 	Answers *answer.Writer
-	// Console may be nil: then there are no pages.
+	// Console may be nil. Then there are no pages.
 	Console Console
 	Version string
-	// State is whether a login is needed.
+	// State reports whether a login is required.
 	State func() auth.State
 }
 
-// Handlers answer with pages for browsers, and lines for others.
+// Handlers handles the routes of pages.
 type Handlers struct{ Options }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// Routes are those of pages.
+// Routes returns the routes of pages.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
@@ -57,10 +58,11 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// notPages are the paths at which, and below which, there are no pages of the console.
+// notPages are the paths that, together with everything below them, are not pages of the console.
 var notPages = []string{"/api", "/artifacts", "/static", "/metrics", "/healthz", "/readyz"}
 
-// Opens reports whether a browser opens an address of the console: it alone asks for text/html.
+// Opens reports whether the request is a browser's for a page of the console. Only browsers accept text/html
+// explicitly.
 func (h *Handlers) Opens(r *http.Request) bool {
 	if h.Console == nil || !failure.IsRead(r.Method) || slices.ContainsFunc(notPages, func(p string) bool {
 		return r.URL.Path == p || strings.HasPrefix(r.URL.Path, p+"/")
@@ -75,8 +77,8 @@ func (h *Handlers) Opens(r *http.Request) bool {
 	return false
 }
 
-// RoutePath is the router's path of a request's route, empty without one. All addresses of the console are one route,
-// that of /.
+// RoutePath returns the router's path of a request's route, "" if it has none. All pages of the console belong to the
+// route /.
 func (h *Handlers) RoutePath(c *gin.Context) string {
 	if c.FullPath() == "" && h.Opens(c.Request) {
 		return "/"
@@ -84,7 +86,7 @@ func (h *Handlers) RoutePath(c *gin.Context) string {
 	return c.FullPath()
 }
 
-// Page answers with the console.
+// Page answers with the page of the console.
 func (h *Handlers) Page(c *gin.Context) {
 	c.Header("Content-Security-Policy", pagePolicy)
 	c.Status(http.StatusOK)
@@ -100,8 +102,8 @@ func (h *Handlers) static(c *gin.Context) {
 	}
 }
 
-// docs is the page that shows the description. It is as open as the console, and tells as little: what it shows it
-// asks for, as its reader.
+// docs answers with the page that shows the API's description. It is open, like the console, and reveals nothing: its
+// script fetches the description with the user's login.
 func (h *Handlers) docs(c *gin.Context) {
 	if h.Console == nil {
 		h.Answers.Fail(c.Writer, c.Request,

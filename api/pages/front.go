@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// front is for the one who comes to the address without knowing what is here: with a browser, the console.
+// front answers a request for /: a browser gets the console, any other client a short text about the API.
 func (h *Handlers) front(c *gin.Context) {
 	if h.Opens(c.Request) {
 		h.Page(c)
@@ -21,7 +21,7 @@ func (h *Handlers) front(c *gin.Context) {
 	if who.SeesAll() {
 		name += " " + h.Version
 	}
-	if who.Kind != auth.Machine { // who is nobody, or has a token
+	if who.Kind != auth.Machine { // the caller is not authenticated or has a token
 		at = `-H "Authorization: Bearer $TOKEN" ` + at
 	}
 	switch {

@@ -9,32 +9,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
-// maxBody is the most that a request's body may hold, in bytes; openBody is that of a route that everybody may use,
-// since a body is kept in memory until it is whole. It has room for a name and a password, however they are escaped.
+// maxBody is the maximum size of a request's body, in bytes. openBody is the maximum on routes that need no login: a
+// body is kept in memory until it is complete, so anyone could fill the memory. It leaves room for a name and a
+// password with any escaping.
 const (
 	maxBody  = 1 << 20
 	openBody = 16 << 10
 )
 
-// These bound what is read of a body that is too large, and thrown away, before the answer.
+// discardMost (bytes) and discardTime bound how much of a body that is too large is read and discarded before the
+// answer.
 const (
 	discardMost = 64 << 20
 	discardTime = 10 * time.Second
 )
 
-// boundedBody gives the first bytes of a body, at most maxBody, and then an error.
+// boundedBody reads at most maxBody bytes of a body and then returns an error.
 type boundedBody struct {
 	io.ReadCloser
 	whole io.ReadCloser
 	begun bool
 }
 
-// BoundBody is the body of a request, of which at most 1 MiB can be read.
+// BoundBody returns the body of a request, limited to 1 MiB.
 func BoundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return &boundedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), whole: r.Body}
 }
 
-// Bound bounds what is read of a request's body by its route, and refuses one that is said to be larger.
+// Bound sets the limit of a request's body by its route (open: a route that needs no login). It returns an error if
+// the Content-Length already exceeds the limit.
 func Bound(w http.ResponseWriter, r *http.Request, open bool) error {
 	most := int64(maxBody)
 	if b, ok := r.Body.(*boundedBody); ok && open {
@@ -52,14 +55,14 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// DiscardBody takes what a client is still sending. Most clients read the answer only when they have sent all; were
-// the connection closed before, they would find it reset and never see the answer. One that waits for 100 Continue has
-// not sent anything.
+// DiscardBody reads and discards the body that a client is still sending. Most clients read the answer only after they
+// have sent everything; if the server closed the connection before, they would see a reset and never the answer. A
+// client that waits for 100 Continue has sent nothing, so nothing is read from it.
 func DiscardBody(w http.ResponseWriter, r *http.Request) {
 	b, ok := r.Body.(*boundedBody)
 	if !ok || r.ContentLength > discardMost || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // an error: the connection is gone
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // fails if the client is gone
 	_, _ = io.CopyN(io.Discard, b.whole, discardMost)
 }

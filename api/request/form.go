@@ -18,14 +18,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Form reads a small object that is a body, and collects what is wrong with it. It may hold passwords: no violation
-// shows a value.
+// Form reads a small JSON object that is the whole body, and collects its violations. A form may hold passwords, so no
+// violation shows a value.
 type Form struct {
 	given map[string]json.RawMessage
 	bad   document.Violations
 }
 
-// ReadForm reads a body with the fields of B. It refuses one that is no object; other fields are violations.
+// ReadForm reads a body with the JSON fields of B. It returns an error if the body is not an object, or names a field
+// twice; unknown fields are violations.
 func ReadForm[B any](c *gin.Context) (*Form, error) {
 	names := FieldNames(reflect.TypeFor[B]())
 	body, err := Body(c)
@@ -53,8 +54,8 @@ func ReadForm[B any](c *gin.Context) (*Form, error) {
 	return f, nil
 }
 
-// namedTwice is a field that an object has more than once: who looked at the body before us may have taken the other
-// one.
+// namedTwice returns a field that an object has more than once, or "". A proxy that inspected the body may have used
+// the other of the two values, so such a body is refused.
 func namedTwice(body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
@@ -78,37 +79,38 @@ func namedTwice(body []byte) string {
 	return ""
 }
 
-// Refuse notes a rule that a field breaks.
+// Refuse records a rule that a field breaks.
 func (f *Form) Refuse(name, format string, args ...any) {
 	f.bad = append(f.bad, document.Violate(name, "", format, args...))
 }
 
-// Has reports whether the body has a field that is not null.
+// Has reports whether the body has the field with a value other than null.
 func (f *Form) Has(name string) bool {
 	raw, ok := f.given[name]
 	return ok && string(raw) != "null"
 }
 
-// read takes a field, which is left as it is when absent or null.
+// read decodes a field into the given variable, which stays unchanged if the field is absent or null.
 func (f *Form) read(name string, into any, rule string) {
 	if f.Has(name) && json.Unmarshal(f.given[name], into) != nil {
 		f.Refuse(name, "%s", rule)
 	}
 }
 
-// Text is a text, "" when absent.
+// Text returns a text field, "" if it is absent.
 func (f *Form) Text(name string) (text string) {
 	f.read(name, &text, "must be a text")
 	return text
 }
 
-// Moment is a time, zero when absent.
+// Moment returns a time field, zero if it is absent.
 func (f *Form) Moment(name string) (at time.Time) {
 	f.read(name, &at, "must be a time such as 2026-05-01T12:00:00Z")
 	return at
 }
 
-// Grant is a role with its apps. No pattern is none: that a grant is for all apps is said by leaving them out.
+// Grant returns the role and its app patterns. An empty list of patterns is a violation: a grant for all apps leaves
+// the field out.
 func (f *Form) Grant() (g auth.Grant) {
 	switch {
 	case !f.Has("role"):
@@ -126,7 +128,7 @@ func (f *Form) Grant() (g auth.Grant) {
 	return g
 }
 
-// With joins what could not be read with the rules that the rest breaks, which err has if it is of that kind.
+// With joins the violations of the form with those in err. If err is any other error, With returns it unchanged.
 func (f *Form) With(err error) error {
 	rules, ok := err.(document.Violations)
 	if err != nil && !ok {

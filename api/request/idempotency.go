@@ -7,16 +7,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// maxKey bounds the Idempotency-Key header, which is stored.
+// maxKey is the maximum length of the Idempotency-Key header, in bytes; the key is stored.
 const maxKey = 200
 
-// IdempotencyHeader is the header of requests that may be sent again.
+// IdempotencyHeader is the header that makes it safe to repeat a request.
 var IdempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header",
 	Schema:  openapi.Schema{"type": "string", "maxLength": maxKey},
 	About:   "With one the request may be sent again: it gives the first one's execution.",
 	Example: "2026-05-01-billing"}
 
-// IdempotencyKey is the key that a request may be sent again with; empty for none.
+// IdempotencyKey returns the request's idempotency key, "" if it has none.
 func IdempotencyKey(c *gin.Context) (string, error) {
 	key := c.GetHeader("Idempotency-Key")
 	if len(key) > maxKey {

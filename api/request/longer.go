@@ -8,16 +8,16 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// packageTime bounds a request that fetches a package; the fetch itself is bounded closer.
+// packageTime bounds a request that fetches a package. The fetch itself has a shorter timeout.
 const packageTime = 2*time.Minute + 15*time.Second
 
-// FetchesPackage reports whether a request may take so long.
+// FetchesPackage reports whether a request fetches a package and so may take up to packageTime.
 func FetchesPackage(c *gin.Context) bool {
 	asked, err := strconv.ParseBool(c.Query("check"))
 	return c.FullPath() == "/api/app/check" || c.FullPath() == "/api/app" && err == nil && asked
 }
 
-// TimeFor is how long a request may take that usually has so much time.
+// TimeFor returns the timeout of a request: the usual one, or more if it fetches a package.
 func TimeFor(c *gin.Context, usual time.Duration) time.Duration {
 	if FetchesPackage(c) {
 		return max(packageTime, usual)
@@ -25,7 +25,8 @@ func TimeFor(c *gin.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// LastLonger lets the connection wait for a package. The body must have been read.
+// LastLonger extends the connection's deadlines for the fetch of a package. It may be called only after the body has
+// been read.
 func LastLonger(c *gin.Context) {
 	line := http.NewResponseController(c.Writer)
 	_ = line.SetReadDeadline(time.Time{})

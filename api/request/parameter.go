@@ -11,18 +11,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// Parameter is one of a query. What reads it and what the API's description says of it are made of the same, so that
-// neither is without the other.
+// Parameter is a parameter of a query. It holds both its reader and its entry in the API's description, so that
+// neither can exist without the other.
 type Parameter[T any] struct {
 	openapi.Parameter
-	// Of reads it. What can't be read is among what the query's err says.
+	// Of reads the value. A value that cannot be parsed becomes a violation, which Query.Err returns.
 	Of func(*Query) T
 }
 
-// Described is what the description of the API says of the parameter.
+// Described returns the parameter's entry in the API's description.
 func (p Parameter[T]) Described() openapi.Parameter { return p.Parameter }
 
-// Declared is a parameter as a route's row has it.
+// Declared is a parameter of any type, as a route's row lists it.
 type Declared interface{ Described() openapi.Parameter }
 
 func namesOf(all []Declared) []string {
@@ -37,19 +37,20 @@ func declare[T any](name, about string, schema openapi.Schema, of func(*Query) T
 	return Parameter[T]{openapi.Parameter{Name: name, In: "query", About: about, Schema: schema}, of}
 }
 
-// WithExample gives a parameter an example.
+// WithExample returns the parameter with an example for the API's description.
 func (p Parameter[T]) WithExample(example any) Parameter[T] {
 	p.Example = example
 	return p
 }
 
-// Mandatory is a parameter that the route is not answered without.
+// Mandatory returns the parameter marked as required in the API's description.
 func (p Parameter[T]) Mandatory() Parameter[T] {
 	p.Required = true
 	return p
 }
 
-// read is a parameter's value; what is absent is otherwise, what can't be read breaks the rule.
+// read returns a parameter's value. It returns otherwise if the parameter is absent, and records a violation if parse
+// fails.
 func read[T any](q *Query, name string, otherwise T, parse func(text string) (T, error), rule string, args ...any) T {
 	if !q.values.Has(name) {
 		return otherwise
@@ -61,22 +62,22 @@ func read[T any](q *Query, name string, otherwise T, parse func(text string) (T,
 	return value
 }
 
-// errNoValue says that a text is none of what a parameter may be.
+// errNoValue is the error of a text that is not among a parameter's valid values.
 var errNoValue = errors.New("no value of the parameter")
 
-// Text is any text, empty when absent.
+// Text declares a parameter that takes any text; its value is "" if absent.
 func Text(name, about string) Parameter[string] {
 	return declare(name, about, openapi.Schema{"type": "string"}, func(q *Query) string { return q.values.Get(name) })
 }
 
-// Flag is a boolean that is false when absent.
+// Flag declares a boolean parameter; its value is false if absent.
 func Flag(name, about string) Parameter[bool] {
 	return declare(name, about, openapi.Schema{"type": "boolean", "default": false}, func(q *Query) bool {
 		return read(q, name, false, strconv.ParseBool, "must be true or false")
 	})
 }
 
-// Number is a whole number from least to most; otherwise when absent.
+// Number declares an integer parameter from least to most; its value is otherwise if absent.
 func Number(name, about string, otherwise, least, most int) Parameter[int] {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
@@ -91,7 +92,8 @@ func Number(name, about string, otherwise, least, most int) Parameter[int] {
 	})
 }
 
-// Bytes is a number of bytes; otherwise when absent, which is not told where it is none.
+// Bytes declares a parameter that is a number of bytes, 0 or more; its value is otherwise if absent. The API's
+// description does not mention this default, because it may be a marker such as -1.
 func Bytes(name, about string, otherwise int64) Parameter[int64] {
 	parse := func(text string) (int64, error) {
 		n, err := strconv.ParseUint(text, 10, 63)
@@ -103,8 +105,8 @@ func Bytes(name, about string, otherwise int64) Parameter[int64] {
 		})
 }
 
-// Choice is one of several words, the first when absent. An empty first one is said by leaving the parameter
-// out.
+// Choice declares a parameter that takes one of several words; its value is the first one if absent. If the first word
+// is "", the API's description does not list it: clients leave the parameter out instead.
 func Choice(name, about string, words ...string) Parameter[string] {
 	schema := openapi.Schema{"type": "string", "enum": words, "default": words[0]}
 	if words[0] == "" {
@@ -121,7 +123,8 @@ func Choice(name, about string, words ...string) Parameter[string] {
 	})
 }
 
-// Words are one or more of some words in capitals, separated by commas; none when absent or empty.
+// Words declares a parameter that takes one or more of some upper-case words, separated by commas, in any case. Its
+// value is nil if the parameter is absent or empty.
 func Words(name, about string, words []string) Parameter[[]string] {
 	parse := func(text string) (list []string, err error) {
 		if text == "" {
@@ -143,13 +146,13 @@ func Words(name, about string, words []string) Parameter[[]string] {
 	}).WithExample(words[0])
 }
 
-// When is a time that may have been given as how long ago it was.
+// When is a point in time, given either as such or as a duration before now.
 type When struct {
 	at  time.Time
 	ago *time.Duration
 }
 
-// Time is zero when it was not given.
+// Time returns the point in time; zero if none was given.
 func (w When) Time(now time.Time) time.Time {
 	if w.ago != nil {
 		return now.Add(-*w.ago)
@@ -157,7 +160,7 @@ func (w When) Time(now time.Time) time.Time {
 	return w.at
 }
 
-// Moment is a time, or how long before now it was.
+// Moment declares a parameter that is a time or a duration before now.
 func Moment(name, about string) Parameter[When] {
 	parse := func(text string) (When, error) {
 		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
@@ -174,13 +177,15 @@ func Moment(name, about string) Parameter[When] {
 	}).WithExample("24h")
 }
 
-// Position is where in a list a page ends: a moment, and of its rows the one with an id; zero is none.
+// Position is the row after which the next page of a list begins: a time and, among the rows of that time, an id. Its
+// zero value is the beginning of the list.
 type Position struct {
 	At time.Time
 	ID string
 }
 
-// Before is a moment, and after a comma the id of an execution of that moment.
+// Before declares a parameter that is a time, optionally followed by a comma and the id of an execution with that
+// time.
 func Before(name, about string) Parameter[Position] {
 	parse := func(text string) (p Position, err error) {
 		text, p.ID, _ = strings.Cut(text, ",")

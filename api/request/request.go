@@ -1,5 +1,5 @@
-// Package request reads requests: bodies, forms, names in the path and parameters of the query. What is wrong with a
-// request is collected, and told all at once.
+// Package request reads requests: bodies, forms, names in the path and parameters of the query. It collects everything
+// that is wrong with a request, so that one answer reports all of it.
 package request
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Body reads a whole body of a content type that our routes take. What curl
-// sends without -H, application/x-www-form-urlencoded, is read as JSON too.
+// Body reads the whole body. It returns an error unless the content type is JSON or plain text. It also accepts
+// application/x-www-form-urlencoded, which curl sends unless -H sets another type, and reads it as JSON.
 func Body(c *gin.Context) ([]byte, error) {
 	if given := c.GetHeader("Content-Type"); given != "" {
 		kind, _, err := mime.ParseMediaType(given)
@@ -40,7 +40,7 @@ func Body(c *gin.Context) ([]byte, error) {
 	return WholeBody(c.Request)
 }
 
-// WholeBody reads a body to its end.
+// WholeBody reads a body to its end, whatever its content type.
 func WholeBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
@@ -49,7 +49,7 @@ func WholeBody(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// bodyName reads a name that is a body of its own: a JSON string or the bare word.
+// nameInBody reads a body that is just a name: a JSON string or the bare word.
 func nameInBody(c *gin.Context) (string, error) {
 	body, err := Body(c)
 	if err != nil {
@@ -76,7 +76,7 @@ func nameInBody(c *gin.Context) (string, error) {
 	return name, nil
 }
 
-// PathValue is the decoded text of a variable in the path [D02].
+// PathValue returns the decoded text of a variable in the path [D02].
 func PathValue(c *gin.Context, variable string) (string, error) {
 	text, err := url.PathUnescape(c.Param(variable))
 	if err != nil {
@@ -85,7 +85,8 @@ func PathValue(c *gin.Context, variable string) (string, error) {
 	return text, nil
 }
 
-// CheckName refuses names that nothing can have, before anyone looks for them, and remembers what the request is about.
+// CheckName returns NotFound for a name that no app or job can have, so that nothing is looked up under it. It records
+// the name as the subject of the request.
 func CheckName(c *gin.Context, what, name string) (string, error) {
 	SetSubject(c, what, name)
 	if len(app.CheckName("name", name, nil)) > 0 {
@@ -98,7 +99,7 @@ func CheckName(c *gin.Context, what, name string) (string, error) {
 // Naming finds the name of the app or job that a request is about.
 type Naming func(c *gin.Context) (string, error)
 
-// PathName finds it in the path: in appName or jobName.
+// PathName returns a Naming that reads the name from the path variable appName or jobName.
 func PathName(kind string) Naming {
 	return func(c *gin.Context) (string, error) {
 		name, err := PathValue(c, kind+"Name")
@@ -109,7 +110,7 @@ func PathName(kind string) Naming {
 	}
 }
 
-// JobNameInBody is the name of a job that is the whole body.
+// JobNameInBody is a Naming that reads the job's name from the body, which holds nothing else.
 func JobNameInBody(c *gin.Context) (string, error) {
 	name, err := nameInBody(c)
 	if err != nil {
@@ -118,15 +119,15 @@ func JobNameInBody(c *gin.Context) (string, error) {
 	return CheckName(c, "job", name)
 }
 
-// Query reads the values of a query string and collects what is wrong with them.
+// Query reads the values of a query string and collects its violations.
 type Query struct {
 	values url.Values
-	// unread says why the string could not be read, bad which of its values break rules.
+	// unread is the error if the string could not be parsed; bad holds the violations of single values.
 	unread error
 	bad    document.Violations
 }
 
-// readQuery refuses what a route does not know and what is given twice.
+// readQuery parses the query. Parameters that the route does not have, and repeated ones, are violations.
 func readQuery(r *http.Request, names ...string) *Query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	q := &Query{values: values, unread: err}
@@ -144,15 +145,15 @@ func readQuery(r *http.Request, names ...string) *Query {
 	return q
 }
 
-// Refuse notes a rule that a parameter breaks.
+// Refuse records a rule that a parameter breaks.
 func (q *Query) Refuse(name, format string, args ...any) {
 	q.bad = append(q.bad, document.Violate(name, q.values.Get(name), format, args...))
 }
 
-// queryKey of a request's context holds its query, read by its route's row.
+// queryKey is the key in a request's context of its Query, which WithQuery has set.
 const queryKey = "query"
 
-// WithQuery reads the query of requests before they are answered.
+// WithQuery returns a handler that parses the query before it calls work. QueryOf then returns the query.
 func WithQuery(takes []Declared, work gin.HandlerFunc) gin.HandlerFunc {
 	names := namesOf(takes)
 	return func(c *gin.Context) {
@@ -161,23 +162,23 @@ func WithQuery(takes []Declared, work gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// QueryOf is the query of a request, in which the parameters of its route's row are known.
+// QueryOf returns the query of a request. It panics outside a handler that WithQuery wraps.
 func QueryOf(c *gin.Context) *Query { return c.MustGet(queryKey).(*Query) }
 
-// Has reports whether the query has a parameter.
+// Has reports whether the query has the parameter.
 func (q *Query) Has(name string) bool { return q.values.Has(name) }
 
-// Get is the text of a parameter, empty when absent.
+// Get returns the text of a parameter, "" if it is absent.
 func (q *Query) Get(name string) string { return q.values.Get(name) }
 
-// Parse has another package read the query. Forms of consoles send fields that nobody has filled in, too: they count
-// as not given.
+// Parse lets another package read the query and records the violations that it returns. Parameters with an empty value
+// count as absent, because forms of consoles also send the fields that nobody filled in.
 func (q *Query) Parse(read func(url.Values) document.Violations) {
 	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
 	q.bad = append(q.bad, read(q.values)...)
 }
 
-// Err is all that was refused.
+// Err returns everything that is wrong with the query as one error, nil if nothing is.
 func (q *Query) Err() error {
 	switch {
 	case q.unread != nil:
@@ -190,21 +191,21 @@ func (q *Query) Err() error {
 	return nil
 }
 
-// These keys of a request's context hold what it is about, as far as it names it.
+// subjectKind and subjectName are the keys in a request's context of its subject.
 const subjectKind, subjectName = "subject kind", "subject name"
 
-// Subject is what a request is about, as far as it names it: "app" or "job", and the name.
+// Subject returns what a request is about: "app" or "job", and the name. Both are "" if the request names neither.
 func Subject(c *gin.Context) (kind, name string) {
 	return c.GetString(subjectKind), c.GetString(subjectName)
 }
 
-// SetSubject remembers what a request is about.
+// SetSubject records what a request is about.
 func SetSubject(c *gin.Context, what, name string) {
 	c.Set(subjectKind, what)
 	c.Set(subjectName, name)
 }
 
-// FieldNames are the names in JSON of a struct's fields, those that are embedded included.
+// FieldNames returns the JSON names of a struct's fields, including those of embedded structs.
 func FieldNames(t reflect.Type) (names []string) {
 	for _, field := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {

@@ -9,45 +9,45 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// Description is what the API's description says of a route, beside its rule and its parameters.
+// Description is the entry of a route in the API's description, without its rule and its parameters.
 type Description struct {
 	summary string
 	headers []openapi.Parameter
 	body    *openapi.Body
 	answer  openapi.Answer
-	// errors are statuses that the route's row does not imply.
+	// errors are statuses of errors that the route's row does not imply.
 	errors []int
 }
 
-// Does begins the description of a route with what it does, in a few words.
+// Does starts the description of a route with a short summary of what the route does.
 func Does(summary string) Description { return Description{summary: summary} }
 
-// With is a header of requests.
+// With adds a request header.
 func (d Description) With(header openapi.Parameter) Description {
 	d.headers = append(d.headers, header)
 	return d
 }
 
-// Reads is the body that it needs.
+// Reads sets the required body of the request.
 func (d Description) Reads(content ...openapi.Content) Description {
 	d.body = &openapi.Body{Content: content}
 	return d
 }
 
-// MayRead is a body that may be left out.
+// MayRead sets an optional body of the request.
 func (d Description) MayRead(content ...openapi.Content) Description {
 	d.body = &openapi.Body{Content: content, Optional: true}
 	return d
 }
 
-// Gives is a value of the type that it answers with as JSON.
+// Gives sets the answer to JSON of the value's type.
 func (d Description) Gives(value any, headers ...openapi.Header) Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "Success.", Headers: headers,
 		Content: []openapi.Content{{Media: JSON, Type: value}}}
 	return d
 }
 
-// GivesSchema is for answers that are schemas themselves.
+// GivesSchema sets the answer to a JSON Schema.
 func (d Description) GivesSchema() Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "The schema.",
 		Content: []openapi.Content{{Media: JSON,
@@ -55,21 +55,21 @@ func (d Description) GivesSchema() Description {
 	return d
 }
 
-// Streams is for answers that are no JSON.
+// Streams sets the answer to a text of another media type than JSON.
 func (d Description) Streams(media, about string, example any, headers ...openapi.Header) Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: about, Headers: headers,
 		Content: []openapi.Content{{Media: media, Schema: openapi.Schema{"type": "string"}, Example: example}}}
 	return d
 }
 
-// OrGives is another media type of the same answer.
+// OrGives adds another media type to the answer.
 func (d Description) OrGives(media string) Description {
 	d.answer.Content = append(d.answer.Content,
 		openapi.Content{Media: media, Schema: openapi.Schema{"type": "string"}})
 	return d
 }
 
-// Redirects is for answers that send a browser elsewhere.
+// Redirects sets the answer to a redirect with the status.
 func (d Description) Redirects(status int) Description {
 	d.answer = openapi.Answer{Status: status, About: "Go there.",
 		Headers: []openapi.Header{{Name: "Location", About: "Where to go.", Always: true,
@@ -77,7 +77,7 @@ func (d Description) Redirects(status int) Description {
 	return d
 }
 
-// Fails are statuses of errors that its row does not imply.
+// Fails sets the statuses of errors that the route's row does not imply.
 func (d Description) Fails(statuses ...int) Description {
 	d.errors = statuses
 	return d
@@ -85,7 +85,7 @@ func (d Description) Fails(statuses ...int) Description {
 
 var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 
-// Operation is the route as its row has it.
+// Operation returns the route's entry in the API's description.
 func (r Route) Operation() openapi.Operation {
 	o := openapi.Operation{Method: r.Method, Path: r.Path, Tag: r.tag, Summary: r.Does.summary, Who: r.Rule.String(),
 		Open: r.Scope == Open,
@@ -107,7 +107,7 @@ func pathParameter(name string) openapi.Parameter {
 	return p
 }
 
-// errors are the statuses of errors: those that its row implies, and its own.
+// errors returns the statuses of all errors of the route: those that its row implies, and its own.
 func (r Route) errors() []int {
 	list := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Does.errors...)
 	if r.Answer != nil && !r.AnyQuery || len(r.Takes) > 0 || r.Scope != Open {
@@ -123,7 +123,7 @@ func (r Route) errors() []int {
 		list = append(list, http.StatusNotFound)
 	}
 	if r.Method != http.MethodGet {
-		list = append(list, http.StatusRequestEntityTooLarge) // whether the body is read or not
+		list = append(list, http.StatusRequestEntityTooLarge) // also where the handler does not read the body
 	}
 	if r.Does.body != nil {
 		list = append(list, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
@@ -132,21 +132,22 @@ func (r Route) errors() []int {
 	return slices.Compact(list)
 }
 
+// JSON is the media type of JSON bodies and answers.
 const JSON = "application/json"
 
-// JSONBody is a body whose schema is among documentSchemas.
+// JSONBody returns a body with one of the named schemas of documents.
 func JSONBody(schema string, example any) openapi.Content {
 	return openapi.Content{Media: JSON, Schema: openapi.Ref(schema), Example: example}
 }
 
-// BodyOf is a body of a value's type.
+// BodyOf returns a JSON body of the value's type.
 func BodyOf(value any) openapi.Content { return openapi.Content{Media: JSON, Type: value} }
 
-// NameBody is a name that is a body of its own.
+// NameBody is a body that holds only a name.
 var NameBody = []openapi.Content{
 	{Media: "text/plain", Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 	{Media: JSON, Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 }
 
-// Answer is the answer.
+// Answer returns the description's successful answer.
 func (d *Description) Answer() openapi.Answer { return d.answer }

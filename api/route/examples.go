@@ -4,7 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// pathVariables are those of all routes.
+// pathVariables describes the path variables of all routes.
 var pathVariables = map[string]struct{ about, example string }{
 	"appName":     {"The app's name.", "my_app"},
 	"jobName":     {"The job's name.", "my_job"},
@@ -19,17 +19,17 @@ var pathVariables = map[string]struct{ about, example string }{
 	"file":        {"The file's path.", "js/main.js"},
 }
 
-// These ids stand in examples.
+// These ids appear in examples.
 const (
 	ExampleExecution = "my_job@20260501T120000Z"
 	ExampleTask      = "my_job@-@0@-@READY@-@S0@-@0f8e"
 	ExampleAgent     = "S0"
 )
 
-// TextSchema is that of any text.
+// TextSchema is the schema of any string.
 var TextSchema = openapi.Schema{"type": "string"}
 
-// These headers are of several answers.
+// These headers are shared by several answers.
 var (
 	CookieHeader = openapi.Header{Name: "Set-Cookie", About: "The browser's session.", Schema: TextSchema}
 	LinkHeader   = openapi.Header{Name: "Link",

@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Nearest is the route that was most likely meant with a path that has none: one of the same method with a word
-// written otherwise, left out, or too much. Nil when none is so near, or several are: an absurd guess would only
-// mislead.
+// Nearest returns the route that a client most likely meant by a path that matches no route: one of the same method in
+// which one segment is misspelled, missing or too many. It returns nil if no route is near, or if several are equally
+// near, because a wrong guess would mislead.
 func Nearest(table []Route, method, path string) *Route {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -35,11 +35,12 @@ func Nearest(table []Route, method, path string) *Route {
 
 func segments(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
 
-// pathDistance compares segment by segment. One of the path's may be missing or too many; every other is a variable's,
-// or that of the template but for a letter in three. A word that is missing at the end counts more: which one of many
-// would be a guess. Only those that share a word besides "api" are near.
+// pathDistance compares two paths segment by segment. One segment of the given path may be missing or too many. Every
+// other segment must match a variable, or equal the literal of the template with at most one wrong letter in three. A
+// missing last segment costs more, because there are many candidates for it. Two paths are near only if they share a
+// segment other than "api".
 func pathDistance(given, wanted []string) (distance int, near bool) {
-	const aSegment = 4 // what a missing one, or one too many, counts
+	const aSegment = 4 // the cost of a missing or superfluous segment
 	consider := func(d int, ok bool) {
 		if d += aSegment; ok && (!near || d < distance) {
 			distance, near = d, true
@@ -73,7 +74,7 @@ func sameLength(given, wanted []string) (distance int, near bool) {
 			if given[i] == "" {
 				return 0, false
 			}
-			distance++ // so that a literal that matches wins
+			distance++ // so that a route with a matching literal wins
 			continue
 		case given[i] != word:
 			if word == "api" || given[i] == "api" || spelling.Nearest(given[i], []string{word}) == "" {

@@ -1,5 +1,5 @@
-// Package route is what a route is: a path, who may use it, what answers it, and what the description of the API says of
-// it.
+// Package route defines what a route is: its method and path, its rule of access, its handler and its entry in the
+// API's description.
 package route
 
 import (
@@ -13,34 +13,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// Handler is a route's work: a value to answer as JSON, or an error.
+// Handler does the work of a route. It returns a value to be answered as JSON, or an error.
 type Handler func(c *gin.Context) (any, error)
 
-// Route is one row of the table of all routes. Paths are written as in the
-// documents, with variables in braces.
+// Route is one row of the table of all routes. Path is written as in the documents, with variables in braces.
 type Route struct {
 	Method, Path string
-	// Answer makes JSON.
+	// Answer is the handler of a route that answers with JSON.
 	Answer Handler
-	// Takes are the parameters of its query. Any other is refused, but with anyQuery, which is for probes.
+	// Takes are the parameters of the query; any other parameter is refused. AnyQuery accepts any query instead, for
+	// probes.
 	Takes    []request.Declared
 	AnyQuery bool
-	// tag is the group that the API's description has it in, does what that says of it beside its rule and its
+	// tag is the route's group in the API's description. Does is the rest of its entry there, without its rule and its
 	// parameters.
 	tag  string
 	Does Description
-	// Raw, instead of answer, writes by itself.
+	// Raw is the handler of a route that writes its answer itself. A route has either Raw or Answer.
 	Raw gin.HandlerFunc
-	// Lasts reports whether the answer lasts as long as its client likes, and streams counts those; nil for most.
+	// Lasts reports whether the answer to a request lasts as long as the client wants, and Streams counts such
+	// answers. Both are nil for most routes.
 	Lasts   func(*gin.Context) bool
 	Streams *limit.Streams
-	// Local is answered by every server itself, leader or not.
+	// Local routes are answered by every server itself. A follower forwards requests of all others to the leader.
 	Local bool
-	// Rule says who may use it. A route without a whole one lets nobody in, and fails a test.
+	// Rule says who may use the route. Its zero value admits no caller, and a test refuses routes with it.
 	Rule
 }
 
-// The rules of most routes.
+// These are the rules of most routes.
 var (
 	Everybody      = Rule{Scope: Open}
 	Themselves     = Rule{Scope: Oneself}
@@ -53,7 +54,7 @@ var (
 	AdminsOfAll    = Rule{auth.Admin, Whole}
 )
 
-// Group puts routes into a group.
+// Group returns the routes with their tag set.
 func Group(tag string, routes []Route) []Route {
 	for i := range routes {
 		routes[i].tag = tag
@@ -61,9 +62,9 @@ func Group(tag string, routes []Route) []Route {
 	return routes
 }
 
-// ReservedNames are the literal segments that stand where other routes have the
-// variable, after the same literals; whatever the method, so that a name stays
-// usable when routes are added to its neighbours.
+// ReservedNames returns the literal path segments that other routes have in the place of the variable. No app or job
+// may have such a name. They count whatever their method is, so that adding a method to such a path does not make the
+// name of an existing app or job unusable.
 func ReservedNames(table []Route, variable string) []string {
 	var names []string
 	for _, r := range table {
@@ -83,5 +84,5 @@ func ReservedNames(table []Route, variable string) []string {
 	return slices.Compact(names)
 }
 
-// Always is for routes all of whose answers last.
+// Always is the Lasts of routes whose every answer lasts.
 func Always(*gin.Context) bool { return true }

@@ -5,28 +5,29 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// scope says for whom a route is, beside the role that it needs. A route without one lets nobody in.
+// scope says for which callers a route is, in addition to the role that it needs. The zero value admits no caller.
 type scope int
 
 const (
 	_ scope = iota
-	// Open is for everybody; nobody is asked who they are.
+	// Open routes need no login.
 	Open
-	// Oneself is for everybody who was let in: it is about themselves, whatever their role.
+	// Oneself routes are for every authenticated caller, whatever the role: they are about the caller.
 	Oneself
-	// ByApp is for who has the role for all apps or for some: the scheduler shows them theirs (scope.go).
+	// ByApp routes are for callers with the role for all apps or for some. The scheduler shows them only those apps
+	// (caller.ScopeOf).
 	ByApp
-	// Whole is for who has the role for all apps.
+	// Whole routes are for callers with the role for all apps.
 	Whole
 )
 
-// Rule says who may use a route.
+// Rule says which callers may use a route.
 type Rule struct {
 	Needs auth.Role
 	Scope scope
 }
 
-// String is for whom the rule is, as docs/security.md says it.
+// String returns the rule in the words of docs/security.md.
 func (r Rule) String() string {
 	switch r.Scope {
 	case Open:
@@ -41,7 +42,7 @@ func (r Rule) String() string {
 	return "nobody"
 }
 
-// Check says why somebody is not allowed to use the route, or nothing.
+// Check returns an error that says why the caller may not use the route, or nil.
 func (r Rule) Check(p auth.Principal) error {
 	switch {
 	case r.Scope == Open, r.Scope == Oneself && p.Kind != "",

@@ -1,6 +1,6 @@
 package route
 
-// Triggered is the answer to a trigger: the way to follow its run [D18].
+// Triggered is the answer to a trigger. Its id identifies the run that the client can follow [D18].
 type Triggered struct {
 	ExecutionID string `json:"executionId"`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// WithID makes a handler of what has an id in the path.
+// WithID returns a handler that passes the id in the path variable to do.
 func WithID(variable string, do func(ctx context.Context, id string) (any, error)) Handler {
 	return func(c *gin.Context) (any, error) {
 		id, err := request.PathValue(c, variable)

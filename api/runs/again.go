@@ -13,8 +13,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// triggerAgain asks for a run as another one was. An env of that one's own is an admin's to give, here as with a
-// trigger.
+// triggerAgain requests another run of an execution's job with the settings that the execution had of its own. As with
+// a trigger, only an admin may do so if these settings have an env.
 func (h *Handlers) triggerAgain(c *gin.Context) (any, error) {
 	key, err := request.IdempotencyKey(c)
 	if err != nil {
@@ -32,7 +32,8 @@ func (h *Handlers) triggerAgain(c *gin.Context) (any, error) {
 	return route.Triggered{ExecutionID: made}, err
 }
 
-// forgotten says of an execution that only the history has what to do instead of running it again.
+// forgotten returns the error for an execution that only the history still has. It tells the user what to do instead
+// of running it again.
 func (h *Handlers) forgotten(ctx context.Context, id string, otherwise error) error {
 	if h.History == nil {
 		return otherwise

@@ -17,26 +17,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// mostMoments bounds the life in one execution's answer.
+// mostMoments bounds the number of moments in the life of one execution's answer.
 const mostMoments = 1000
 
 // executionAnswer is one execution with its life.
 type executionAnswer struct {
 	views.ExecutionView
-	// Life is what happened to it, in the order of time; missing without a history.
+	// Life lists what happened to the execution, in the order of time. It is missing without a history.
 	Life []search.Moment `json:"life,omitempty"`
-	// LifeNote says what is missing of Life, and why.
+	// LifeNote says what is missing in Life, and why.
 	LifeNote string `json:"lifeNote,omitempty"`
 }
 
-// execution gives one execution: as the scheduler knows it or, when it was forgotten there, as it is stored.
+// execution answers with one execution: as the scheduler knows it, or as it is stored if the scheduler no longer has
+// it.
 func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 	recorded := h.History
 	var waiting []views.WaitingView
 	v, err := caller.See(ctx, h.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
 		v, err := r.Execution(id)
 		if err == nil && recorded != nil && !ended(v.State) {
-			x, _ := r.Explain(v.JobName) // nothing waits of a job that was removed
+			x, _ := r.Explain(v.JobName) // a removed job has nothing that waits
 			waiting = x.Waiting
 		}
 		return v, err
@@ -52,7 +53,7 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 		if failed != nil {
 			return nil, history.Unreadable(failed)
 		}
-		if !found && caller.Of(ctx).ForSome() { // why there is none would tell of others' jobs
+		if !found && caller.Of(ctx).ForSome() { // the reason could reveal jobs of others
 			return nil, err
 		}
 		if !found {
@@ -78,7 +79,8 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 	return a, nil
 }
 
-// whyNone is the error for an execution that is not there: of a fire that became none, it says why.
+// whyNone returns the error for an execution that does not exist. If its fire was dropped or missed, the error says
+// why.
 func whyNone(ctx context.Context, recorded history.History, id string, otherwise error) error {
 	life, _, err := recorded.Life(ctx, id, 1)
 	if err != nil {
@@ -91,13 +93,13 @@ func whyNone(ctx context.Context, recorded history.History, id string, otherwise
 		strings.ToLower(life[0].Kind), life[0].Message)
 }
 
-// ended reports whether an execution in this state is over.
+// ended reports whether an execution in this state has ended.
 func ended(state executions.State) bool {
 	return state == executions.Finished || state == executions.Failed || state == executions.Killed
 }
 
-// waiting is what an execution, or some of its shards, wait for now, of what waits of its job: one moment for each
-// reason.
+// waiting returns what an execution or its shards wait for now, one moment for each reason. all is what waits of the
+// whole job.
 func (h *Handlers) waiting(id string, all []views.WaitingView, life []search.Moment) (now []search.Moment) {
 	at := map[string]int{}
 	shards := map[string]int{}
@@ -126,7 +128,7 @@ func (h *Handlers) waiting(id string, all []views.WaitingView, life []search.Mom
 	return now
 }
 
-// storedExecution is an execution as the scheduler would show it.
+// storedExecution converts an execution of the history into the scheduler's view of one.
 func storedExecution(e search.Execution) views.ExecutionView {
 	v := views.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
 		Source: executions.Source(e.Source), State: executions.State(e.State),

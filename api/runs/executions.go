@@ -24,7 +24,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// How many runs a list has: if it is not said, and at most.
+// These are the default and the maximum number of runs in a list.
 const (
 	someExecutions = 100
 	mostExecutions = 1000
@@ -36,7 +36,7 @@ var executionStates = []string{
 	string(executions.Killed),
 }
 
-// What lists of executions take.
+// These are the parameters of lists of executions.
 var (
 	runsOfJob   = request.Text("job", "Those of one job.").WithExample("my_job")
 	runsInState = request.Words("state", "Those in one of these states.", executionStates)
@@ -44,11 +44,11 @@ var (
 	runsBefore  = request.Before("before",
 		"Those that were fired before that time; or what the header Link of an answer has there, to read on.")
 	runsLimit = request.Number("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
-	// executionsTake is of both lists.
+	// executionsTake are the parameters that both lists have.
 	executionsTake = []request.Declared{runsInState, runsSince, runsBefore, runsLimit}
 )
 
-// executions lists runs of all jobs.
+// executions lists the runs of all jobs.
 func (h *Handlers) executions(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	f := views.ExecutionFilter{Job: runsOfJob.Of(q)}
@@ -70,11 +70,11 @@ func (h *Handlers) jobExecutions(c *gin.Context) (any, error) {
 // executionRow is one run in a list.
 type executionRow struct {
 	views.ExecutionSummary
-	// DurationMillis is from the begin of its first process to its end, nil before that.
+	// DurationMillis is the time from the start of the first process to the end of the run; nil if either is missing.
 	DurationMillis *int64 `json:"durationMillis"`
 }
 
-// listExecutions reads what both lists take, and gives the list.
+// listExecutions reads the parameters that both lists have, and answers with the list.
 func (h *Handlers) listExecutions(c *gin.Context, q *request.Query, f views.ExecutionFilter) (any, error) {
 	for _, state := range runsInState.Of(q) {
 		f.States = append(f.States, executions.State(state))
@@ -93,8 +93,9 @@ func (h *Handlers) listExecutions(c *gin.Context, q *request.Query, f views.Exec
 	return list, err
 }
 
-// allExecutions are what the scheduler remembers, and between and behind it what is stored. A header Warning says what
-// is missing. also, if not nil, sees with those that are remembered what is of the same moment.
+// allExecutions returns the executions that the scheduler remembers, merged with those that are stored. A header
+// Warning says what is missing. also, if not nil, is called with the remembered executions, to read more of the
+// scheduler's state at the same moment.
 func (h *Handlers) allExecutions(
 	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
@@ -111,7 +112,7 @@ func (h *Handlers) allExecutions(
 	switch {
 	case unknown && !f.Known:
 		return []executionRow{}, nil
-	case unknown && forAll && h.History != nil: // it may have been known
+	case unknown && forAll && h.History != nil: // continue: the job may have existed before
 	case err != nil:
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func (h *Handlers) allExecutions(
 		defer cancel()
 		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
 		for _, state := range f.States {
-			if ended(state) { // what is stored in others and not remembered has gone on since, and would take places in the page
+			if ended(state) { // a run stored in another state has changed since and would take places in the page
 				asked.States = append(asked.States, string(state))
 			}
 		}
@@ -146,9 +147,9 @@ func (h *Handlers) allExecutions(
 	return mergeExecutions(remembered, stored, f.Limit), nil
 }
 
-// mergeExecutions puts both lists together, the newest fire first. Of what is in both the scheduler knows more. It
-// remembers all that have not ended, so what is stored as under way and is not in its list has gone on since, and is
-// not what was asked for.
+// mergeExecutions merges both lists, the newest fire first. An execution in both is taken from the scheduler, which
+// knows more. The scheduler remembers all executions that have not ended. So a stored execution that is still running
+// there but not in the scheduler's list has changed since and no longer matches; it is left out.
 func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execution, limit int) []executionRow {
 	list := make([]executionRow, 0, len(remembered)+len(stored))
 	known := map[string]bool{}
@@ -188,7 +189,7 @@ func orNil(t search.Time) *time.Time {
 	return &t.Time
 }
 
-// nextExecutions is the header Link to the rows behind the last one.
+// nextExecutions returns the value of the header Link for the rows after the last one.
 func nextExecutions(from *url.URL, last executionRow) string {
 	return answer.NextPage(from, "before", last.FireTime.UTC().Format(time.RFC3339Nano)+","+last.ExecutionID)
 }

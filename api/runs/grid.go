@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// How many executions a grid has: if it is not said, and at most.
+	// The default and the maximum number of executions of a grid.
 	someColumns = 60
 	mostColumns = 200
-	// mostCells bounds the shards that are shown of one execution: of one that has more its counts say enough.
+	// mostCells bounds the number of shards shown of one execution. For an execution with more, the counts must do.
 	mostCells = 200
 )
 
 var gridLimit = request.Number("limit", "How many executions are told.", someColumns, 1, mostColumns)
 
-// grid is what came of a job's last executions, shard by shard.
+// grid shows the results of a job's last executions, shard by shard.
 type grid struct {
 	JobName string `json:"jobName"`
-	// MedianMillis is the median of how long those took that finished, nil without any.
+	// MedianMillis is the median duration of the executions that finished; nil if none did.
 	MedianMillis *int64       `json:"medianMillis"`
 	Executions   []gridColumn `json:"executions"`
 }
@@ -42,14 +42,14 @@ type gridColumn struct {
 	Source         executions.Source `json:"source"`
 	State          executions.State  `json:"state"`
 	DurationMillis *int64            `json:"durationMillis"`
-	// WaitMillis is from its fire to the launch of its first task, nil before that.
+	// WaitMillis is the time from the fire to the launch of the first task; nil before the launch.
 	WaitMillis *int64 `json:"waitMillis"`
-	// Shards are nil when there are more than mostCells, or they can't be read.
+	// Shards is nil if there are more than mostCells, or if they cannot be read.
 	Shards []search.Cell            `json:"shards" nullable:"true"`
 	Counts map[executions.State]int `json:"counts"`
 }
 
-// jobGrid gives the newest executions of a job, the oldest of them first, with their shards.
+// jobGrid answers with the newest executions of a job and their shards, the oldest of them first.
 func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	return g, nil
 }
 
-// hasFewShards reports whether the shards of an execution are shown.
+// hasFewShards reports whether an execution has few enough shards to show them.
 func hasFewShards(e *views.ExecutionSummary) bool {
 	shards := 0
 	for _, n := range e.Shards {
@@ -105,13 +105,13 @@ func hasFewShards(e *views.ExecutionSummary) bool {
 	return shards <= mostCells
 }
 
-// withStoredCells adds the shards of those executions that only the history has, and that have not too many.
+// withStoredCells adds the shards of the executions that only the history has, except those with too many shards.
 func (h *Handlers) withStoredCells(
 	c *gin.Context, cells map[string][]search.Cell, list []executionRow,
 ) map[string][]search.Cell {
 	var stored []string
 	for i := range list {
-		// A daemon's shards have a run for each fire.
+		// A daemon's shard has one run for each fire, too many to show.
 		if e := &list[i].ExecutionSummary; cells[e.ExecutionID] == nil && hasFewShards(e) &&
 			e.Source != executions.DaemonSource {
 			stored = append(stored, e.ExecutionID)
@@ -131,7 +131,7 @@ func (h *Handlers) withStoredCells(
 	return cells
 }
 
-// medianOfFinished is the median of how long those executions took that finished.
+// medianOfFinished returns the median duration of the executions that finished, nil if none did.
 func medianOfFinished(list []executionRow) *int64 {
 	var all []int64
 	for _, e := range list {

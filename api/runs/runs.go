@@ -1,4 +1,5 @@
-// Package runs answers the routes of runs and their tasks: what the scheduler remembers, and behind it what is stored.
+// Package runs handles the routes of runs and their tasks. It answers from the scheduler's memory and, for older runs,
+// from the history.
 package runs
 
 import (
@@ -15,36 +16,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Scheduler is what the handlers of runs need of the scheduler.
+// Scheduler is the part of the scheduler that the handlers of runs use.
 type Scheduler interface {
 	caller.Scheduler
-	// TriggerAgain accepts a run as another one was, with the settings of its own; without withEnv it refuses one with
-	// an env of its own.
+	// TriggerAgain accepts another run of an execution's job with the settings that the execution had of its own.
+	// Without withEnv it refuses an execution whose own settings have an env.
 	TriggerAgain(
 		ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 	) (newID string, err error)
-	// ForgetTask is the operator's word that a task has ended (rule E5).
+	// ForgetTask records the operator's word that a task has ended (rule E5).
 	ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error
-	// KillTask and KillExecution end one of them, while its job goes on. They return when that is committed.
+	// KillTask and KillExecution kill one task or execution; the job stays enabled. They return once the kill is
+	// committed, which is before the processes end.
 	KillTask(ctx context.Context, scope explain.Scope, taskID string) error
 	KillExecution(ctx context.Context, scope explain.Scope, id string) error
 }
 
-// Options are what the handlers of runs need.
+// Options are the dependencies of the handlers of runs.
 type Options struct {
 	Scheduler Scheduler
-	// History may be nil: then only what the scheduler remembers is shown.
+	// History may be nil. Then only what the scheduler remembers is shown.
 	History history.History
 	Now     func() time.Time
 }
 
-// Handlers answer the routes of runs and their tasks.
+// Handlers handles the routes of runs and their tasks.
 type Handlers struct{ Options }
 
-// New makes the handlers.
+// New returns the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// Routes are those of runs and their tasks.
+// Routes returns the routes of runs and their tasks.
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Runs and output", []route.Route{

@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// metaInfo is how the original writes which shard of which job.
+// metaInfo names a job and a shard in the original's form.
 type metaInfo struct {
 	JobName       string `json:"jobName"`
 	ShardingItems []int  `json:"shardingItems"`
 }
 
-// taskContext is the original's, with the new fields at its end.
+// taskContext has the original's form, with new fields at the end.
 type taskContext struct {
 	ID          string               `json:"id"`
 	MetaInfo    metaInfo             `json:"metaInfo"`
@@ -40,7 +40,7 @@ func (h *Handlers) runningTasks(c *gin.Context) (any, error) {
 	})
 }
 
-// readyJob has its number as text, as the original writes it.
+// readyJob has the original's form, in which the number is a string.
 type readyJob struct {
 	JobName string `json:"jobName"`
 	Times   string `json:"times"`
@@ -73,7 +73,7 @@ func (h *Handlers) explain(c *gin.Context) (any, error) {
 	return e, err
 }
 
-// Wish is the answer to a kill, which is kept, so that the end follows, and to the word that a task has ended.
+// Wish is the answer to a kill or to a forgotten task. The request is committed; for a kill the end follows later.
 type Wish struct {
 	TaskID      string `json:"taskId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`
