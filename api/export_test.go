@@ -55,7 +55,7 @@ func EmptyRuleLetsIn(p auth.Principal) bool { return route.Rule{}.Check(p) == ni
 func AnswersByApp() map[string]any {
 	all := map[string]any{}
 	for _, r := range anyServer().table {
-		if r.Scope == route.ByApp && r.Raw == nil && r.Does.Answer().Content[0].Type != nil {
+		if r.Scope == route.ScopeByApp && r.Raw == nil && r.Does.Answer().Content[0].Type != nil {
 			all[r.Method+" "+r.Path] = r.Does.Answer().Content[0].Type
 		}
 	}
@@ -64,13 +64,13 @@ func AnswersByApp() map[string]any {
 
 // Shown returns an answer as a caller receives it.
 func (s *Server) Shown(ctx context.Context, who auth.Principal, answer any) (any, error) {
-	return caller.Hiding(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
+	return caller.Redactor(caller.With(ctx, caller.Caller{Principal: who}), s.opts.Scheduler)(answer)
 }
 
 // complete reports whether a rule says for whom it is.
 func complete(r route.Rule) bool {
-	if r.Scope == route.ByApp || r.Scope == route.Whole {
+	if r.Scope == route.ScopeByApp || r.Scope == route.ScopeAllApps {
 		return r.Needs != auth.NoRole
 	}
-	return (r.Scope == route.Open || r.Scope == route.Oneself) && r.Needs == auth.NoRole
+	return (r.Scope == route.ScopePublic || r.Scope == route.ScopeAuthenticated) && r.Needs == auth.NoRole
 }

@@ -22,12 +22,12 @@ func (s *Server) observe(c *gin.Context) {
 	c.Request = c.Request.WithContext(ctx)
 	defer func() {
 		took := time.Since(begin)
-		if answer.Measured(c) {
+		if answer.CountsInMetrics(c) {
 			s.durations.WithLabelValues(methodLabel(c.Request.Method), s.template(c),
 				fmt.Sprint(c.Writer.Status())).Observe(took.Seconds())
 		}
 		who, path := caller.Of(c.Request.Context()), s.template(c) // a stranger could put anything into the path
-		if who.LetIn() {
+		if who.IsAuthenticated() {
 			path = answer.LoggedPath(c.Request)
 		}
 		s.logRefusal(c, who, refused())
@@ -59,10 +59,10 @@ type refusals struct {
 	left   int // not logged
 }
 
-// In each refusalWindow, refusalsMost refusals are logged one by one; the others are only counted.
+// In each refusalWindow, maxRefusals refusals are logged one by one; the others are only counted.
 const (
 	refusalWindow = 10 * time.Second
-	refusalsMost  = 20
+	maxRefusals   = 20
 )
 
 // take reports whether a refusal is to be logged. left is the number of refusals of the last window that were not
@@ -73,7 +73,7 @@ func (r *refusals) take(now time.Time) (log bool, left int) {
 	if now.Sub(r.since) >= refusalWindow || now.Before(r.since) {
 		left, r.since, r.logged, r.left = r.left, now, 0, 0
 	}
-	if r.logged == refusalsMost {
+	if r.logged == maxRefusals {
 		r.left++
 		return false, left
 	}

@@ -49,10 +49,10 @@ func (s *Server) routes() []route.Route {
 			Table: func() []route.Route { return s.table }}).Routes(),
 		s.access.Routes(), s.pages.Routes(),
 		route.Group("The server", []route.Route{
-			{Method: get, Path: "/metrics", Rule: route.Scrapers, Raw: gin.WrapH(s.metrics), Local: true,
+			{Method: get, Path: "/metrics", Rule: route.MetricsReaders, Raw: gin.WrapH(s.metrics), Local: true,
 				Does: route.Does("Gives the metrics, for Prometheus").Streams("text/plain",
 					"Metrics in the form of Prometheus.", nil)},
-			{Method: get, Path: "/artifacts/{name}", Rule: route.Everybody, Raw: s.artifact, Local: true,
+			{Method: get, Path: "/artifacts/{name}", Rule: route.Public, Raw: s.artifact, Local: true,
 				Does: route.Does("Gives the executor's binary, for agents").Streams("application/octet-stream",
 					"The file.",
 					nil).Fails(http.StatusServiceUnavailable)},
@@ -100,10 +100,10 @@ func (s *Server) answering(r route.Route) gin.HandlerFunc {
 		}
 		value, err := r.Answer(c)
 		if err != nil {
-			s.answers.Fail(c.Writer, c.Request, caller.HideInError(ctx, s.opts.Scheduler, s.faulty.Explain(c, err)))
+			s.answers.Fail(c.Writer, c.Request, caller.RedactError(ctx, s.opts.Scheduler, s.faulty.Explain(c, err)))
 			return
 		}
-		hide := caller.Hiding(ctx, s.opts.Scheduler)
+		hide := caller.Redactor(ctx, s.opts.Scheduler)
 		list, byRow := value.(answer.Rows)
 		if !byRow {
 			if value, err = hide(value); err != nil {

@@ -188,7 +188,7 @@ func New(opts Options) *Server {
 	s.admission = admission.New(admission.Options{Answers: s.answers, Access: opts.Access, State: s.access.State,
 		Proofs: opts.Proofs, Advertise: opts.Advertise, RuleOf: s.ruleOf})
 	s.forwarder = forward.New(forward.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler,
-		Proof: s.admission.Proof, TLS: opts.TLS, Advertise: opts.Advertise, ForwardTimeout: opts.ForwardTimeout,
+		Proof: s.admission.ForwardHeaders, TLS: opts.TLS, Advertise: opts.Advertise, ForwardTimeout: opts.ForwardTimeout,
 		LastAnswer: opts.LastAnswer, Ending: s.ending})
 	s.table = s.routes()
 	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
@@ -201,7 +201,7 @@ func New(opts Options) *Server {
 	s.engine.UseEscapedPath, s.engine.UnescapePathValues = true, false
 	s.engine.ForwardedByClientIP = false
 	_ = s.engine.SetTrustedProxies(nil) // fails only for invalid addresses, and there are none
-	s.engine.Use(s.observe, s.recover, s.admission.Proven, s.admission.Admit)
+	s.engine.Use(s.observe, s.recover, s.admission.VerifyForwarded, s.admission.Admit)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
 	s.register(s.table)
@@ -237,7 +237,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	return s.serve(ctx, l, func(ctx context.Context,
 		_ net.Conn) context.Context {
-		return caller.WithWide(ctx, wide)
+		return caller.WithReachable(ctx, wide)
 	})
 }
 

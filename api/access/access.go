@@ -62,15 +62,15 @@ func New(o Options) *Handlers { return &Handlers{o} }
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return route.Group("Who may connect", []route.Route{
-		{Method: get, Path: "/api/login", Rule: route.Everybody, Answer: h.logins, Local: true,
-			Does: route.Does("Says how one can log in here").Gives(Ways{}).Fails(http.StatusServiceUnavailable)},
-		{Method: post, Path: "/api/login", Rule: route.Everybody, Answer: h.login, Local: true,
+		{Method: get, Path: "/api/login", Rule: route.Public, Answer: h.logins, Local: true,
+			Does: route.Does("Says how one can log in here").Gives(LoginMethods{}).Fails(http.StatusServiceUnavailable)},
+		{Method: post, Path: "/api/login", Rule: route.Public, Answer: h.login, Local: true,
 			Does: route.Does("Gives a token for a name and a password").Reads(route.BodyOf(loginBody{})).Gives(loggedIn{}).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
-		{Method: post, Path: "/api/session", Rule: route.Everybody, Answer: h.beginSession, Local: true,
+		{Method: post, Path: "/api/session", Rule: route.Public, Answer: h.beginSession, Local: true,
 			Does: route.Does("Logs a browser in: the token is in a cookie that scripts can't read").Reads(route.BodyOf(loginBody{})).Gives(whoAmI{}, route.CookieHeader).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
-		{Method: get, Path: "/api/session", Rule: route.Themselves, Answer: h.session, Local: true,
+		{Method: get, Path: "/api/session", Rule: route.Authenticated, Answer: h.session, Local: true,
 			Does: route.Does("Says who you are, and what you may do").Gives(whoAmI{})},
-		{Method: del, Path: "/api/session", Rule: route.Themselves, Answer: h.endSession, Local: true,
+		{Method: del, Path: "/api/session", Rule: route.Authenticated, Answer: h.endSession, Local: true,
 			Does: route.Does("Ends the login, wherever its token is used").Gives(true, route.CookieHeader)},
 		{Method: get, Path: "/api/users", Rule: route.AdminsOfAll, Answer: h.users, Local: true,
 			Does: route.Does("Lists all users, without passwords").Gives([]auth.Account{})},
@@ -86,7 +86,7 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Ends all logins of a name").Gives(true)},
 		{Method: del, Path: "/api/logins", Rule: route.AdminsOfAll, Answer: h.replaceKeys, Local: true,
 			Does: route.Does("Ends all logins of everybody, and replaces the keys that they were signed with").Gives(true)},
-		{Method: put, Path: "/api/users/{userName}/password", Rule: route.Themselves, Answer: h.setPassword,
+		{Method: put, Path: "/api/users/{userName}/password", Rule: route.Authenticated, Answer: h.setPassword,
 			Local: true,
 			Does:  route.Does("Sets a user's password; all logins of the user end").Reads(route.BodyOf(passwordBody{})).Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.tokens, Local: true,
@@ -95,9 +95,9 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Makes an API token, which is shown this once").Reads(route.BodyOf(tokenBody{})).Gives(madeToken{})},
 		{Method: del, Path: "/api/tokens/{tokenName}", Rule: route.AdminsOfAll, Answer: h.removeToken, Local: true,
 			Does: route.Does("Removes an API token").Gives(true)},
-		{Method: get, Path: "/api/oidc/login", Rule: route.Everybody, Raw: h.beginOpenID, Local: true,
+		{Method: get, Path: "/api/oidc/login", Rule: route.Public, Raw: h.beginOpenID, Local: true,
 			Does: route.Does("Sends a browser to the OpenID provider").Redirects(http.StatusFound).Fails(http.StatusNotFound, http.StatusServiceUnavailable)},
-		{Method: get, Path: "/api/oidc/callback", Rule: route.Everybody, Raw: h.endOpenID, Local: true,
+		{Method: get, Path: "/api/oidc/callback", Rule: route.Public, Raw: h.endOpenID, Local: true,
 			Does: route.Does("Takes a browser back from the OpenID provider, and logs it in").Redirects(http.StatusSeeOther).Fails(http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable)},
 	})
 }

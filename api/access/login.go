@@ -25,8 +25,8 @@ type loginBody struct {
 	Password string   `json:"password"`
 }
 
-// Ways are the ways to log in to this server.
-type Ways struct {
+// LoginMethods are the ways to log in to this server.
+type LoginMethods struct {
 	Password bool `json:"password"`
 	OpenID   bool `json:"openId"`
 }
@@ -36,7 +36,7 @@ func (h *Handlers) logins(*gin.Context) (any, error) {
 	if h.State() == auth.Unknown {
 		return nil, failure.ErrAccessUnknown
 	}
-	return Ways{Password: h.Access.State() != auth.Empty, OpenID: h.OpenID != nil}, nil
+	return LoginMethods{Password: h.Access.State() != auth.Empty, OpenID: h.OpenID != nil}, nil
 }
 
 // login answers with a token for a user's name and password, as the original does.
@@ -100,7 +100,7 @@ func (h *Handlers) endSession(c *gin.Context) (any, error) {
 		return nil, failure.BadRequest("no_session", "the request is not of a login, so there is none to end")
 	}
 	setSession(c, "", time.Time{})
-	return true, h.changed(c, h.Access.Logout(c.Request.Context(), who))
+	return true, h.changeError(c, h.Access.Logout(c.Request.Context(), who))
 }
 
 // SessionCookie returns the name of the cookie that holds a login token. With TLS its prefix makes browsers ensure
@@ -124,7 +124,7 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 
 // DropBadCookie deletes the browser's session cookie if the error says that its token is no longer valid.
 func DropBadCookie(c *gin.Context, err error) {
-	f := failure.Of(c.Request, err)
+	f := failure.FromError(c.Request, err)
 	_, none := c.Request.Cookie(SessionCookie(c.Request))
 	if none == nil && f != nil && f.Status == http.StatusUnauthorized &&
 		strings.TrimSpace(c.GetHeader("Authorization")) == "" {

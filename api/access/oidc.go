@@ -48,8 +48,8 @@ func openIDFailure(err error) error {
 
 var errNoOpenID = failure.NotFound("no_oidc", "this server has no OpenID provider: it is named with --oidc-issuer")
 
-// loginWithin is how long a browser keeps the cookie of an unfinished login. The login itself may expire sooner.
-const loginWithin = 10 * time.Minute
+// loginCookieAge is how long a browser keeps the cookie of an unfinished login. The login itself may expire sooner.
+const loginCookieAge = 10 * time.Minute
 
 // beginOpenID redirects a browser to the provider.
 func (h *Handlers) beginOpenID(c *gin.Context) {
@@ -62,7 +62,7 @@ func (h *Handlers) beginOpenID(c *gin.Context) {
 		h.Answers.Fail(c.Writer, c.Request, openIDFailure(err))
 		return
 	}
-	setLogin(c, cookie, int(loginWithin.Seconds()))
+	setLogin(c, cookie, int(loginCookieAge.Seconds()))
 	c.Redirect(http.StatusFound, address)
 }
 

@@ -44,13 +44,13 @@ type (
 	}
 )
 
-// changed converts the error of a change of users or tokens into the answer. A failure of the registry is not a fault
+// changeError converts the error of a change of users or tokens into the answer. A failure of the registry is not a fault
 // of this server, so it is answered with 503.
-func (h *Handlers) changed(c *gin.Context, err error) error {
+func (h *Handlers) changeError(c *gin.Context, err error) error {
 	var refused *auth.Refused
 	var violations document.Violations
 	switch {
-	case err == nil, failure.OfAccess(err) != nil, errors.As(err, &refused), errors.As(err, &violations),
+	case err == nil, failure.FromAccessError(err) != nil, errors.As(err, &refused), errors.As(err, &violations),
 		errors.Is(err, auth.ErrNotFound), errors.Is(err, auth.ErrExists):
 		return err
 	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded),
@@ -59,12 +59,12 @@ func (h *Handlers) changed(c *gin.Context, err error) error {
 			"the registry did not answer, and the change may have been done: look before you send it again")
 	}
 	h.Log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
-	return failure.NotBegun("registry_silent",
+	return failure.Unchanged("registry_silent",
 		"users and tokens could not be changed: try again; if that lasts, the server's log says why")
 }
 
-// ofPeople is changed with the codes for a user or token (what) that does not exist, or exists already.
-func (h *Handlers) ofPeople(c *gin.Context, what string, err error) error {
+// userError is changed with the codes for a user or token (what) that does not exist, or exists already.
+func (h *Handlers) userError(c *gin.Context, what string, err error) error {
 	switch {
 	case errors.Is(err, auth.ErrNotFound):
 		return failure.NotFound(what+"_not_found", "%s", err.Error())
@@ -73,7 +73,7 @@ func (h *Handlers) ofPeople(c *gin.Context, what string, err error) error {
 	case errors.Is(err, auth.ErrExists):
 		return failure.New(http.StatusConflict, what+"_exists", "%s", err.Error())
 	}
-	return h.changed(c, err)
+	return h.changeError(c, err)
 }
 
 func (h *Handlers) users(*gin.Context) (any, error) {
@@ -108,7 +108,7 @@ func (h *Handlers) addUser(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	u, err := h.Access.AddUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, password, grant)
-	return u, h.ofPeople(c, "user", err)
+	return u, h.userError(c, "user", err)
 }
 
 func (h *Handlers) changeUser(c *gin.Context) (any, error) {
@@ -125,7 +125,7 @@ func (h *Handlers) changeUser(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	u, err := h.Access.ChangeUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant)
-	return u, h.ofPeople(c, "user", err)
+	return u, h.userError(c, "user", err)
 }
 
 // setPassword sets a user's password. Users may change their own; they must send the current one, so that an
@@ -156,7 +156,7 @@ func (h *Handlers) setPassword(c *gin.Context) (any, error) {
 			return nil, h.notCurrent(c, err)
 		}
 	}
-	return true, h.ofPeople(c, "user", h.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
+	return true, h.userError(c, "user", h.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
 }
 
 // notCurrent returns the answer to a wrong current password. It is not a 401, because the caller is authenticated and
@@ -165,7 +165,7 @@ func (h *Handlers) notCurrent(c *gin.Context, err error) error {
 	if refused := new(auth.Refused); errors.As(err, &refused) {
 		return document.Violations{document.Violate("current", "", "is not your password")}
 	}
-	return h.changed(c, err)
+	return h.changeError(c, err)
 }
 
 func (h *Handlers) removeUser(c *gin.Context) (any, error) {
@@ -173,7 +173,7 @@ func (h *Handlers) removeUser(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, h.ofPeople(c, "user", h.Access.RemoveUser(c.Request.Context(),
+	return true, h.userError(c, "user", h.Access.RemoveUser(c.Request.Context(),
 		caller.Of(c.Request.Context()).Actor(), name))
 }
 
@@ -183,13 +183,13 @@ func (h *Handlers) endLogins(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, h.changed(c, h.Access.EndLogins(c.Request.Context(), caller.Of(c.Request.Context()).Actor(),
+	return true, h.changeError(c, h.Access.EndLogins(c.Request.Context(), caller.Of(c.Request.Context()).Actor(),
 		name))
 }
 
 // replaceKeys ends the logins of all users.
 func (h *Handlers) replaceKeys(c *gin.Context) (any, error) {
-	return true, h.changed(c, h.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
+	return true, h.changeError(c, h.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
 }
 
 func (h *Handlers) tokens(*gin.Context) (any, error) {
@@ -214,7 +214,7 @@ func (h *Handlers) addToken(c *gin.Context) (any, error) {
 	}
 	token, made, err := h.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,
 		expires)
-	return madeToken{made, token}, h.ofPeople(c, "token", err)
+	return madeToken{made, token}, h.userError(c, "token", err)
 }
 
 func (h *Handlers) removeToken(c *gin.Context) (any, error) {
@@ -222,6 +222,6 @@ func (h *Handlers) removeToken(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return true, h.ofPeople(c, "token", h.Access.RemoveToken(c.Request.Context(),
+	return true, h.userError(c, "token", h.Access.RemoveToken(c.Request.Context(),
 		caller.Of(c.Request.Context()).Actor(), name))
 }

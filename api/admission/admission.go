@@ -52,7 +52,7 @@ func (h *Admission) Admit(c *gin.Context) {
 		err = rule.Check(who.Principal)
 	}
 	if err == nil {
-		err = request.Bound(c.Writer, c.Request, rule.Scope == route.Open)
+		err = request.Bound(c.Writer, c.Request, rule.Scope == route.ScopePublic)
 	}
 	if err != nil {
 		access.DropBadCookie(c, err)
@@ -69,7 +69,7 @@ func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Calle
 		return who, nil
 	}
 	state := h.State()
-	unguarded := state == auth.Empty && caller.IsOfThisMachine(r)
+	unguarded := state == auth.Empty && caller.IsLocal(r)
 	if err := h.checkOrigin(r, rule, unguarded); err != nil {
 		return who, err
 	}
@@ -79,7 +79,7 @@ func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Calle
 		return who, nil
 	}
 	who.Principal, who.Lapsed, err = h.authenticate(r, state)
-	if rule.Scope == route.Open {
+	if rule.Scope == route.ScopePublic {
 		err = nil
 	}
 	return who, err

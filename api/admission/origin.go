@@ -36,7 +36,7 @@ func (h *Admission) checkOrigin(r *http.Request, rule route.Rule, unguarded bool
 		return failure.New(http.StatusForbidden, "host_not_allowed",
 			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", failure.Quoted(r.Host))
 	}
-	linked := rule.Scope == route.Open && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
+	linked := rule.Scope == route.ScopePublic && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
 	if site := r.Header.Get("Sec-Fetch-Site"); !linked &&
 		(strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
 		return failure.New(http.StatusForbidden, "origin_not_allowed",

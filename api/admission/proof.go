@@ -31,11 +31,11 @@ type Proofs interface {
 // forwardPurpose is the purpose of the codes of forwarded requests.
 const forwardPurpose = "forward"
 
-var errNoProof = failure.NotBegun("access_unknown",
+var errNoProof = failure.Unchanged("access_unknown",
 	"the key by which followers prove themselves is not known here at present: try again")
 
-// Proof returns the headers for forwarding a request.
-func (h *Admission) Proof(r *http.Request) (http.Header, error) {
+// ForwardHeaders returns the headers for forwarding a request.
+func (h *Admission) ForwardHeaders(r *http.Request) (http.Header, error) {
 	by, client := cmp.Or(h.Advertise, "unknown"), caller.Address(r)
 	headers := http.Header{ForwardedBy: {by}}
 	if h.Proofs == nil {
@@ -55,8 +55,8 @@ func forwarded(r *http.Request, by, client string) []byte {
 	return []byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, by, client}, "\n"))
 }
 
-// Proven accepts the headers of a request that a follower has forwarded, or aborts the request if they are forged.
-func (h *Admission) Proven(c *gin.Context) {
+// VerifyForwarded accepts the headers of a request that a follower has forwarded, or aborts the request if they are forged.
+func (h *Admission) VerifyForwarded(c *gin.Context) {
 	headers := c.Request.Header
 	by, client, proof := headers.Values(ForwardedBy), headers.Values(forwardedFor), headers.Values(forwardedProof)
 	if h.Proofs == nil || len(by)+len(client)+len(proof) == 0 {

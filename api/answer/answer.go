@@ -33,7 +33,7 @@ func NewWriter(log *slog.Logger, stall time.Duration) *Writer {
 
 // Fail answers with an error. An unexpected error is logged under a new id, and the answer contains only that id.
 func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := failure.Of(r, err)
+	f := failure.FromError(r, err)
 	if f == nil {
 		id := uuid.NewString()
 		a.log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", LoggedPath(r), "error",

@@ -5,8 +5,8 @@ import "github.com/gin-gonic/gin"
 // unmeasured is the key in a request's context that marks requests that last as long as the client wants.
 const unmeasured = "unmeasured"
 
-// LeaveUnmeasured excludes a request from the duration metrics, because its answer lasts as long as the client wants.
-func LeaveUnmeasured(c *gin.Context) { c.Set(unmeasured, true) }
+// ExcludeFromMetrics excludes a request from the duration metrics, because its answer lasts as long as the client wants.
+func ExcludeFromMetrics(c *gin.Context) { c.Set(unmeasured, true) }
 
-// Measured reports whether a request counts in the duration metrics.
-func Measured(c *gin.Context) bool { return !c.GetBool(unmeasured) }
+// CountsInMetrics reports whether a request counts in the duration metrics.
+func CountsInMetrics(c *gin.Context) bool { return !c.GetBool(unmeasured) }

@@ -31,7 +31,7 @@ func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown f
 	if r.Method == http.MethodHead {
 		return
 	}
-	out := a.Patient(w)
+	out := a.Stream(w)
 	var piece bytes.Buffer
 	enc := json.NewEncoder(&piece)
 	enc.SetEscapeHTML(false)
@@ -43,7 +43,7 @@ func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown f
 		row, err := shown(list.at(i))
 		if err != nil {
 			a.log.WarnContext(r.Context(), "list cut off", "error", err)
-			BreakOff(out.line)
+			Abort(out.line)
 			return
 		}
 		if err := enc.Encode(row); err != nil {

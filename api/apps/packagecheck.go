@@ -76,7 +76,7 @@ func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFact
 		return facts, err
 	}
 	defer leave()
-	request.LastLonger(c)
+	request.ExtendDeadlines(c)
 	begun := time.Now()
 	facts, err = h.Packages.CheckPackage(c.Request.Context(), config)
 	facts.Millis = time.Since(begun).Milliseconds()
@@ -128,7 +128,7 @@ func (h *Handlers) appToCheck(c *gin.Context, update bool) (config app.Config, e
 	if err != nil {
 		return config, err
 	}
-	stored, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.App, name)
+	stored, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.App, name)
 	if err == nil {
 		config, _, err = h.documents.Read(body, stored.Config)
 	}

@@ -22,14 +22,14 @@ type Caller struct {
 	Lapsed func() bool
 }
 
-// LetIn reports whether the caller has been authenticated.
-func (c Caller) LetIn() bool { return c.Kind != "" }
+// IsAuthenticated reports whether the caller has been authenticated.
+func (c Caller) IsAuthenticated() bool { return c.Kind != "" }
 
-// SeesAll reports whether the caller may read data that belongs to no app, such as which server leads.
-func (c Caller) SeesAll() bool { return c.Includes(auth.Viewer) && c.Unrestricted() }
+// CanSeeAll reports whether the caller may read data that belongs to no app, such as which server leads.
+func (c Caller) CanSeeAll() bool { return c.Includes(auth.Viewer) && c.Unrestricted() }
 
-// ForSome reports whether the caller's grant covers only some apps.
-func (c Caller) ForSome() bool { return !c.Unrestricted() }
+// IsRestricted reports whether the caller's grant covers only some apps.
+func (c Caller) IsRestricted() bool { return !c.Unrestricted() }
 
 // Actor returns the caller as the audit records it.
 func (c Caller) Actor() event.Actor {

@@ -8,13 +8,13 @@ import (
 )
 
 // wideKey is the key in a request's context that says whether other machines can reach the listener.
-type wideKey struct{}
+type reachableKey struct{}
 
-// IsOfThisMachine reports whether a request came from this machine: over a loopback address, on a listener that has no
+// IsLocal reports whether a request came from this machine: over a loopback address, on a listener that has no
 // other addresses, and through no proxy. A proxy on this machine also connects from a loopback address, but its
 // clients may be anywhere.
-func IsOfThisMachine(r *http.Request) bool {
-	wide, _ := r.Context().Value(wideKey{}).(bool)
+func IsLocal(r *http.Request) bool {
+	wide, _ := r.Context().Value(reachableKey{}).(bool)
 	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return !wide && ok && here.IP.IsLoopback() && !isProxied(r)
 }
@@ -44,7 +44,7 @@ func isProxied(r *http.Request) bool {
 	return false
 }
 
-// WithWide returns a context for the requests of a listener; wide says whether other machines can reach it.
-func WithWide(ctx context.Context, wide bool) context.Context {
-	return context.WithValue(ctx, wideKey{}, wide)
+// WithReachable returns a context for the requests of a listener; wide says whether other machines can reach it.
+func WithReachable(ctx context.Context, wide bool) context.Context {
+	return context.WithValue(ctx, reachableKey{}, wide)
 }

@@ -19,7 +19,7 @@ import (
 // another app".
 const ofAnotherApp = "of another app"
 
-// Hiding returns a function that copies an answer, or a part of one, and hides in it what the caller of the request
+// Redactor returns a function that copies an answer, or a part of one, and hides in it what the caller of the request
 // may not see. The reason why a job waits may involve an app outside the caller's grant, and the scheduler's texts
 // name it by the ids of executions, tasks and executors. The function replaces those ids in every text of the answer,
 // so that a new field or a new sentence is covered without a change here. Documents are copied unchanged, because
@@ -27,9 +27,9 @@ const ofAnotherApp = "of another app"
 //
 // The function fails if the scheduler could not say whether the caller may see a job. Otherwise the answer would hide
 // ids that the caller may see.
-func Hiding(ctx context.Context, s Scheduler) func(any) (any, error) {
+func Redactor(ctx context.Context, s Scheduler) func(any) (any, error) {
 	who := Of(ctx)
-	if !who.LetIn() || who.Unrestricted() {
+	if !who.IsAuthenticated() || who.Unrestricted() {
 		return func(answer any) (any, error) { return answer, nil }
 	}
 	h := hiding{scheduler: s, ctx: ctx, who: who, jobs: map[string]bool{}}
@@ -42,11 +42,11 @@ func Hiding(ctx context.Context, s Scheduler) func(any) (any, error) {
 	}
 }
 
-// HideInError returns err with the ids hidden that the caller may not see. Errors that are not refusals of the
+// RedactError returns err with the ids hidden that the caller may not see. Errors that are not refusals of the
 // scheduler are returned unchanged.
-func HideInError(ctx context.Context, s Scheduler, err error) error {
+func RedactError(ctx context.Context, s Scheduler, err error) error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
-		answer, failure := Hiding(ctx, s)(*refused)
+		answer, failure := Redactor(ctx, s)(*refused)
 		if failure != nil {
 			return fmt.Errorf("look at who may read why this was refused: %w", failure)
 		}
@@ -73,7 +73,7 @@ func (h *hiding) shown(name string, isApp bool) bool {
 	}
 	shown, known := h.jobs[name]
 	if !known {
-		_, err := SeeOf(h.ctx, h.scheduler, explain.Reader.Job, name)
+		_, err := ReadWith(h.ctx, h.scheduler, explain.Reader.Job, name)
 		if err != nil && failure.Refusal(err).Kind != problem.NotFound {
 			h.err = cmp.Or(h.err, err) // the first
 		}

@@ -13,7 +13,7 @@ import (
 func ScopeOf(ctx context.Context) explain.Scope {
 	who := Of(ctx)
 	switch {
-	case !who.LetIn():
+	case !who.IsAuthenticated():
 		return explain.Scope{}
 	case who.Unrestricted():
 		return explain.All()
@@ -29,9 +29,9 @@ type Scheduler interface {
 	Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error
 }
 
-// See returns what say reads from the scheduler's state, restricted to what the caller of the request may see. All of
+// Read returns what say reads from the scheduler's state, restricted to what the caller of the request may see. All of
 // it is of one moment.
-func See[V any](ctx context.Context, s Scheduler, say func(explain.Reader) (V, error)) (v V, err error) {
+func Read[V any](ctx context.Context, s Scheduler, say func(explain.Reader) (V, error)) (v V, err error) {
 	err = s.Read(ctx, ScopeOf(ctx), func(r explain.Reader) (err error) {
 		v, err = say(r)
 		return err
@@ -39,14 +39,14 @@ func See[V any](ctx context.Context, s Scheduler, say func(explain.Reader) (V, e
 	return v, err
 }
 
-// SeeOf is See for a reader that takes an argument.
-func SeeOf[A, V any](ctx context.Context, s Scheduler, say func(explain.Reader, A) (V, error), of A) (V, error) {
-	return See(ctx, s, func(r explain.Reader) (V, error) { return say(r, of) })
+// ReadWith is See for a reader that takes an argument.
+func ReadWith[A, V any](ctx context.Context, s Scheduler, say func(explain.Reader, A) (V, error), of A) (V, error) {
+	return Read(ctx, s, func(r explain.Reader) (V, error) { return say(r, of) })
 }
 
-// List is See for a reader that cannot fail.
-func List[V any](ctx context.Context, s Scheduler, say func(explain.Reader) []V) ([]V, error) {
-	return See(ctx, s, func(r explain.Reader) ([]V, error) { return say(r), nil })
+// ReadList is See for a reader that cannot fail.
+func ReadList[V any](ctx context.Context, s Scheduler, say func(explain.Reader) []V) ([]V, error) {
+	return Read(ctx, s, func(r explain.Reader) ([]V, error) { return say(r), nil })
 }
 
 // MaySee returns an error unless the caller may see the job. Routes that answer from other sources than the scheduler
@@ -55,6 +55,6 @@ func MaySee(ctx context.Context, s Scheduler, job string) error {
 	if ScopeOf(ctx).IsAll() {
 		return nil
 	}
-	_, err := SeeOf(ctx, s, explain.Reader.Job, job)
+	_, err := ReadWith(ctx, s, explain.Reader.Job, job)
 	return err
 }

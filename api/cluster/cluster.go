@@ -13,8 +13,8 @@ import (
 
 // The default and the maximum number of agents of a page.
 const (
-	someAgents = 100
-	mostAgents = 500
+	defaultAgents = 100
+	maxAgents     = 500
 	// lastPage exceeds the number of pages that any cluster can have.
 	lastPage = 1_000_000
 )
@@ -23,7 +23,7 @@ const (
 var (
 	ofAgent       = request.Text("search", "Agents whose id or host name has this text in it, in any case.")
 	agentPage     = request.Number("page", "Which page of agents, counted from 1.", 1, 1, lastPage)
-	agentsPerPage = request.Number("per_page", "How many agents a page has.", someAgents, 1, mostAgents)
+	agentsPerPage = request.Number("per_page", "How many agents a page has.", defaultAgents, 1, maxAgents)
 )
 
 // cluster answers with what the leader knows about the cluster. It reads the state twice and sorts in between, so that
@@ -35,17 +35,17 @@ func (h *Handlers) cluster(c *gin.Context) (any, error) {
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	names, err := caller.See(c.Request.Context(), h.Scheduler, explain.Reader.AgentNames)
+	names, err := caller.Read(c.Request.Context(), h.Scheduler, explain.Reader.AgentNames)
 	if err != nil {
 		return nil, err
 	}
 	ids, total := f.Of(names)
-	v, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Cluster, ids)
+	v, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Cluster, ids)
 	v.AgentsTotal, v.FrameworkName = total, h.FrameworkName
 	return v, err
 }
 
 // agent answers with one agent and the tasks that run there.
 func (h *Handlers) agent(ctx context.Context, id string) (any, error) {
-	return caller.SeeOf(ctx, h.Scheduler, explain.Reader.Agent, id)
+	return caller.ReadWith(ctx, h.Scheduler, explain.Reader.Agent, id)
 }

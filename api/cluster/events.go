@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// changedEvery and summaryEvery are the minimum intervals between two of these events.
-	changedEvery = 250 * time.Millisecond
-	summaryEvery = time.Second
-	// aliveEvery is the interval of comments that show that the stream is alive.
-	aliveEvery = 15 * time.Second
+	// changedInterval and summaryInterval are the minimum intervals between two of these events.
+	changedInterval = 250 * time.Millisecond
+	summaryInterval = time.Second
+	// keepaliveInterval is the interval of comments that show that the stream is alive.
+	keepaliveInterval = 15 * time.Second
 )
 
 // events streams changes as server-sent events until the client disconnects, the server shuts down or loses the lead,
@@ -29,7 +29,7 @@ func (h *Handlers) events(c *gin.Context) {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	answer.LeaveUnmeasured(c)
+	answer.ExcludeFromMetrics(c)
 	changes, err := h.Scheduler.Follow(c.Request.Context(), caller.ScopeOf(c.Request.Context()))
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -39,7 +39,7 @@ func (h *Handlers) events(c *gin.Context) {
 	headers := c.Writer.Header()
 	headers.Set("Content-Type", "text/event-stream; charset=utf-8")
 	headers.Set("X-Accel-Buffering", "no") // or buffering proxies would hold events back
-	out := h.Answers.Patient(c.Writer)
+	out := h.Answers.Stream(c.Writer)
 	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request is read
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
@@ -52,7 +52,7 @@ func (h *Handlers) events(c *gin.Context) {
 type eventStream struct {
 	server  *Handlers
 	c       *gin.Context
-	out     *answer.PatientWriter
+	out     *answer.StreamWriter
 	changes *view.Stream
 
 	summary []byte // the last one sent
@@ -71,16 +71,16 @@ func (e *eventStream) run() {
 	}{}
 	if l, ok := h.Scheduler.Leader(); ok {
 		hello.Term = l.Term
-		if who.SeesAll() {
+		if who.CanSeeAll() {
 			hello.Leader, hello.Version = l.Address, h.Version
 		}
 	}
 	ok := e.send("hello", hello) && e.sendSummary()
-	alive := time.NewTicker(aliveEvery)
+	alive := time.NewTicker(keepaliveInterval)
 	defer alive.Stop()
 	// The queues and the numbers of the last hour also change with time, so the summary is compared without a change
-	// too, at every aliveEvery.
-	summary := time.NewTicker(summaryEvery)
+	// too, at every keepaliveInterval.
+	summary := time.NewTicker(summaryInterval)
 	defer summary.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -109,7 +109,7 @@ func (e *eventStream) run() {
 				ok = e.send("changed", changed)
 			}
 			news = nil
-			pause.Reset(changedEvery)
+			pause.Reset(changedInterval)
 		}
 		if who.Lapsed != nil && who.Lapsed() {
 			return

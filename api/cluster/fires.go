@@ -24,9 +24,9 @@ type firesAhead struct {
 
 const (
 	minutesAhead = 60
-	// firesKept is how long an answer is cached. With 100,000 jobs that all have different schedules it takes some
+	// firesCacheTTL is how long an answer is cached. With 100,000 jobs that all have different schedules it takes some
 	// tenths of a second to compute.
-	firesKept = 5 * time.Second
+	firesCacheTTL = 5 * time.Second
 )
 
 // countFires counts the fires of all schedules in the hour that begins with the minute of now. It includes the fires
@@ -66,7 +66,7 @@ func (k *firesCache) get(
 		return nil, err
 	}
 	defer k.turn.Release(1)
-	if age := now.Sub(k.counted); k.last != nil && age >= 0 && age < firesKept &&
+	if age := now.Sub(k.counted); k.last != nil && age >= 0 && age < firesCacheTTL &&
 		k.last.From.Equal(now.UTC().Truncate(time.Minute)) {
 		return k.last, nil
 	}
@@ -85,7 +85,7 @@ func (h *Handlers) firesAhead(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	schedules := func() ([]config.ScheduleView, error) {
-		return caller.See(ctx, h.Scheduler, explain.Reader.Schedules)
+		return caller.Read(ctx, h.Scheduler, explain.Reader.Schedules)
 	}
 	return h.fires.get(ctx, h.Now(), schedules)
 }

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// somePageRows and mostPageRows are the default and the maximum number of jobs of a page.
-	somePageRows = 50
-	mostPageRows = 500
-	// mostSearch is the maximum length of the search text, in bytes.
-	mostSearch = 500
+	// defaultPageRows and maxPageRows are the default and the maximum number of jobs of a page.
+	defaultPageRows = 50
+	maxPageRows     = 500
+	// maxSearch is the maximum length of the search text, in bytes.
+	maxSearch = 500
 )
 
 // These are the parameters of the page of jobs.
@@ -35,7 +35,7 @@ var (
 		string(view.ByLastRun), string(view.ByDuration), string(view.ByFailures))
 	pageOrder    = request.Choice("order", "Up or down. What has nothing to be sorted by comes last.", "ASC", "DESC")
 	pageNumber   = request.Number("page", "Which page, counted from 1.", 1, 1, 1_000_000)
-	pageRows     = request.Number("per_page", "How many rows a page has.", somePageRows, 1, mostPageRows)
+	pageRows     = request.Number("per_page", "How many rows a page has.", defaultPageRows, 1, maxPageRows)
 	jobPageTakes = []request.Declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder,
 		pageNumber,
 		pageRows}
@@ -50,8 +50,8 @@ func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 		Sort: view.Sort(pageSort.Of(q)), Descending: pageOrder.Of(q) == "DESC", Page: pageNumber.Of(q),
 		PerPage: pageRows.Of(q),
 	}
-	if len(ask.Search) > mostSearch {
-		q.Refuse("search", "must have at most %d bytes", mostSearch)
+	if len(ask.Search) > maxSearch {
+		q.Refuse("search", "must have at most %d bytes", maxSearch)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (h *Handlers) overview(c *gin.Context) (any, error) {
 		Time: h.Now().UTC().Truncate(time.Millisecond), TimeZone: jobs.ZoneName(cmp.Or(h.Zone, time.UTC)),
 		Summary: o.Summary, Problems: o.Problems,
 	}
-	if caller.Of(c.Request.Context()).SeesAll() {
+	if caller.Of(c.Request.Context()).CanSeeAll() {
 		a.Version = h.Version
 		if l, ok := h.Scheduler.Leader(); ok {
 			a.Leader = factsOf(l)

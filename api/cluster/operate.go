@@ -50,6 +50,6 @@ func (h *Handlers) sandbox(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	views, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Sandboxes, name)
+	views, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Sandboxes, name)
 	return answer.OrEmpty(views), err
 }

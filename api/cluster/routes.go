@@ -70,34 +70,34 @@ func New(o Options) *Handlers {
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Live", []route.Route{
-		{Method: get, Path: "/api/events", Rule: route.Readers, Raw: h.events, Lasts: route.Always,
+		{Method: get, Path: "/api/events", Rule: route.Viewers, Raw: h.events, Lasts: route.Always,
 			Streams: h.Followed,
 			Does: route.Does("Follows what changes, as server-sent events").Streams("text/event-stream",
 				"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
-		{Method: get, Path: "/api/jobs", Rule: route.Readers, Answer: h.jobPage,
+		{Method: get, Path: "/api/jobs", Rule: route.Viewers, Answer: h.jobPage,
 			Takes: jobPageTakes, Does: route.Does("Gives one page of the jobs: searched, filtered, sorted").Gives(view.Page{})},
-		{Method: get, Path: "/api/overview", Rule: route.Readers, Answer: h.overview,
+		{Method: get, Path: "/api/overview", Rule: route.Viewers, Answer: h.overview,
 			Does: route.Does("Shows the cluster at a glance, and what needs a look now").Gives(overviewAnswer{})},
 	}), route.Group("Cluster", []route.Route{
-		{Method: get, Path: "/api/cluster", Rule: route.ReadersOfAll, Answer: h.cluster,
+		{Method: get, Path: "/api/cluster", Rule: route.ViewersOfAll, Answer: h.cluster,
 			Takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
 			Does:  route.Does("Shows the cluster as the leader knows it, with one page of its agents").Gives(views.ClusterView{})},
-		{Method: get, Path: "/api/cluster/agents/{agentId}", Rule: route.ReadersOfAll,
+		{Method: get, Path: "/api/cluster/agents/{agentId}", Rule: route.ViewersOfAll,
 			Answer: route.WithID("agentId", h.agent),
 			Does:   route.Does("Gives one agent, its executors, and tasks that run there").Gives(views.AgentDetail{})},
-		{Method: get, Path: "/api/overview/fires", Rule: route.ReadersOfAll, Answer: h.firesAhead,
+		{Method: get, Path: "/api/overview/fires", Rule: route.ViewersOfAll, Answer: h.firesAhead,
 			Does: route.Does("Says how many jobs fire in each minute of the next hour").Gives(firesAhead{})},
 	}), route.Group("Operation", []route.Route{
 		{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(true),
 			Does: route.Does("Asks the cluster now about every task that is known here").Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: post, Path: "/api/operate/reconcile/implicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(false),
 			Does: route.Does("Asks the cluster for all of the framework's tasks that it knows").Gives(true).Fails(http.StatusTooManyRequests)},
-		{Method: get, Path: "/api/operate/sandbox", Rule: route.ReadersOfAll, Answer: h.sandbox,
+		{Method: get, Path: "/api/operate/sandbox", Rule: route.ViewersOfAll, Answer: h.sandbox,
 			Takes: []request.Declared{sandboxApp},
 			Does:  route.Does("Says where the executors of an app keep their files").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
-		{Method: get, Path: "/api/operate/faulty", Rule: route.ReadersOfAll, Answer: h.Faulty.List,
+		{Method: get, Path: "/api/operate/faulty", Rule: route.ViewersOfAll, Answer: h.Faulty.List,
 			Does: route.Does("Lists the documents in the registry that can't be used").Gives([]views.FaultyView{})},
-		{Method: get, Path: "/api/leader", Rule: route.ReadersOfAll, Answer: h.leader, Local: true,
+		{Method: get, Path: "/api/leader", Rule: route.ViewersOfAll, Answer: h.leader, Local: true,
 			Does: route.Does("Says who leads, as far as this server knows").Gives(scheduler.LeaderView{})},
 	}))
 }

@@ -55,7 +55,7 @@ func New(o Options) *Handlers {
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
-		{Method: get, Path: "/api/openapi.json", Rule: route.Readers, Raw: h.openAPI, Local: true,
+		{Method: get, Path: "/api/openapi.json", Rule: route.Viewers, Raw: h.openAPI, Local: true,
 			Does: route.Does("Describes this API, as OpenAPI 3.1").Gives(map[string]any{})},
 	})
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// secretive is a document with secrets. WithoutSecrets hides them for answers. KeepSecrets replaces hidden secrets in
+// withSecrets is a document with secrets. WithoutSecrets hides them for answers. KeepSecrets replaces hidden secrets in
 // a change with the stored ones.
-type secretive[C any] interface {
+type withSecrets[C any] interface {
 	WithoutSecrets() C
 	KeepSecrets(stored C) (C, document.Violations)
 }
 
 // Handlers handles the routes that apps and jobs share. C is the document; V is the scheduler's view of it.
-type Handlers[C secretive[C], V any] struct {
+type Handlers[C withSecrets[C], V any] struct {
 	Kind   string // "app" or "job"
 	Schema *document.Schema[C]
 	// Check applies all rules to a document. It returns the violations, and notes for the user.
@@ -95,12 +95,12 @@ func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
 // These are the parameters of lists of documents. Without any, a list has all documents.
 var (
 	listAfter = request.Text("after", "Those whose names come after this one, such as the last one of a page.").WithExample("my_job")
-	listLimit = request.Number("limit", "How many are listed at most.", mostListed, 1, mostListed)
+	listLimit = request.Number("limit", "How many are listed at most.", maxListed, 1, maxListed)
 	ListTakes = []request.Declared{listAfter, listLimit}
 )
 
-// mostListed exceeds the number of documents that can exist.
-const mostListed = 1_000_000
+// maxListed exceeds the number of documents that can exist.
+const maxListed = 1_000_000
 
 // List returns the documents sorted by name: all of them, or a page.
 func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
@@ -109,7 +109,7 @@ func (d *Handlers[C, V]) List(c *gin.Context) (any, error) {
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	views, err := caller.List(c.Request.Context(), d.Scheduler, d.All)
+	views, err := caller.ReadList(c.Request.Context(), d.Scheduler, d.All)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
 	if err != nil {
 		return view, err
 	}
-	return caller.SeeOf(c.Request.Context(), d.Scheduler, d.One, name)
+	return caller.ReadWith(c.Request.Context(), d.Scheduler, d.One, name)
 }
 
 // Disable returns the handler that disables or enables a document.

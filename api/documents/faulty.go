@@ -22,7 +22,7 @@ type Faulty struct {
 
 // List answers with the documents in the registry that cannot be used [D15].
 func (f Faulty) List(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
+	all, err := caller.ReadList(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	return answer.Each(all, err, func(v views.FaultyView) views.FaultyView {
 		v.Path = f.RegistryRoot + v.Path
 		return v
@@ -37,7 +37,7 @@ func (f Faulty) Explain(c *gin.Context, err error) error {
 	if refused.Kind != problem.NotFound || refused.Code != what+"_not_found" {
 		return err
 	}
-	views, failed := caller.List(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
+	views, failed := caller.ReadList(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	if failed != nil {
 		return err
 	}

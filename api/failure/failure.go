@@ -59,8 +59,8 @@ func Unavailable(code, format string, args ...any) *Failure {
 	return New(http.StatusServiceUnavailable, code, format, args...)
 }
 
-// NotBegun is Unavailable with Undone set: no change that the request may ask for was begun.
-func NotBegun(code, format string, args ...any) *Failure {
+// Unchanged is Unavailable with Undone set: no change that the request may ask for was begun.
+func Unchanged(code, format string, args ...any) *Failure {
 	f := Unavailable(code, format, args...)
 	f.Undone = true
 	return f
@@ -90,9 +90,9 @@ var kinds = map[problem.Kind]struct {
 	problem.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
-// Of returns the failure that answers an error of a request. It returns nil for an unexpected error, which is a fault
+// FromError returns the failure that answers an error of a request. It returns nil for an unexpected error, which is a fault
 // of this server.
-func Of(r *http.Request, err error) *Failure {
+func FromError(r *http.Request, err error) *Failure {
 	var (
 		known      *Failure
 		syntax     *document.SyntaxError
@@ -100,7 +100,7 @@ func Of(r *http.Request, err error) *Failure {
 		beyond     *http.MaxBytesError
 		refused    *problem.Error
 	)
-	if f := OfAccess(err); f != nil {
+	if f := FromAccessError(err); f != nil {
 		err = f
 	}
 	switch {
@@ -112,11 +112,11 @@ func Of(r *http.Request, err error) *Failure {
 		}
 		return known
 	case errors.As(err, &beyond):
-		return Of(r, TooLarge(beyond.Limit))
+		return FromError(r, TooLarge(beyond.Limit))
 	case errors.As(err, &syntax):
 		return New(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):
-		return Of(r, &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid",
+		return FromError(r, &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid",
 			Message: violations.Error(), Fields: violations, Undone: true})
 	case errors.As(err, &refused):
 		kind, ok := kinds[refused.Kind]
@@ -148,8 +148,8 @@ func Internal(id string) *Failure {
 		"a fault of this server; its log tells more under the id %s", id)
 }
 
-// Facts are the fields of a failure in JSON.
-type Facts struct {
+// ErrorBody are the fields of a failure in JSON.
+type ErrorBody struct {
 	Code    string              `json:"code"`
 	Message string              `json:"message"`
 	Fields  document.Violations `json:"fields"`
@@ -157,12 +157,12 @@ type Facts struct {
 
 // Response is the JSON body of every error.
 type Response struct {
-	Error Facts `json:"error"`
+	Error ErrorBody `json:"error"`
 }
 
 // Body returns the failure as it is sent.
 func (f *Failure) Body() Response {
-	return Response{Facts{f.Code, f.Message, append(document.Violations{}, f.Fields...)}}
+	return Response{ErrorBody{f.Code, f.Message, append(document.Violations{}, f.Fields...)}}
 }
 
 // Quoted returns a client's text as a message may show it: quoted, and cut after 100 bytes.
@@ -174,8 +174,8 @@ func Quoted(text string) string {
 	return strconv.Quote(text)
 }
 
-// OfAccess returns the failure that answers an error of auth.Access, or nil for any other error.
-func OfAccess(err error) *Failure {
+// FromAccessError returns the failure that answers an error of auth.Access, or nil for any other error.
+func FromAccessError(err error) *Failure {
 	var refused *auth.Refused
 	var many *auth.TooMany
 	switch {
@@ -204,5 +204,5 @@ func TooLarge(most int64) *Failure {
 }
 
 // ErrAccessUnknown is the answer while this server cannot read the users and their grants from the registry.
-var ErrAccessUnknown = NotBegun("access_unknown",
+var ErrAccessUnknown = Unchanged("access_unknown",
 	"who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")

@@ -31,9 +31,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// dialLeader bounds how long a follower tries to connect to the leader, and separately how long the TLS handshake may
+// dialTimeout bounds how long a follower tries to connect to the leader, and separately how long the TLS handshake may
 // take.
-const dialLeader = 2 * time.Second
+const dialTimeout = 2 * time.Second
 
 // leaderTransports carry requests to the leader. Every write gets a new connection: on a reused connection Go's
 // transport may silently send a request a second time, and a follower never repeats a write (rule T3). With TLS both
@@ -45,7 +45,7 @@ type leaderTransports struct {
 }
 
 func newLeaderTransports(own *certificate.Keeper) leaderTransports {
-	dialer := &net.Dialer{Timeout: dialLeader, KeepAlive: 15 * time.Second}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	reads := &http.Transport{
 		DialContext: dialer.DialContext, DisableCompression: true,
 		MaxIdleConnsPerHost: 32, IdleConnTimeout: 30 * time.Second,
@@ -72,7 +72,7 @@ func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Co
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, dialLeader)
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		secure := tls.Client(plain, own.Client(host))
 		if err := secure.HandshakeContext(ctx); err != nil {
@@ -128,12 +128,12 @@ func (h *Forwarder) Close() { h.transports.close() }
 // LeaderOnly wraps the handler of a route that only the leader can answer: on a follower the handler forwards the
 // request instead.
 func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerFunc {
-	if r.Local && r.Scope != route.ByApp {
+	if r.Local && r.Scope != route.ScopeByApp {
 		return work
 	}
 	return func(c *gin.Context) {
 		// Only the leader knows which jobs belong to the apps of a grant for some apps.
-		if h.Scheduler.Health().Leading || r.Local && !caller.Of(c.Request.Context()).ForSome() {
+		if h.Scheduler.Health().Leading || r.Local && !caller.Of(c.Request.Context()).IsRestricted() {
 			work(c)
 			return
 		}
@@ -141,12 +141,12 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 	}
 }
 
-// leaderLook is the interval at which a waiting follower checks whether the leader of its request still leads.
-const leaderLook = 50 * time.Millisecond
+// leaderCheckInterval is the interval at which a waiting follower checks whether the leader of its request still leads.
+const leaderCheckInterval = 50 * time.Millisecond
 
 var (
-	errOtherLeads = errors.New("meanwhile another server leads")
-	errNoAnswer   = errors.New("no answer in time")
+	errLeaderChanged = errors.New("meanwhile another server leads")
+	errNoAnswer      = errors.New("no answer in time")
 )
 
 // Forward answers with the leader's answer. If the lead changes meanwhile, a read, or a write that has not been sent
@@ -161,11 +161,11 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 		return
 	}
 	if streams {
-		answer.LeaveUnmeasured(c)
+		answer.ExcludeFromMetrics(c)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request has been read
 	}
 	if request.FetchesPackage(c) {
-		request.LastLonger(c)
+		request.ExtendDeadlines(c)
 	}
 	patience, cancel := context.WithTimeout(c.Request.Context(), request.TimeFor(c, h.ForwardTimeout))
 	defer cancel()
@@ -204,16 +204,16 @@ func (h *Forwarder) otherLeads(address string) bool {
 func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool,
 	err error) {
 	if before == "" {
-		address, err = h.whoLeads(r)
+		address, err = h.leaderAddress(r)
 		return address, false, err
 	}
-	tick := time.NewTicker(leaderLook)
+	tick := time.NewTicker(leaderCheckInterval)
 	defer tick.Stop()
 	for {
 		if h.Scheduler.Health().Leading {
 			return "", true, nil
 		}
-		if address, err = h.whoLeads(r); err == nil && address != before {
+		if address, err = h.leaderAddress(r); err == nil && address != before {
 			return address, false, nil
 		}
 		select {
@@ -227,8 +227,8 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 }
 
 var (
-	errNoNext     error = failure.NotBegun("no_leader", "the lead is changing: try again")
-	errServerEnds error = failure.NotBegun("leader_unreachable", "this server is ending: ask another one")
+	errNoNext     error = failure.Unchanged("no_leader", "the lead is changing: try again")
+	errServerEnds error = failure.Unchanged("leader_unreachable", "this server is ending: ask another one")
 )
 
 // forwarding is one attempt to forward a request to one leader.
@@ -296,14 +296,14 @@ func (p *forwarding) send(patience context.Context) error {
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
 		ErrorLog:     slog.NewLogLogger(h.Log.Handler(), slog.LevelDebug),
 	}
-	proxy.ServeHTTP(h.Answers.Patient(p.c.Writer), request)
+	proxy.ServeHTTP(h.Answers.Stream(p.c.Writer), request)
 	return p.failed
 }
 
 // watch cancels the request when another server has taken the lead. A write that may have been received gets
 // LastAnswer more time.
 func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
-	tick := time.NewTicker(leaderLook)
+	tick := time.NewTicker(leaderCheckInterval)
 	defer tick.Stop()
 	var grace <-chan time.Time
 	for {
@@ -311,7 +311,7 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-grace:
-			drop(errOtherLeads)
+			drop(errLeaderChanged)
 			return
 		case <-tick.C:
 			switch {
@@ -319,7 +319,7 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 			case p.sent.Load() && !failure.IsRead(p.c.Request.Method):
 				grace = time.After(p.server.LastAnswer)
 			default:
-				drop(errOtherLeads)
+				drop(errLeaderChanged)
 				return
 			}
 		}
@@ -333,22 +333,22 @@ func (p *forwarding) refusedToken(answer *http.Response) error {
 		return nil
 	}
 	p.server.Log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
-	return failure.NotBegun("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
+	return failure.Unchanged("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
 }
 
-// whoLeads returns the address to forward a request to, or an error that says why there is none.
-func (h *Forwarder) whoLeads(r *http.Request) (string, error) {
+// leaderAddress returns the address to forward a request to, or an error that says why there is none.
+func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 	if from := r.Header.Get(admission.ForwardedBy); from != "" {
-		return "", failure.NotBegun("not_leading", "the server at %s took this one for the leader, which it is not: try again",
+		return "", failure.Unchanged("not_leading", "the server at %s took this one for the leader, which it is not: try again",
 			failure.Quoted(from))
 	}
 	leader, ok := h.Scheduler.Leader()
 	switch {
 	case !ok:
-		return "", failure.NotBegun("no_leader", "nobody leads now: try again. The last that this server knows: %s",
+		return "", failure.Unchanged("no_leader", "nobody leads now: try again. The last that this server knows: %s",
 			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == h.Advertise:
-		return "", failure.NotBegun("not_leading",
+		return "", failure.Unchanged("not_leading",
 			"the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", h.Advertise)
 	}
 	return leader.Address, nil
@@ -372,13 +372,13 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 		return failure.Unavailable("outcome_unknown",
 			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)",
 			p.address, err)
-	case errors.Is(err, errOtherLeads), errors.Is(err, errServerEnds):
+	case errors.Is(err, errLeaderChanged), errors.Is(err, errServerEnds):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return failure.Unavailable("timeout",
 			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when it has lost the lead", p.address, p.server.ForwardTimeout)
 	}
-	return failure.NotBegun("leader_unreachable",
+	return failure.Unchanged("leader_unreachable",
 		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address,
 		err)
 }

@@ -38,9 +38,9 @@ func New(o Options) *Handlers { return &Handlers{o} }
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
-		{Method: get, Path: "/healthz", Rule: route.Everybody, Answer: h.healthz, Local: true, AnyQuery: true,
+		{Method: get, Path: "/healthz", Rule: route.Public, Answer: h.healthz, Local: true, AnyQuery: true,
 			Does: route.Does("Answers while the process lives").Gives(health{})},
-		{Method: get, Path: "/readyz", Rule: route.Everybody, Answer: h.readyz, Local: true, AnyQuery: true,
+		{Method: get, Path: "/readyz", Rule: route.Public, Answer: h.readyz, Local: true, AnyQuery: true,
 			Does: route.Does("Says whether this server can do its work now").Gives(health{}).Fails(http.StatusServiceUnavailable)},
 	})
 }
@@ -68,7 +68,7 @@ func (h *Handlers) health(status string) health {
 // does not answer, requests over a loopback address of this machine see all of it, so that an operator can find the
 // cause.
 func (h *Handlers) shownTo(c *gin.Context, all health) health {
-	if caller.Of(c.Request.Context()).SeesAll() || h.State() == auth.Unknown && caller.IsOfThisMachine(c.Request) {
+	if caller.Of(c.Request.Context()).CanSeeAll() || h.State() == auth.Unknown && caller.IsLocal(c.Request) {
 		return all
 	}
 	return health{Status: all.Status, Leading: all.Leading, Subscribed: all.Subscribed}

@@ -69,7 +69,7 @@ func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	q.Target, q.TargetName, q.May = "job", name, who.Covers
 	rows, err := h.auditRows(c, q)
 	if err == nil && len(rows) == 0 && q.Before.IsZero() { // a removed job still has rows
-		_, err = caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, name)
+		_, err = caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Job, name)
 	}
 	return auditAnswer(q, rows, err, func(r event.Audit) ChangeRow {
 		return ChangeRow{r.ID, r.Time, r.Name, r.Kind, r.Action, beforeFor(who, r.Before), fieldsOrNull(r.After)}
@@ -83,7 +83,7 @@ func beforeFor(who caller.Caller, before string) json.RawMessage {
 		AppName string `json:"appName"`
 	}
 	unreadable := before != "" && json.Unmarshal([]byte(before), &was) != nil
-	if who.ForSome() && (unreadable || was.AppName != "" && !who.Covers(was.AppName)) {
+	if who.IsRestricted() && (unreadable || was.AppName != "" && !who.Covers(was.AppName)) {
 		return nil
 	}
 	return fieldsOrNull(before)
@@ -92,12 +92,12 @@ func beforeFor(who caller.Caller, before string) json.RawMessage {
 // auditRows returns a page of the rows that the scheduler still keeps and those that are stored.
 func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
 	// Ask the scheduler first: rows that it drops afterwards are stored by then.
-	rows, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Audits, q)
+	rows, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Audits, q)
 	if err != nil {
 		return nil, err
 	}
 	if h.History != nil {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), Patience)
+		ctx, cancel := context.WithTimeout(c.Request.Context(), ReadTimeout)
 		defer cancel()
 		stored, err := h.History.Audits(ctx, q)
 		if err != nil {

@@ -64,8 +64,8 @@ type Handlers struct{ Options }
 // New returns the handlers.
 func New(o Options) *Handlers { return &Handlers{o} }
 
-// Patience bounds how long an answer of the scheduler waits for what the history adds to it.
-const Patience = 3 * time.Second
+// ReadTimeout bounds how long an answer of the scheduler waits for what the history adds to it.
+const ReadTimeout = 3 * time.Second
 
 // fromHistory returns a handler for a route that only the history can answer.
 func (h *Handlers) fromHistory(answer func(c *gin.Context, stored History) (any, error)) route.Handler {
@@ -118,7 +118,7 @@ func (h *Handlers) traceEvents(c *gin.Context, stored History) (any, error) {
 func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Question, error) {
 	asked, q, err := parsed(c, of.Parse)
 	who := caller.Of(c.Request.Context())
-	if err != nil || !who.ForSome() {
+	if err != nil || !who.IsRestricted() {
 		return asked, err
 	}
 	job := q.Get("jobName")

@@ -85,18 +85,18 @@ func (s *series) fill(known []search.Activity) {
 	for i := range points {
 		p := &points[i]
 		s.Times = append(s.Times, s.From.Add(time.Duration(i)*step).Unix())
-		s.Finished = append(s.Finished, unlessNone(p.minutes, float64(p.finished)))
-		s.Failed = append(s.Failed, unlessNone(p.minutes, float64(p.failed)))
-		s.Launched = append(s.Launched, unlessNone(p.loaded, float64(p.launched)))
+		s.Finished = append(s.Finished, orNull(p.minutes, float64(p.finished)))
+		s.Failed = append(s.Failed, orNull(p.minutes, float64(p.failed)))
+		s.Launched = append(s.Launched, orNull(p.loaded, float64(p.launched)))
 		s.Running = append(s.Running, mean(p.sampled, float64(p.running)))
 		s.Waiting = append(s.Waiting, mean(p.loaded, float64(p.waiting)))
 		s.FireDelayP50Millis = append(s.FireDelayP50Millis, mean(p.fires, p.delayP50))
-		s.FireDelayP95Millis = append(s.FireDelayP95Millis, unlessNone(p.fires, p.delayP95))
+		s.FireDelayP95Millis = append(s.FireDelayP95Millis, orNull(p.fires, p.delayP95))
 	}
 }
 
-// unlessNone returns the value, or nil if n is 0. mean returns sum/n, or nil if n is 0.
-func unlessNone(n int64, value float64) *float64 {
+// orNull returns the value, or nil if n is 0. mean returns sum/n, or nil if n is 0.
+func orNull(n int64, value float64) *float64 {
 	if n == 0 {
 		return nil
 	}
@@ -104,7 +104,7 @@ func unlessNone(n int64, value float64) *float64 {
 	return &value
 }
 
-func mean(n int64, sum float64) *float64 { return unlessNone(n, sum/float64(max(n, 1))) }
+func mean(n int64, sum float64) *float64 { return orNull(n, sum/float64(max(n, 1))) }
 
 var seriesRange = request.Choice("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
@@ -120,7 +120,7 @@ func (h *Handlers) series(c *gin.Context) (any, error) {
 	var known []search.Activity
 	var err error
 	if h.History != nil {
-		asked, cancel := context.WithTimeout(ctx, Patience)
+		asked, cancel := context.WithTimeout(ctx, ReadTimeout)
 		defer cancel()
 		if known, err = h.History.Activity(asked, out.From, out.To); err != nil {
 			c.Header("Warning", "199 elasticjob "+
@@ -128,7 +128,7 @@ func (h *Handlers) series(c *gin.Context) (any, error) {
 		}
 	}
 	if h.History == nil || err != nil {
-		if known, err = caller.SeeOf(ctx, h.Scheduler, explain.Reader.Activity, out.From); err != nil {
+		if known, err = caller.ReadWith(ctx, h.Scheduler, explain.Reader.Activity, out.From); err != nil {
 			return nil, err
 		}
 	}

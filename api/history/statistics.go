@@ -96,7 +96,7 @@ type jobCounts struct {
 
 // executionTypes counts the registered jobs by their type.
 func (h *Handlers) executionTypes(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.Jobs)
+	all, err := caller.ReadList(c.Request.Context(), h.Scheduler, explain.Reader.Jobs)
 	var n jobCounts
 	for _, j := range all {
 		switch j.JobExecutionType {
@@ -128,7 +128,7 @@ func (h *Handlers) jobStatistics(c *gin.Context, stored History) (any, error) {
 		return nil, Unreadable(err)
 	}
 	if statistics.Since.IsZero() { // a job without runs, or no job at all
-		if _, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, name); err != nil {
+		if _, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Job, name); err != nil {
 			return nil, err
 		}
 	}

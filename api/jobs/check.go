@@ -32,7 +32,7 @@ func (h *Handlers) checkJob(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	_, ofCron := check.Job.Config.CheckTiming(h.jobOptions())
-	cron, err := h.cronOf(check.Job.Config, ofCron, usualFires, in)
+	cron, err := h.cronOf(check.Job.Config, ofCron, defaultFires, in)
 	noted := check.Job.After(notes)
 	return jobCheck{
 		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...),
@@ -48,7 +48,7 @@ func (h *Handlers) askJobCheck(c *gin.Context, update bool) (check views.JobChec
 		if err != nil {
 			return check, nil, err
 		}
-		check, err = caller.See(ctx, h.Scheduler, func(r explain.Reader) (views.JobCheck, error) {
+		check, err = caller.Read(ctx, h.Scheduler, func(r explain.Reader) (views.JobCheck, error) {
 			return r.CheckJobUpdate(name, func(stored jobs.Config) (changed jobs.Config, err error) {
 				changed, notes, err = h.documents.Read(body, stored)
 				return changed, err
@@ -64,6 +64,6 @@ func (h *Handlers) askJobCheck(c *gin.Context, update bool) (check views.JobChec
 	if err != nil {
 		return check, nil, err
 	}
-	check, err = caller.SeeOf(ctx, h.Scheduler, explain.Reader.CheckJob, config)
+	check, err = caller.ReadWith(ctx, h.Scheduler, explain.Reader.CheckJob, config)
 	return check, notes, err
 }

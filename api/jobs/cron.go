@@ -30,8 +30,8 @@ type fireView struct {
 
 // These bound the number of fires in an answer.
 const (
-	usualFires = 10
-	mostFires  = 100
+	defaultFires = 10
+	maxFires     = 100
 )
 
 // These are the parameters of the explanation of a cron.
@@ -39,7 +39,7 @@ var (
 	theCron = request.Text("cron", "The cron, of six or seven fields.").WithExample("0 0 3 ? * MON-FRI").Mandatory()
 	theZone = request.Text("timeZone",
 		"The time zone that it is in; the server's, if it is left out.").WithExample("Europe/Berlin")
-	fireCount = request.Number("count", "How many of its next fires are told.", usualFires, 1, mostFires)
+	fireCount = request.Number("count", "How many of its next fires are told.", defaultFires, 1, maxFires)
 	language  = request.Choice("language", "The language of words and notes.", "en", "zh")
 )
 

@@ -80,7 +80,7 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: del, Path: "/api/job/{jobName}/deregister", Rule: route.Publishers,
 			Answer: h.deregisterJob(request.PathName("job")),
 			Does:   route.Does("Removes a job").Gives(views.JobView{})},
-		{Method: get, Path: "/api/job/{jobName}/disable", Rule: route.Readers, Answer: h.isJobDisabled,
+		{Method: get, Path: "/api/job/{jobName}/disable", Rule: route.Viewers, Answer: h.isJobDisabled,
 			Does: route.Does("Says whether a job, or its app, is disabled").Gives(true)},
 		{Method: post, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: h.documents.Disable(true),
 			Does: route.Does("Disables a job: no new runs, running ones are killed").Gives(views.JobView{})},
@@ -100,20 +100,20 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: post, Path: "/api/job/{jobName}/trigger", Rule: route.Operators,
 			Answer: h.trigger(request.PathName("job"), true),
 			Does:   route.Does("Asks for a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
-		{Method: get, Path: "/api/job/jobs", Rule: route.Readers, Answer: h.documents.List,
+		{Method: get, Path: "/api/job/jobs", Rule: route.Viewers, Answer: h.documents.List,
 			Takes: documents.ListTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{},
 				route.LinkHeader)},
-		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Readers, Answer: h.documents.Get,
+		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Viewers, Answer: h.documents.Get,
 			Does: route.Does("Gives one job").Gives(jobs.Config{})},
 	}),
 		route.Group("Before you register", []route.Route{
 			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: h.checkJob,
 				Takes: []request.Declared{documents.CheckUpdate, language},
 				Does:  route.Does("Says all that registering or updating a job would say, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
-			{Method: get, Path: "/api/cron", Rule: route.Readers, Answer: h.explainCron, Local: true,
+			{Method: get, Path: "/api/cron", Rule: route.Viewers, Answer: h.explainCron, Local: true,
 				Takes: []request.Declared{theCron, theZone, fireCount, language},
 				Does:  route.Does("Puts a cron in words, with its next fires").Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
-			{Method: get, Path: "/api/schema/job", Rule: route.Readers, Answer: h.schemaOfJob, Local: true,
+			{Method: get, Path: "/api/schema/job", Rule: route.Viewers, Answer: h.schemaOfJob, Local: true,
 				Does: route.Does("Gives the JSON Schema of a job's document").GivesSchema()},
 		}))
 }
@@ -148,7 +148,7 @@ func (h *Handlers) isJobDisabled(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return caller.See(c.Request.Context(), h.Scheduler, func(r explain.Reader) (bool, error) {
+	return caller.Read(c.Request.Context(), h.Scheduler, func(r explain.Reader) (bool, error) {
 		view, err := r.Job(name)
 		if err != nil || view.Disabled {
 			return view.Disabled, err
@@ -218,7 +218,7 @@ func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error)
 	if !ok {
 		return own, err // nil, or the body is not an object
 	}
-	view, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Job, job)
+	view, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Job, job)
 	if err != nil {
 		return own, err
 	}

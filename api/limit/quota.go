@@ -11,10 +11,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// costlyAtOnce is the maximum number of requests of one expensive kind in progress at once.
-const costlyAtOnce = 2
+// maxConcurrent is the maximum number of requests of one expensive kind in progress at once.
+const maxConcurrent = 2
 
-// Quota bounds how many requests of an expensive kind are in progress at once: one for each caller, and costlyAtOnce
+// Quota bounds how many requests of an expensive kind are in progress at once: one for each caller, and maxConcurrent
 // in total. Requests beyond that are refused instead of queued, because a queue would keep the requests of a caller
 // that sends many, and their memory.
 type Quota struct {
@@ -24,7 +24,7 @@ type Quota struct {
 	retryAfter time.Duration
 
 	mu      sync.Mutex
-	running map[holder]bool
+	running map[callerKey]bool
 }
 
 // NewQuota returns a quota for a kind of requests. Refusals have the code, name the kind as what, and tell the client
@@ -33,8 +33,8 @@ func NewQuota(code, what string, retryAfter time.Duration) *Quota {
 	return &Quota{code: code, what: what, retryAfter: retryAfter}
 }
 
-// holder identifies a caller that holds a place. A user and a token of the same name are different callers.
-type holder struct {
+// callerKey identifies a caller that holds a place. A user and a token of the same name are different callers.
+type callerKey struct {
 	kind auth.Kind
 	name string
 }
@@ -42,17 +42,17 @@ type holder struct {
 // Enter takes a place for a request of the caller. leave gives the place back. If none is free, Enter returns a
 // failure with status 429.
 func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
-	by := holder{who.Kind, who.Name}
+	by := callerKey{who.Kind, who.Name}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.running[by]:
 		return nil, q.refuse("one of yours is being worked on already, and a caller has one at a time")
-	case len(q.running) >= costlyAtOnce:
+	case len(q.running) >= maxConcurrent:
 		return nil, q.refuse("two of other callers are being worked on already, and two at a time are the most")
 	}
 	if q.running == nil {
-		q.running = map[holder]bool{}
+		q.running = map[callerKey]bool{}
 	}
 	q.running[by] = true
 	return func() {

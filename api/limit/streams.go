@@ -12,8 +12,8 @@ import (
 // retryStream is the delay after which a refused caller may try again.
 const retryStream = 15 * time.Second
 
-// leastStreams is the minimum number of streams that one caller may have, however few the server has.
-const leastStreams = 4
+// minStreamsPerCaller is the minimum number of streams that one caller may have, however few the server has.
+const minStreamsPerCaller = 4
 
 // Streams counts the open streams of one kind. Each stream holds file descriptors, whether this server answers it or
 // forwards it to the leader.
@@ -23,7 +23,7 @@ type Streams struct {
 
 	mu   sync.Mutex
 	open int
-	of   map[holder]int
+	of   map[callerKey]int
 }
 
 // NewStreams returns a counter of streams that follow what.
@@ -39,11 +39,11 @@ func (n *Streams) OutOfDescriptors() error {
 }
 
 // Enter takes a place for a stream of the caller, and leave gives it back. most is the maximum number of open streams.
-// One caller may have a quarter of them, but at least leastStreams; a caller of kind Machine may have all.
+// One caller may have a quarter of them, but at least minStreamsPerCaller; a caller of kind Machine may have all.
 func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
-	by, share := holder{who.Kind, who.Name}, most
+	by, share := callerKey{who.Kind, who.Name}, most
 	if who.Kind != auth.Machine {
-		share = min(most, max(most/4, leastStreams))
+		share = min(most, max(most/4, minStreamsPerCaller))
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -55,7 +55,7 @@ func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 		return nil, n.refuse("%[2]d clients follow %[1]s of this server already, as many as may", n.what, most)
 	}
 	if n.of == nil {
-		n.of = map[holder]int{}
+		n.of = map[callerKey]int{}
 	}
 	n.open++
 	n.of[by]++

@@ -58,11 +58,11 @@ type Files interface {
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Runs and output", []route.Route{
-		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Readers, Raw: h.logs, Lasts: follows,
+		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Viewers, Raw: h.logs, Lasts: follows,
 			Streams: h.Followed,
 			Takes:   []request.Declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
 			Does:    route.Does("Gives the output of a task, and with follow what comes of it").Streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).Fails(http.StatusConflict, http.StatusGone)},
-		{Method: get, Path: "/api/task/{taskId}/logs/search", Rule: route.Readers, Answer: h.searchLog,
+		{Method: get, Path: "/api/task/{taskId}/logs/search", Rule: route.Viewers, Answer: h.searchLog,
 			Takes: []request.Declared{logStream, matchText, logFrom, matchLimit},
 			Does: route.Does("Finds lines in the output of a task").Gives(Found{}).Fails(http.StatusConflict,
 				http.StatusGone, http.StatusTooManyRequests)},

@@ -69,14 +69,14 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	_ = out.SetReadDeadline(time.Time{}) // the request has been read; the answer may last
 
 	if l.follow {
-		answer.LeaveUnmeasured(c)
+		answer.ExcludeFromMetrics(c)
 	}
 	tick := time.NewTicker(h.FollowEvery)
 	defer tick.Stop()
 	who := caller.Of(c.Request.Context())
 	for failures := 0; ; {
 		if who.Lapsed != nil && who.Lapsed() {
-			answer.BreakOff(out)
+			answer.Abort(out)
 		}
 		_ = out.SetWriteDeadline(time.Now().Add(h.WriteStall))
 		if _, err := w.Write(l.page); err != nil || l.left == 0 {
@@ -86,7 +86,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 		// is none.
 		if len(l.page) == 0 && failures == 0 && !(l.follow && l.place.Live) {
 			if !l.follow {
-				answer.BreakOff(out) // the file is shorter than it was at the beginning
+				answer.Abort(out) // the file is shorter than it was at the beginning
 			}
 			return
 		}
@@ -97,9 +97,9 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			select {
 			case <-tick.C:
 			case <-c.Request.Context().Done():
-				answer.BreakOff(out)
+				answer.Abort(out)
 			case <-h.Ending:
-				answer.BreakOff(out)
+				answer.Abort(out)
 			}
 		}
 		switch err := l.next(c.Request.Context()); {
@@ -109,7 +109,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			return
 		case isGone(err):
 			if !l.follow {
-				answer.BreakOff(out)
+				answer.Abort(out)
 			}
 			return
 		default:
@@ -118,7 +118,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 				continue
 			}
 			h.Log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
-			answer.BreakOff(out)
+			answer.Abort(out)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 // failLog answers with an error when no output can be sent.
 func (h *Handlers) failLog(c *gin.Context, l *log, err error) {
 	h.warnLog(c, l, err)
-	h.Answers.Fail(c.Writer, c.Request, caller.HideInError(c.Request.Context(), h.Scheduler, err))
+	h.Answers.Fail(c.Writer, c.Request, caller.RedactError(c.Request.Context(), h.Scheduler, err))
 }
 
 // warnLog logs why an agent could not be read. No answer contains that.

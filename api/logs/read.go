@@ -124,7 +124,7 @@ func (l *log) toTail(ctx context.Context) error {
 // locate looks up where the output is. For a task that has not begun, a request with follow gets an empty place and
 // waits.
 func (l *log) locate(ctx context.Context) error {
-	place, err := caller.SeeOf(ctx, l.scheduler, explain.Reader.LogPlace, l.taskID)
+	place, err := caller.ReadWith(ctx, l.scheduler, explain.Reader.LogPlace, l.taskID)
 	if l.follow && failure.Refusal(err).Code == "no_output_yet" {
 		place, err = views.LogPlace{Live: true}, nil
 	}

@@ -16,11 +16,11 @@ const (
 	// searchedBytes and searchedFor bound how much output one search reads, and for how long.
 	searchedBytes = 64 << 20
 	searchedFor   = 5 * time.Second
-	// mostWanted is the maximum length of the wanted text, in bytes.
-	mostWanted = 500
+	// maxWanted is the maximum length of the wanted text, in bytes.
+	maxWanted = 500
 	// The default and the maximum number of lines that a search finds.
-	someMatches = 100
-	mostMatches = 1000
+	defaultMatches = 100
+	maxMatches     = 1000
 )
 
 // Found is the answer to a search.
@@ -35,7 +35,7 @@ type Found struct {
 // These are the parameters of a search, in addition to those for reading output.
 var (
 	matchText  = request.Text("q", "What is looked for, in any case: one line, at most 500 bytes.").WithExample("error").Mandatory()
-	matchLimit = request.Number("limit", "How many lines are found at most.", someMatches, 1, mostMatches)
+	matchLimit = request.Number("limit", "How many lines are found at most.", defaultMatches, 1, maxMatches)
 )
 
 // searchLog finds lines in a task's output, up to its size when the search began.
@@ -44,8 +44,8 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
 		left: math.MaxInt64}
 	most, wanted := matchLimit.Of(q), matchText.Of(q)
-	if wanted == "" || len(wanted) > mostWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
-		q.Refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", mostWanted)
+	if wanted == "" || len(wanted) > maxWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
+		q.Refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", maxWanted)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err

@@ -47,12 +47,12 @@ func New(o Options) *Handlers { return &Handlers{o} }
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
-		{Method: get, Path: "/", Rule: route.Everybody, Raw: h.front, Local: true,
+		{Method: get, Path: "/", Rule: route.Public, Raw: h.front, Local: true,
 			Does: route.Does("Says what this is; a browser gets the console").Streams("text/plain; charset=utf-8",
 				"Some lines for people.", nil).OrGives("text/html; charset=utf-8")},
-		{Method: get, Path: "/static/{hash}/{file}", Rule: route.Everybody, Raw: h.static, Local: true,
+		{Method: get, Path: "/static/{hash}/{file}", Rule: route.Public, Raw: h.static, Local: true,
 			Does: route.Does("Gives a file of the console; the file may be in folders, and then has slashes").Streams("*/*", "The file.", nil)},
-		{Method: get, Path: "/api/docs", Rule: route.Everybody, Raw: h.docs, Local: true,
+		{Method: get, Path: "/api/docs", Rule: route.Public, Raw: h.docs, Local: true,
 			Does: route.Does("Shows that description in a browser").Streams("text/html; charset=utf-8", "A page.",
 				nil).Fails(http.StatusNotFound)},
 	})

@@ -18,7 +18,7 @@ func (h *Handlers) front(c *gin.Context) {
 	c.Header("Content-Type", "text/plain; charset=utf-8")
 	who := caller.Of(c.Request.Context())
 	name, hint, at := "ElasticJob", "", caller.Scheme(c.Request)+"://"+c.Request.Host
-	if who.SeesAll() {
+	if who.CanSeeAll() {
 		name += " " + h.Version
 	}
 	if who.Kind != auth.Machine { // the caller is not authenticated or has a token
@@ -27,7 +27,7 @@ func (h *Handlers) front(c *gin.Context) {
 	switch {
 	case h.State() == auth.Empty && who.Kind == auth.Machine:
 		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
-	case h.State() == auth.Empty && !who.LetIn():
+	case h.State() == auth.Empty && !who.IsAuthenticated():
 		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	}
 	console := ""

@@ -17,10 +17,10 @@ const (
 	openBody = 16 << 10
 )
 
-// discardMost (bytes) and discardTime bound how much of a body that is too large is read and discarded before the
+// maxDiscard (bytes) and discardTime bound how much of a body that is too large is read and discarded before the
 // answer.
 const (
-	discardMost = 64 << 20
+	maxDiscard  = 64 << 20
 	discardTime = 10 * time.Second
 )
 
@@ -60,9 +60,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // client that waits for 100 Continue has sent nothing, so nothing is read from it.
 func DiscardBody(w http.ResponseWriter, r *http.Request) {
 	b, ok := r.Body.(*boundedBody)
-	if !ok || r.ContentLength > discardMost || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+	if !ok || r.ContentLength > maxDiscard || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // fails if the client is gone
-	_, _ = io.CopyN(io.Discard, b.whole, discardMost)
+	_, _ = io.CopyN(io.Discard, b.whole, maxDiscard)
 }

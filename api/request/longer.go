@@ -25,9 +25,9 @@ func TimeFor(c *gin.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// LastLonger extends the connection's deadlines for the fetch of a package. It may be called only after the body has
+// ExtendDeadlines extends the connection's deadlines for the fetch of a package. It may be called only after the body has
 // been read.
-func LastLonger(c *gin.Context) {
+func ExtendDeadlines(c *gin.Context) {
 	line := http.NewResponseController(c.Writer)
 	_ = line.SetReadDeadline(time.Time{})
 	_ = line.SetWriteDeadline(time.Now().Add(packageTime + 15*time.Second))

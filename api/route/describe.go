@@ -88,7 +88,7 @@ var pathVariable = regexp.MustCompile(`\{(\w+)\}`)
 // Operation returns the route's entry in the API's description.
 func (r Route) Operation() openapi.Operation {
 	o := openapi.Operation{Method: r.Method, Path: r.Path, Tag: r.tag, Summary: r.Does.summary, Who: r.Rule.String(),
-		Open: r.Scope == Open,
+		Open: r.Scope == ScopePublic,
 		Body: r.Does.body, Answers: []openapi.Answer{r.Does.answer}, Errors: r.errors()}
 	for _, found := range pathVariable.FindAllStringSubmatch(r.Path, -1) {
 		o.Parameters = append(o.Parameters, pathParameter(found[1]))
@@ -110,10 +110,10 @@ func pathParameter(name string) openapi.Parameter {
 // errors returns the statuses of all errors of the route: those that its row implies, and its own.
 func (r Route) errors() []int {
 	list := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Does.errors...)
-	if r.Answer != nil && !r.AnyQuery || len(r.Takes) > 0 || r.Scope != Open {
+	if r.Answer != nil && !r.AnyQuery || len(r.Takes) > 0 || r.Scope != ScopePublic {
 		list = append(list, http.StatusBadRequest)
 	}
-	if r.Scope != Open {
+	if r.Scope != ScopePublic {
 		list = append(list, http.StatusUnauthorized, http.StatusServiceUnavailable)
 		if r.Method != http.MethodGet {
 			list = append(list, http.StatusConflict)

@@ -43,15 +43,15 @@ type Route struct {
 
 // These are the rules of most routes.
 var (
-	Everybody      = Rule{Scope: Open}
-	Themselves     = Rule{Scope: Oneself}
-	Readers        = Rule{auth.Viewer, ByApp}
-	Operators      = Rule{auth.Operator, ByApp}
-	Publishers     = Rule{auth.Admin, ByApp}
-	Scrapers       = Rule{auth.Metrics, Whole}
-	ReadersOfAll   = Rule{auth.Viewer, Whole}
-	OperatorsOfAll = Rule{auth.Operator, Whole}
-	AdminsOfAll    = Rule{auth.Admin, Whole}
+	Public         = Rule{Scope: ScopePublic}
+	Authenticated  = Rule{Scope: ScopeAuthenticated}
+	Viewers        = Rule{auth.Viewer, ScopeByApp}
+	Operators      = Rule{auth.Operator, ScopeByApp}
+	Publishers     = Rule{auth.Admin, ScopeByApp}
+	MetricsReaders = Rule{auth.Metrics, ScopeAllApps}
+	ViewersOfAll   = Rule{auth.Viewer, ScopeAllApps}
+	OperatorsOfAll = Rule{auth.Operator, ScopeAllApps}
+	AdminsOfAll    = Rule{auth.Admin, ScopeAllApps}
 )
 
 // Group returns the routes with their tag set.

@@ -10,15 +10,15 @@ type scope int
 
 const (
 	_ scope = iota
-	// Open routes need no login.
-	Open
-	// Oneself routes are for every authenticated caller, whatever the role: they are about the caller.
-	Oneself
-	// ByApp routes are for callers with the role for all apps or for some. The scheduler shows them only those apps
+	// ScopePublic routes need no login.
+	ScopePublic
+	// ScopeAuthenticated routes are for every authenticated caller, whatever the role: they are about the caller.
+	ScopeAuthenticated
+	// ScopeByApp routes are for callers with the role for all apps or for some. The scheduler shows them only those apps
 	// (caller.ScopeOf).
-	ByApp
-	// Whole routes are for callers with the role for all apps.
-	Whole
+	ScopeByApp
+	// ScopeAllApps routes are for callers with the role for all apps.
+	ScopeAllApps
 )
 
 // Rule says which callers may use a route.
@@ -30,13 +30,13 @@ type Rule struct {
 // String returns the rule in the words of docs/security.md.
 func (r Rule) String() string {
 	switch r.Scope {
-	case Open:
+	case ScopePublic:
 		return "everybody"
-	case Oneself:
+	case ScopeAuthenticated:
 		return "who is let in"
-	case ByApp:
+	case ScopeByApp:
 		return r.Needs.String() + " for the app"
-	case Whole:
+	case ScopeAllApps:
 		return r.Needs.String() + " for all apps"
 	}
 	return "nobody"
@@ -45,8 +45,8 @@ func (r Rule) String() string {
 // Check returns an error that says why the caller may not use the route, or nil.
 func (r Rule) Check(p auth.Principal) error {
 	switch {
-	case r.Scope == Open, r.Scope == Oneself && p.Kind != "",
-		r.Scope == ByApp && p.Includes(r.Needs), r.Scope == Whole && p.Includes(r.Needs) && p.Unrestricted():
+	case r.Scope == ScopePublic, r.Scope == ScopeAuthenticated && p.Kind != "",
+		r.Scope == ScopeByApp && p.Includes(r.Needs), r.Scope == ScopeAllApps && p.Includes(r.Needs) && p.Unrestricted():
 		return nil
 	}
 	return caller.NotAllowed(p, "the role "+r.String())

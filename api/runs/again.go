@@ -38,7 +38,7 @@ func (h *Handlers) forgotten(ctx context.Context, id string, otherwise error) er
 	if h.History == nil {
 		return otherwise
 	}
-	ctx, cancel := context.WithTimeout(ctx, history.Patience)
+	ctx, cancel := context.WithTimeout(ctx, history.ReadTimeout)
 	defer cancel()
 	stored, found, err := h.History.Execution(ctx, id)
 	if err != nil || !found || caller.MaySee(ctx, h.Scheduler, stored.Job) != nil {

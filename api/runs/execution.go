@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// mostMoments bounds the number of moments in the life of one execution's answer.
-const mostMoments = 1000
+// maxMoments bounds the number of moments in the life of one execution's answer.
+const maxMoments = 1000
 
 // executionAnswer is one execution with its life.
 type executionAnswer struct {
@@ -34,7 +34,7 @@ type executionAnswer struct {
 func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 	recorded := h.History
 	var waiting []views.WaitingView
-	v, err := caller.See(ctx, h.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
+	v, err := caller.Read(ctx, h.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
 		v, err := r.Execution(id)
 		if err == nil && recorded != nil && !ended(v.State) {
 			x, _ := r.Explain(v.JobName) // a removed job has nothing that waits
@@ -46,18 +46,18 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 	if recorded == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
-	within, cancel := context.WithTimeout(ctx, history.Patience)
+	within, cancel := context.WithTimeout(ctx, history.ReadTimeout)
 	defer cancel()
 	if err != nil {
 		stored, found, failed := recorded.Execution(within, id)
 		if failed != nil {
 			return nil, history.Unreadable(failed)
 		}
-		if !found && caller.Of(ctx).ForSome() { // the reason could reveal jobs of others
+		if !found && caller.Of(ctx).IsRestricted() { // the reason could reveal jobs of others
 			return nil, err
 		}
 		if !found {
-			return nil, whyNone(within, recorded, id, err)
+			return nil, notFoundReason(within, recorded, id, err)
 		}
 		if unseen := caller.MaySee(ctx, h.Scheduler, stored.Job); failure.Refusal(unseen).Kind == problem.NotFound {
 			return nil, explain.Hidden("execution", id)
@@ -67,21 +67,21 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 		v = storedExecution(stored)
 	}
 	a := executionAnswer{ExecutionView: v}
-	life, more, err := recorded.Life(within, id, mostMoments)
+	life, more, err := recorded.Life(within, id, maxMoments)
 	switch {
 	case err != nil:
 		a.LifeNote = history.Unreadable(err).Error()
 		return a, nil
 	case more:
-		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", mostMoments)
+		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", maxMoments)
 	}
 	a.Life = append(life, h.waiting(id, waiting, life)...)
 	return a, nil
 }
 
-// whyNone returns the error for an execution that does not exist. If its fire was dropped or missed, the error says
+// notFoundReason returns the error for an execution that does not exist. If its fire was dropped or missed, the error says
 // why.
-func whyNone(ctx context.Context, recorded history.History, id string, otherwise error) error {
+func notFoundReason(ctx context.Context, recorded history.History, id string, otherwise error) error {
 	life, _, err := recorded.Life(ctx, id, 1)
 	if err != nil {
 		return history.Unreadable(err)
@@ -132,7 +132,7 @@ func (h *Handlers) waiting(id string, all []views.WaitingView, life []search.Mom
 func storedExecution(e search.Execution) views.ExecutionView {
 	v := views.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
 		Source: executions.Source(e.Source), State: executions.State(e.State),
-		Why: storedWhy(e), Shards: []views.ShardView{}}
+		Why: storedReason(e), Shards: []views.ShardView{}}
 	for _, r := range e.Shards {
 		shard := views.ShardView{Item: r.ShardingItem, State: executions.State(orZero(r.State)),
 			Attempt: orZero(r.Attempt), Agent: orZero(r.Agent), TaskID: r.TaskID,
@@ -146,7 +146,7 @@ func storedExecution(e search.Execution) views.ExecutionView {
 	return v
 }
 
-func storedWhy(e search.Execution) views.Why {
+func storedReason(e search.Execution) views.Why {
 	return views.Why{Reason: orZero(e.Reason), ReasonCode: e.ReasonCode, ReasonArgs: e.ReasonArgs}
 }
 

@@ -26,8 +26,8 @@ import (
 
 // These are the default and the maximum number of runs in a list.
 const (
-	someExecutions = 100
-	mostExecutions = 1000
+	defaultExecutions = 100
+	maxExecutions     = 1000
 )
 
 // executionStates are the states that a whole run may be in.
@@ -43,7 +43,7 @@ var (
 	runsSince   = request.Moment("since", "Those that were fired then or later.")
 	runsBefore  = request.Before("before",
 		"Those that were fired before that time; or what the header Link of an answer has there, to read on.")
-	runsLimit = request.Number("limit", "How many are listed at most.", someExecutions, 1, mostExecutions)
+	runsLimit = request.Number("limit", "How many are listed at most.", defaultExecutions, 1, maxExecutions)
 	// executionsTake are the parameters that both lists have.
 	executionsTake = []request.Declared{runsInState, runsSince, runsBefore, runsLimit}
 )
@@ -100,7 +100,7 @@ func (h *Handlers) allExecutions(
 	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
 	forAll := caller.ScopeOf(c.Request.Context()).IsAll()
-	remembered, err := caller.See(c.Request.Context(), h.Scheduler,
+	remembered, err := caller.Read(c.Request.Context(), h.Scheduler,
 		func(r explain.Reader) ([]views.ExecutionSummary, error) {
 			found, err := r.Executions(f)
 			if err == nil && also != nil {
@@ -120,7 +120,7 @@ func (h *Handlers) allExecutions(
 	if h.History != nil && f.Job == "" && !forAll {
 		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name a job of theirs for what the history has"`)
 	} else if h.History != nil {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), history.Patience)
+		ctx, cancel := context.WithTimeout(c.Request.Context(), history.ReadTimeout)
 		defer cancel()
 		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
 		for _, state := range f.States {
@@ -168,7 +168,7 @@ func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execut
 		}
 		row := executionRow{DurationMillis: e.DurationMillis,
 			ExecutionSummary: views.ExecutionSummary{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
-				Source: executions.Source(e.Source), State: executions.State(e.State), Why: storedWhy(e),
+				Source: executions.Source(e.Source), State: executions.State(e.State), Why: storedReason(e),
 				LaunchTime: orNil(e.Launch), StartTime: orNil(e.Begin), CompleteTime: orNil(e.End),
 				Shards: map[executions.State]int{}}}
 		for state, n := range e.States {

@@ -19,13 +19,13 @@ import (
 
 const (
 	// The default and the maximum number of executions of a grid.
-	someColumns = 60
-	mostColumns = 200
-	// mostCells bounds the number of shards shown of one execution. For an execution with more, the counts must do.
-	mostCells = 200
+	defaultColumns = 60
+	maxColumns     = 200
+	// maxCells bounds the number of shards shown of one execution. For an execution with more, the counts must do.
+	maxCells = 200
 )
 
-var gridLimit = request.Number("limit", "How many executions are told.", someColumns, 1, mostColumns)
+var gridLimit = request.Number("limit", "How many executions are told.", defaultColumns, 1, maxColumns)
 
 // grid shows the results of a job's last executions, shard by shard.
 type grid struct {
@@ -44,7 +44,7 @@ type gridColumn struct {
 	DurationMillis *int64            `json:"durationMillis"`
 	// WaitMillis is the time from the fire to the launch of the first task; nil before the launch.
 	WaitMillis *int64 `json:"waitMillis"`
-	// Shards is nil if there are more than mostCells, or if they cannot be read.
+	// Shards is nil if there are more than maxCells, or if they cannot be read.
 	Shards []search.Cell            `json:"shards" nullable:"true"`
 	Counts map[executions.State]int `json:"counts"`
 }
@@ -102,7 +102,7 @@ func hasFewShards(e *views.ExecutionSummary) bool {
 	for _, n := range e.Shards {
 		shards += n
 	}
-	return shards <= mostCells
+	return shards <= maxCells
 }
 
 // withStoredCells adds the shards of the executions that only the history has, except those with too many shards.
@@ -117,7 +117,7 @@ func (h *Handlers) withStoredCells(
 			stored = append(stored, e.ExecutionID)
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), history.Patience)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), history.ReadTimeout)
 	defer cancel()
 	more, err := h.History.Cells(ctx, stored)
 	if err != nil {

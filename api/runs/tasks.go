@@ -33,7 +33,7 @@ type taskContext struct {
 }
 
 func (h *Handlers) runningTasks(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.RunningTasks)
+	all, err := caller.ReadList(c.Request.Context(), h.Scheduler, explain.Reader.RunningTasks)
 	return answer.Each(all, err, func(v views.TaskView) taskContext {
 		return taskContext{ID: v.TaskID, MetaInfo: metaInfo{v.JobName, []int{v.Item}}, Type: v.Type,
 			SlaveID: v.Agent, ExecutionID: v.ExecutionID, State: v.State, Progress: v.Progress}
@@ -47,7 +47,7 @@ type readyJob struct {
 }
 
 func (h *Handlers) readyJobs(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.ReadyJobs)
+	all, err := caller.ReadList(c.Request.Context(), h.Scheduler, explain.Reader.ReadyJobs)
 	return answer.Each(all, err, func(v views.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
@@ -57,7 +57,7 @@ type failoverShard struct {
 }
 
 func (h *Handlers) failoverShards(c *gin.Context) (any, error) {
-	all, err := caller.List(c.Request.Context(), h.Scheduler, explain.Reader.FailoverShards)
+	all, err := caller.ReadList(c.Request.Context(), h.Scheduler, explain.Reader.FailoverShards)
 	return answer.Each(all, err, func(v views.FailoverView) failoverShard {
 		return failoverShard{metaInfo{v.JobName, []int{v.Item}}, v.OriginalTaskID}
 	})
@@ -68,13 +68,13 @@ func (h *Handlers) explain(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := caller.SeeOf(c.Request.Context(), h.Scheduler, explain.Reader.Explain, name)
+	e, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Explain, name)
 	e.NextFires, e.Waiting, e.Running = answer.OrEmpty(e.NextFires), answer.OrEmpty(e.Waiting), answer.OrEmpty(e.Running)
 	return e, err
 }
 
-// Wish is the answer to a kill or to a forgotten task. The request is committed; for a kill the end follows later.
-type Wish struct {
+// Accepted is the answer to a kill or to a forgotten task. The request is committed; for a kill the end follows later.
+type Accepted struct {
 	TaskID      string `json:"taskId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`
 	Forgotten   bool   `json:"forgotten,omitempty"`
@@ -82,13 +82,13 @@ type Wish struct {
 }
 
 func (h *Handlers) forgetTask(ctx context.Context, id string) (any, error) {
-	return Wish{TaskID: id, Forgotten: true}, h.Scheduler.ForgetTask(ctx, caller.ScopeOf(ctx), id)
+	return Accepted{TaskID: id, Forgotten: true}, h.Scheduler.ForgetTask(ctx, caller.ScopeOf(ctx), id)
 }
 
 func (h *Handlers) killTask(ctx context.Context, id string) (any, error) {
-	return Wish{TaskID: id, Killing: true}, h.Scheduler.KillTask(ctx, caller.ScopeOf(ctx), id)
+	return Accepted{TaskID: id, Killing: true}, h.Scheduler.KillTask(ctx, caller.ScopeOf(ctx), id)
 }
 
 func (h *Handlers) killExecution(ctx context.Context, id string) (any, error) {
-	return Wish{ExecutionID: id, Killing: true}, h.Scheduler.KillExecution(ctx, caller.ScopeOf(ctx), id)
+	return Accepted{ExecutionID: id, Killing: true}, h.Scheduler.KillExecution(ctx, caller.ScopeOf(ctx), id)
 }
