@@ -12,8 +12,8 @@ import (
 // If a kubelet's container runtime is killed while it starts a container, the kubelet does not know afterwards that
 // the container started. It then starts the container a second time, whatever the pod's restartPolicy. A marker
 // file that outlives the pod's containers (Pod.Begun) keeps the second container from running the task again
-// (promise 2). The marker is created before the task's process is started or its request is sent, and synced if its
-// volume is on disk. A task whose container ended in between counts as begun.
+// (promise 2). The marker is created and synced to disk before the task's process is started or its request is
+// sent. A task whose container ended between the two counts as begun.
 
 // ErrBegun means that another container of this pod has begun the task already.
 var ErrBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")

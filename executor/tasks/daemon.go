@@ -62,7 +62,8 @@ func (s *shard) newRunner() (runner, error) {
 		return nil, err
 	}
 	root, search := s.root(s.spec), s.host.Base["PATH"]
-	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull) // the device holds no file, so Find searches only the PATH
+	// The device holds no file, so Find then searches the PATH only.
+	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull)
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}
