@@ -71,7 +71,7 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(after, "Z")
 }
 
-// diskUse returns how many bytes the files in a folder have.
+// diskUse returns how many bytes the files in a folder use on the disk.
 func diskUse(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

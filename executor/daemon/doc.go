@@ -86,7 +86,7 @@ type Decision struct {
 	Start *Run
 	// Cancel is why the run under way must end early; empty if it need not. The driver then calls Ended.
 	Cancel string
-	// Kill means that a canceled run must be forced to end.
+	// Kill means that a cancelled run must be forced to end.
 	Kill bool
 	// Over means that the shard is drained and must end.
 	Over bool

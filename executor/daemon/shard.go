@@ -13,7 +13,7 @@ import (
 type Shard struct {
 	settings wire.Daemon
 	schedule *cron.Schedule
-	grace    time.Duration // of a canceled run
+	grace    time.Duration // of a cancelled run
 
 	next   time.Time   // the fire cursor: time of the next fire, zero if there is none
 	queue  []time.Time // queued fires, the oldest first
@@ -33,7 +33,7 @@ type runState struct {
 	reported bool // its begin was reported
 	start    time.Time
 	begun    time.Duration // Up of the begin; while resting, of the next attempt
-	cancel   string        // why it was canceled
+	cancel   string        // why it was cancelled
 	killed   bool
 }
 
@@ -50,7 +50,7 @@ const (
 const never = time.Duration(math.MaxInt64)
 
 // New returns a shard that fires from now on, and at once if settings.Rerun is set. The first call must be Tick.
-// grace is the time that a canceled run has to end.
+// grace is the time that a cancelled run has to end.
 func New(schedule *cron.Schedule, settings wire.Daemon, grace time.Duration, now Moment) *Shard {
 	return &Shard{settings: settings, schedule: schedule, grace: grace, next: schedule.Next(now.Wall), limit: never}
 }
@@ -88,7 +88,7 @@ func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	return max(wait, 0), some
 }
 
-// endBy returns the time at which the run under way must be canceled or, if it was, killed.
+// endBy returns the time at which the run under way must be cancelled or, if it was, killed.
 func (s *Shard) endBy() time.Duration {
 	timeout := time.Duration(s.settings.TimeoutMillis) * time.Millisecond
 	switch {
@@ -173,7 +173,7 @@ func (s *Shard) start(d *Decision, run Run) {
 	d.Start = &started
 }
 
-// look decides whether the run under way must be reported as begun, canceled, or killed.
+// look decides whether the run under way must be reported as begun, cancelled, or killed.
 func (s *Shard) look(d *Decision, now Moment) {
 	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= backlogOfSuccesses &&
 		(s.state.sampled || s.wanted()) {

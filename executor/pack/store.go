@@ -206,7 +206,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	e := s.entries[source]
 	if e == nil {
-		// The fetch belongs to all tasks that wait for it, and is canceled when none is left.
+		// The fetch belongs to all tasks that wait for it, and is cancelled when none is left.
 		shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		e = &entry{done: make(chan struct{}), cancel: cancel}
 		s.entries[source] = e

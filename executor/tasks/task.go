@@ -32,7 +32,7 @@ type task struct {
 	number string
 	status wire.Status // the part that every update contains
 
-	ctx    context.Context // canceled by a kill, with its reason as the cause
+	ctx    context.Context // cancelled by a kill, with its reason as the cause
 	cancel context.CancelCauseFunc
 
 	fetched  pack.Package
