@@ -150,6 +150,7 @@ func (a *localAgent) kill(policy *mesos.KillPolicy) {
 
 func (a *localAgent) send(e *executor.Event) { a.events <- e }
 
+// Subscribe returns the stream of events; it needs nothing that the executor knows already.
 func (a *localAgent) Subscribe(ctx context.Context, _ []agent.Assignment, _ []agent.Update) (agent.Events, error) {
 	return localEvents{ctx, a.events}, nil
 }
@@ -189,6 +190,7 @@ func (a *localAgent) Message(_ context.Context, data []byte) error {
 	return nil
 }
 
+// Close stops the timeout.
 func (a *localAgent) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -173,6 +173,7 @@ func (s *subscription) Next() (*executor.Event, error) {
 // State is a task's state as reported to the agent.
 type State mesos.TaskState
 
+// States of a task. All but Starting and Running are terminal.
 const (
 	Starting = State(mesos.TASK_STARTING)
 	Running  = State(mesos.TASK_RUNNING)

@@ -70,6 +70,7 @@ type Error struct {
 	Err        error
 }
 
+// Error returns the text for users, without secrets of the URL.
 func (e *Error) Error() string {
 	verb := "fetch"
 	if e.Phase == wire.PhaseUnpack {

@@ -208,6 +208,7 @@ type StartError struct {
 	Errno syscall.Errno
 }
 
+// Error names the step and the system's error.
 func (e *StartError) Error() string { return e.Op + ": " + e.Errno.Error() }
 
 // Unwrap returns the system's error number.

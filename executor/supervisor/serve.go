@@ -91,6 +91,12 @@ func (s *server) fork(f func()) {
 	select {} // keeps the first thread locked, so that f gets another one
 }
 
+// server is the supervisor's state, which these goroutines share: listen handles the executor's requests one after
+// the other, on the thread that forks; reap reaps children; sweep kills the processes that ended tasks left behind;
+// and a timer per kill sends SIGKILL after the grace.
+//
+// A task is in processes and byPID while its main process lives, in processes and ending after that was reaped, and
+// in none of them once its end is reported, which is when nothing of it is left.
 type server struct {
 	socket io.ReadWriter
 	files  int // the socket for the descriptors of processes
@@ -115,6 +121,7 @@ type server struct {
 	toSweep chan struct{} // wakes the sweeper when ending is not empty
 }
 
+// process is a task, from the start of its main process until its end is reported. server.mu guards it.
 type process struct {
 	id     uint64
 	pid    int

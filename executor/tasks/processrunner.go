@@ -16,6 +16,12 @@ import (
 
 // processRunner executes a shard's runs by processes. A process that sends a hello is resident: it stays, and gets
 // each run over its pipe. The life of any other process is one run.
+//
+// The shard's goroutine owns all fields except for current. There is at most one process, and none while a restart
+// is pending. A run that was given to a process ends with that process at the latest. A run that waits for the
+// hello of a restarted process fails if the process ends before; any other run that was not given yet goes to the
+// next process. Once dying is set, the process gets no run any more. Messages of a former process may arrive late:
+// hello, done and pipeClosed ignore them.
 type processRunner struct {
 	*shard
 	count    int // number of processes started so far
