@@ -51,8 +51,9 @@ type Places struct {
 	// Fixed are files that can be read and executed, but neither written to nor replaced. A file that does not
 	// exist is left out.
 	Fixed []string `json:"fixed,omitempty"`
-	// Last forbids further user namespaces inside. In one of those a process could create a mount namespace,
-	// unmount everything there, and reach the hidden folder through a folder that it opened before.
+	// Last forbids further user namespaces inside. In one of those a process could create a mount namespace, unmount
+	// everything there, and go through a folder that it has opened before: there no mount keeps a folder or file in
+	// its place.
 	Last bool `json:"last,omitempty"`
 	// Try means that the program only finds out whether the places can be hidden.
 	Try bool `json:"try,omitempty"`
@@ -65,8 +66,7 @@ const (
 	enteredVariable = "ELASTICJOB_ENTERED"
 )
 
-// Entered reports whether this process, or one of its ancestors whose environment it has, was started by
-// [Places.Start], so that the places are hidden from it.
+// Entered reports whether this process was started by [Places.Start], so that the places are hidden from it.
 func Entered() bool { return os.Getenv(enteredVariable) != "" }
 
 // exposing serializes the moments in which this process is not concealed.
