@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// needsRoot skips a test that only root can run. .ci/run, started as root, runs those whose names begin with
+// needsRoot skips a test that only root can run. .ci/run, started as root, runs the tests whose names begin with
 // TestAsRoot.
 func needsRoot(t *testing.T) {
 	t.Helper()
@@ -15,8 +15,8 @@ func needsRoot(t *testing.T) {
 	}
 }
 
-// TestAsRootHostileProcesses is TestHostileProcesses with an executor of a user for whom permissions count, started by
-// root as an agent does.
+// TestAsRootHostileProcesses is TestHostileProcesses with an executor of an unprivileged user, started by root as
+// an agent does.
 func TestAsRootHostileProcesses(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

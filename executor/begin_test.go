@@ -10,8 +10,9 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestE1NoProcessBeforeItsWord: while the agent does not take the word that a task begins, no process of it is made:
-// so one that is lost without that word never began. It is so for the first tasks of an executor, fetched or not.
+// TestE1NoProcessBeforeItsWord: the executor starts no process of a task before the agent has accepted the update
+// that the task begins. So a task that is lost without that update has never begun. This holds for the first tasks
+// of an executor, whether their package has to be fetched or not.
 func TestE1NoProcessBeforeItsWord(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -20,7 +21,7 @@ func TestE1NoProcessBeforeItsWord(t *testing.T) {
 	a.refusing = true
 	a.mu.Unlock()
 	a.launch(taskOf("first", script(t, "echo first >>"+begun)))
-	// The second time that an update is refused, all that the executor would have done before the answer is done.
+	// When an update is refused the second time, the executor has done everything that it does before the answer.
 	a.until("two refusals", func() bool { return a.refused >= 2 })
 	if _, err := os.Stat(begun); err == nil {
 		t.Error("the process was made though its agent has no word of it")
@@ -34,8 +35,9 @@ func TestE1NoProcessBeforeItsWord(t *testing.T) {
 	}
 }
 
-// TestE1OneWordIsEnough: once the scheduler has acknowledged an update of the executor, a task whose package is there
-// is reported by its end alone if it is short: no update is spent on its begin. Until then each task says so.
+// TestE1OneWordIsEnough: once the scheduler has acknowledged an update of the executor, a short task whose package
+// is here is reported by its end only, without an update for its begin. Until then the begin of each task is
+// reported.
 func TestE1OneWordIsEnough(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -59,7 +61,7 @@ func TestE1OneWordIsEnough(t *testing.T) {
 	a.await("heard", mesos.TASK_FINISHED)
 	for id, want := range map[string]string{"fetches": "STARTING STARTING FINISHED", "unheard": "STARTING FINISHED",
 		"heard": "FINISHED"} {
-		// On a busy machine a process that ends at once may be seen to run.
+		// On a busy machine a process that ends at once may be reported as running.
 		if got := strings.ReplaceAll(a.states(id), "RUNNING ", ""); got != want {
 			t.Errorf("%s: %s, expected %s", id, got, want)
 		}

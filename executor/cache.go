@@ -16,15 +16,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// cacheFolder is in the agent's work folder, where all of its executors of one user find it and
-// which is on one file system with the sandboxes; for sandboxes of another form, in the sandbox.
+// cacheFolder returns the folder for packages. It is in the agent's work folder, so that all executors of one user
+// on the agent share it, and it is in the same file system as the sandboxes. If the sandbox's path does not have
+// the form that Mesos gives it, the folder is in the sandbox.
 func cacheFolder(sandbox string, user int) string {
 	name := "elasticjob-cache"
 	if user != 0 {
 		name += "-" + strconv.Itoa(user)
 	}
 	parts := strings.Split(filepath.Clean(sandbox), string(filepath.Separator))
-	// …/slaves/ID/frameworks/ID/executors/ID/runs/ID
+	// The path ends with slaves/ID/frameworks/ID/executors/ID/runs/ID.
 	if n := len(parts); n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" &&
 		parts[n-2] == "runs" {
 		return filepath.Join(string(filepath.Separator), filepath.Join(parts[:n-8]...), name)
@@ -32,11 +33,12 @@ func cacheFolder(sandbox string, user int) string {
 	return ownCache(sandbox)
 }
 
-// ownCache is for this executor alone, which lives for many tasks.
+// ownCache returns the folder for packages of this executor only. It still pays off, because an executor runs many
+// tasks.
 func ownCache(sandbox string) string { return filepath.Join(sandbox, "cache") }
 
-// packageOpener opens packages of this machine. A task sees its package: a file that its user can't read, or that is
-// hidden from him, is none.
+// packageOpener returns a function that opens packages on this machine (file: URLs) with the rights of the tasks'
+// user. A task can see its package, so it refuses a file that this user can't read, or that is hidden from tasks.
 func packageOpener(as *isolation.Account, hide *isolation.Places) func(path string) (*os.File, error) {
 	return func(path string) (file *os.File, err error) {
 		err = as.Do(func() error {
@@ -47,15 +49,15 @@ func packageOpener(as *isolation.Account, hide *isolation.Places) func(path stri
 		switch {
 		case err == nil && hide.Hides(file):
 			return nil, errors.Join(hidden, file.Close())
-		case err != nil && hide.Has(path): // this executor does not see it either
+		case err != nil && hide.Has(path): // hidden from this executor too, so it can't open the file
 			return nil, hidden
 		}
 		return file, err
 	}
 }
 
-// makeOwn makes a folder that only this user can write to, if it isn't there, and says why it can't be used: others'
-// content would run as this user.
+// makeOwn creates a folder that only this user can write to, if it does not exist. It returns an error if other
+// users can write to the folder or its entries: what they put there would run as this user.
 func makeOwn(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

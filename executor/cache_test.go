@@ -2,7 +2,7 @@ package executor
 
 import "testing"
 
-// The folder of root's executors keeps its name, so that they find what is there.
+// The cache folder of root's executors keeps its name, so that they find the packages of earlier releases.
 func TestCacheFolder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// cacheName is the folder that executors of who runs the test share on an agent.
+// cacheName is the name of the folder that executors of the test's user share on an agent.
 func cacheName() string {
 	if me := os.Geteuid(); me != 0 {
 		return fmt.Sprint("elasticjob-cache-", me)

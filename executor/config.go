@@ -11,60 +11,60 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// Config is what an agent passes to an executor that it starts.
+// Config is the configuration that an agent passes to an executor that it starts.
 type Config struct {
-	// Agent is the agent's URL: http://host:port, or https with TLS.
+	// Agent is the agent's URL, http://host:port, or https with TLS.
 	Agent string
-	// TLS is nil for an agent that speaks plain HTTP.
+	// TLS is the configuration for an agent with TLS; nil for plain HTTP.
 	TLS                     *tls.Config
 	FrameworkID, ExecutorID string
-	// App, if not empty, is the app that the executor is for: it refuses tasks of any other.
+	// App is the app that the executor is for; it refuses tasks of any other app. Empty means any app.
 	App string
 	// Sandbox is the executor's folder, absolute.
 	Sandbox string
-	// AgentSandbox is the same folder as the agent names it, absolute. It differs from Sandbox in a container with a
-	// file system of its own.
+	// AgentSandbox is the absolute path of the sandbox in the agent's view. It differs from Sandbox if the
+	// executor's container has a file system of its own.
 	AgentSandbox string
-	// Token is sent as bearer token, if not empty.
+	// Token is sent to the agent as bearer token; empty means none.
 	Token string
-	// Checkpoint says that the agent will know us after a restart; without it, the
-	// executor ends when the agent goes.
+	// Checkpoint means that the agent recovers this executor after a restart. Without it, the executor ends when it
+	// loses the agent.
 	Checkpoint bool
-	// Recovery is how long an agent may be away before all tasks are stopped (rule X6).
+	// Recovery is how long the agent may be unreachable before all tasks are stopped (rule X6).
 	Recovery time.Duration
-	// BackoffMax is within which time a returned agent wants to hear of us (rule X5).
+	// BackoffMax is the time within which a restarted agent expects the executor to subscribe (rule X5).
 	BackoffMax time.Duration
-	// ShutdownGrace is how long after SHUTDOWN the agent kills us.
+	// ShutdownGrace is the time after SHUTDOWN after which the agent kills the executor.
 	ShutdownGrace time.Duration
 	// Supervisor is the command line of the supervisor process (rule X7).
 	Supervisor []string
-	// Cache is the folder for packages, shared by the agent's executors of this user. Where it
-	// can't be used, one in the sandbox is.
+	// Cache is the folder for packages, shared by the agent's executors of this user. If it can't be used, the
+	// executor uses one in its sandbox.
 	Cache string
-	// Package bounds packages, Output what tasks write.
+	// Package limits packages, Output limits the output of tasks.
 	Package pack.Limits
 	Output  output.Limits
-	// Processes bounds each task's processes and threads, where that can be had; 0 does not.
+	// Processes limits each task's processes and threads, except for root's tasks; 0 means no limit.
 	Processes int
-	// Secrets are the folders, absolute, that jobs may name files in (SecretsVariable).
+	// Secrets are the absolute paths of the folders in which jobs may name files (SecretsVariable).
 	Secrets []string
-	// RunAs is who the processes of tasks are, by name, uid or uid:gid; empty for who the executor is, unless that is
-	// root: then tasks are refused.
+	// RunAs is the user of the tasks' processes, as a name, uid or uid:gid. Empty means the executor's own user; if
+	// that is root, tasks are refused.
 	RunAs string
-	// Hide is what an executor whose tasks are its own user's does not see, nor they; nil for nothing.
+	// Hide is what is hidden from the executor and its tasks if both have the same user; nil means nothing.
 	Hide *isolation.Places
-	// KeepFailed is how many working folders of failed tasks are kept, in the sandbox's folder "failed", each by the
-	// number that its output has in "tasks". The newest are.
+	// KeepFailed is how many working folders of failed tasks are kept. The newest are kept, in the folder "failed"
+	// of the sandbox, each under the number that its output has in "tasks".
 	KeepFailed int
 
-	container *container.Container // the pod's that this runs in, nil elsewhere
+	container *container.Container // the pod's container that this executor runs in; nil elsewhere
 }
 
-// DefaultProcesses bounds each task's processes and threads.
+// DefaultProcesses is the default limit of each task's processes and threads.
 const DefaultProcesses = 4096
 
-// hiddenFromTasks is what tasks don't see, nil for nothing: what this executor does not see, and its folders for
-// secrets.
+// hiddenFromTasks returns what is hidden from tasks: what is hidden from this executor, and its folders for
+// secrets. It returns nil if nothing is hidden.
 func (c *Config) hiddenFromTasks() *isolation.Places {
 	if c.Hide == nil || os.Geteuid() == 0 {
 		return nil

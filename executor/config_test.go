@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestOutputByDefault: whoever sets nothing keeps the output of the last 1,000 tasks, and at most 1 GiB.
+// TestOutputByDefault: the defaults keep the output of the last 1,000 tasks, and at most 1 GiB.
 func TestOutputByDefault(t *testing.T) {
 	t.Parallel()
 	c, err := FromEnvironment(func(name string) string {
@@ -35,8 +35,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestAgentSandboxIsThePathOnItsHost: an executor in a container with a file system of its own sees its sandbox at
-// another path than the agent, whose files API takes the agent's.
+// TestAgentSandboxIsThePathOnItsHost: if an executor's container has a file system of its own, its sandbox has
+// another path than in the agent's view; the agent's files API needs the agent's path.
 func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ directory, want string }{{"/var/lib/mesos/runs/R", "/var/lib/mesos/runs/R"},
@@ -53,7 +53,7 @@ func TestAgentSandboxIsThePathOnItsHost(t *testing.T) {
 	}
 }
 
-// What the scheduler asks an agent for leaves tasks their whole grace.
+// The shutdown grace that the scheduler requests from an agent leaves tasks their whole grace.
 func TestShutdownLeavesTasksTheirGrace(t *testing.T) {
 	t.Parallel()
 	for _, grace := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, time.Minute,

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A program that says nothing is started for each fire, in a folder and with variables of its own.
+// A program that sends no hello is started for each fire, in its own folder and with its own variables.
 func TestDaemonWithoutHello(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -52,7 +52,8 @@ func TestDaemonWithoutHello(t *testing.T) {
 	}
 }
 
-// A program that says hello stays, and gets its runs over the pipe; the cause of a failure is what it says.
+// A program that sends a hello stays and gets its runs over the pipe; the error in its answer is the cause of a
+// failure.
 func TestResidentDaemon(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -109,7 +110,7 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 	})
 }
 
-// A kill ends the run under way, and the last update has it.
+// A kill ends the run under way, and the last update contains that run.
 func TestDaemonKilledInARun(t *testing.T) {
 	t.Parallel()
 	for name, program := range map[string]string{"one run": script(t, `echo $$; exec sleep 1000`),
@@ -133,7 +134,7 @@ func TestDaemonKilledInARun(t *testing.T) {
 	}
 }
 
-// Killed between two runs a shard ends at once, resident or not.
+// A shard that is killed between two runs ends at once, resident or not.
 func TestDaemonKilledWhileIdle(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -151,7 +152,7 @@ func TestDaemonKilledWhileIdle(t *testing.T) {
 	}
 }
 
-// A kill with more grace than the task's own lets the run under way end; nothing is fired any more.
+// A kill with more grace than the task's own lets the run under way end; the shard fires no more.
 func TestDaemonDrained(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(testing.TB, string) string{"one run": script, "resident": residentScript} {
@@ -162,7 +163,7 @@ func TestDaemonDrained(t *testing.T) {
 			a.launch(daemonOf("d", make(t, `while [ ! -e `+gate+` ]; do sleep 0.02; done`)))
 			begun := a.awaitRuns("d", wire.RunRunning, 1)
 			a.killWithin("d", 10*time.Minute)
-			a.launch(taskOf("after", script(t, ":"))) // the kill has arrived when this one runs
+			a.launch(taskOf("after", script(t, ":"))) // when this one runs, the kill has arrived
 			a.await("after", mesos.TASK_FINISHED)
 			if err := os.WriteFile(gate, nil, 0o644); err != nil {
 				t.Fatal(err)
@@ -181,7 +182,7 @@ func TestDaemonDrained(t *testing.T) {
 		a.launch(daemonOf("d", script(t, `exec sleep 1000`)))
 		a.awaitRuns("d", wire.RunRunning, 1)
 		a.killWithin("d", 10*time.Minute)
-		a.killWithin("d", time.Minute+100*time.Millisecond) // its own is a minute
+		a.killWithin("d", time.Minute+100*time.Millisecond) // its own grace is a minute
 		if _, status := a.await("d", mesos.TASK_KILLED); status.Run == nil || status.Run.State != wire.RunKilled {
 			t.Errorf("%+v", status)
 		}
@@ -198,7 +199,7 @@ func TestDaemonDrained(t *testing.T) {
 	})
 }
 
-// Fires that find the shard running wait with misfire, and are dropped and counted without.
+// Fires during a run are queued with misfire; without it they are skipped and counted.
 func TestDaemonMisfire(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []bool{true, false} {
@@ -226,7 +227,7 @@ func TestDaemonMisfire(t *testing.T) {
 	}
 }
 
-// A fire that was cut off with the last attempt is run at once.
+// A fire that was cut off with the previous attempt of the task runs at once.
 func TestDaemonReruns(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -241,7 +242,7 @@ func TestDaemonReruns(t *testing.T) {
 	}
 }
 
-// What is not fired yet has nothing to drain: a kill ends it at once, whatever its grace.
+// A shard that does not fire yet has nothing to drain: a kill ends it at once, whatever the grace.
 func TestDaemonKilledWhileItIsFetched(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)
@@ -259,7 +260,7 @@ func TestDaemonKilledWhileItIsFetched(t *testing.T) {
 	}
 }
 
-// SHUTDOWN of the executor kills, and drains nothing.
+// SHUTDOWN of the executor kills shards without draining them.
 func TestDaemonShutdown(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -280,7 +281,7 @@ func TestDaemonShutdown(t *testing.T) {
 	}
 }
 
-// Residents end with an executor that is killed (rule X7).
+// Resident processes end with an executor that is killed (rule X7).
 func TestResidentsDieWithTheExecutor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -296,7 +297,7 @@ func TestResidentsDieWithTheExecutor(t *testing.T) {
 	mustEnd(t, pids)
 }
 
-// A process that was started again and says no hello holds its shard up no longer than a run may take.
+// A process that was started again and sends no hello delays its shard no longer than a run may take.
 func TestRestartedWithoutHello(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

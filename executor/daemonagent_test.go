@@ -11,10 +11,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// each fires in every second.
+// each is a cron expression for a fire every second.
 const each = "* * * * * ?"
 
-// daemonOf is a daemon's shard that is fired in every second.
+// daemonOf returns a daemon's shard that fires every second.
 func daemonOf(id, url string) wire.Task {
 	task := taskOf(id, url)
 	task.Source, task.FireTime, task.ExecutionID, task.Attempt = "NORMAL_TRIGGER", time.Time{}, "standing", 1
@@ -22,8 +22,8 @@ func daemonOf(id, url string) wire.Task {
 	return task
 }
 
-// residentScript is a resident process in shell: body is what it does in a run, with the run's id in $run and the
-// message in $line. It may set error.
+// residentScript writes a resident process in shell. body is executed for each run, with the run's id in $run and
+// the message in $line; it may set error.
 func residentScript(t testing.TB, body string) string {
 	return script(t, `say() { printf '%s\n' "$1" >&4; }
 say '{"type":"hello","version":1,"sdk":"sh"}'
@@ -42,7 +42,7 @@ type runUpdate struct {
 	message string
 }
 
-// runs gives what was reported of a task's runs. It is called with mu held.
+// runs returns the reported runs of a task. The caller holds mu.
 func (a *fakeAgent) runs(id string) []runUpdate {
 	var list []runUpdate
 	for _, u := range a.statesOf(id) {
@@ -53,7 +53,7 @@ func (a *fakeAgent) runs(id string) []runUpdate {
 	return list
 }
 
-// awaitRuns waits until so many runs were reported in a state, and gives them.
+// awaitRuns waits until count runs were reported in a state, and returns them.
 func (a *fakeAgent) awaitRuns(id, state string, count int) (found []runUpdate) {
 	a.t.Helper()
 	a.until(fmt.Sprintf("%d runs %s of %s", count, state, id), func() bool {
@@ -73,7 +73,7 @@ func (a *fakeAgent) awaitRuns(id, state string, count int) (found []runUpdate) {
 	return found
 }
 
-// killWithin kills a task with a grace period of the agent's.
+// killWithin kills a task with a grace period from the agent.
 func (a *fakeAgent) killWithin(id string, grace time.Duration) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{
 		TaskID:     mesos.TaskID{Value: id},

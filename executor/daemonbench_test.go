@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// resident builds the program that is the resident process.
+// resident builds the program of the resident process.
 func resident(b *testing.B) string {
 	b.Helper()
 	program := filepath.Join(b.TempDir(), "resident")
@@ -28,7 +28,7 @@ func resident(b *testing.B) string {
 	return program
 }
 
-// residents starts so many shards, and waits until each has had a run.
+// residents starts count shards, and waits until each has had a run.
 func residents(b *testing.B, a *fakeAgent, count int) {
 	b.Helper()
 	program := resident(b)
@@ -42,7 +42,7 @@ func residents(b *testing.B, a *fakeAgent, count int) {
 	}
 }
 
-// latencies gives what residents wrote after the first skip runs of each, sorted.
+// latencies returns the sorted latencies that residents wrote after the first skip runs of each.
 func latencies(b *testing.B, a *fakeAgent, skip int) (all []time.Duration) {
 	b.Helper()
 	files, _ := filepath.Glob(filepath.Join(a.sandbox, "tasks/*/stdout"))
@@ -69,7 +69,7 @@ func reportLatencies(b *testing.B, all []time.Duration) {
 	b.ReportMetric(float64(all[len(all)-1])/1e6, "max-ms")
 }
 
-// cpuOf is how much processor time a process has used.
+// cpuOf returns how much processor time a process has used.
 func cpuOf(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -90,8 +90,8 @@ func cpuOf(b *testing.B, pid int) time.Duration {
 	return total
 }
 
-// BenchmarkResidentFire measures from a cron's moment to the first line of a resident process's function. An operation
-// is a fire, one a second: -benchtime=100x takes 100 seconds.
+// BenchmarkResidentFire measures the time from the cron's fire time to the first line of a resident process's
+// function. An operation is one fire, once a second: -benchtime=100x takes 100 seconds.
 func BenchmarkResidentFire(b *testing.B) {
 	a := newAgent(b)
 	residents(b, a, 1)
@@ -101,8 +101,8 @@ func BenchmarkResidentFire(b *testing.B) {
 	reportLatencies(b, latencies(b, a, 2))
 }
 
-// BenchmarkManyShards has 500 resident shards fired in each second; an operation is a second of it. It fails if one
-// fire is missed.
+// BenchmarkManyShards fires 500 resident shards every second; an operation is one second. It fails if a fire is
+// missed.
 func BenchmarkManyShards(b *testing.B) {
 	const count = 500
 	a := newAgent(b)
@@ -144,7 +144,7 @@ func BenchmarkManyShards(b *testing.B) {
 	reportLatencies(b, latencies(b, a, 2))
 }
 
-// BenchmarkResidentMemory is the executor's own memory with 100 resident shards.
+// BenchmarkResidentMemory measures the executor's own memory with 100 resident shards.
 func BenchmarkResidentMemory(b *testing.B) {
 	a := newAgent(b)
 	residents(b, a, 100)

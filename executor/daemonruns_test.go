@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A run that takes too long is cancelled, and killed where it does not answer; the shard goes on.
+// A run that takes too long is cancelled, and killed if it does not react; the shard goes on.
 func TestDaemonTimeout(t *testing.T) {
 	t.Parallel()
 	deaf := script(t, `trap '' TERM; echo $$; while :; do sleep 0.05; done`)
@@ -38,7 +38,7 @@ func TestDaemonTimeout(t *testing.T) {
 	}
 }
 
-// A run that failed is run again, with its attempt in its context, until it succeeds or no attempt is left.
+// A failed run is retried, with the attempt in its context, until it succeeds or no attempt is left.
 func TestDaemonRetries(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -54,7 +54,7 @@ func TestDaemonRetries(t *testing.T) {
 	}
 }
 
-// With a sampling of 3 every third run is reported.
+// With a sampling count of 3, every third run is reported.
 func TestDaemonSampling(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -68,7 +68,7 @@ func TestDaemonSampling(t *testing.T) {
 	}
 }
 
-// SINGLE_THREAD: of a job's shards one runs at a time.
+// SINGLE_THREAD: only one run of a job's shards is under way at a time.
 func TestDaemonSingleThread(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -94,7 +94,7 @@ func TestDaemonSingleThread(t *testing.T) {
 	}
 }
 
-// What can't be fired fails as a task; what can't be run fails as a run.
+// If the shard can't fire, the task fails; if a run can't begin, the run fails.
 func TestDaemonThatCannotBegin(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -123,8 +123,7 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 	}
 }
 
-// An agent that comes back after many runs gets all updates that were kept, in order: failures one by one, successes
-// as counts.
+// An agent that returns after many runs gets all kept updates in order: failures one by one, successes as counts.
 func TestDaemonReportsWhatItsAgentMissed(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -149,7 +148,7 @@ func TestDaemonReportsWhatItsAgentMissed(t *testing.T) {
 	a.stop()
 	a.mu.Lock()
 	a.silent = false
-	a.updates = nil // what it has got is lost
+	a.updates = nil // the agent loses what it has received
 	a.mu.Unlock()
 	a.listen(a.address)
 	runs := a.awaitRuns("d", wire.RunFailed, 119)
@@ -161,7 +160,8 @@ func TestDaemonReportsWhatItsAgentMissed(t *testing.T) {
 	a.awaitRuns("d", wire.RunFinished, 1)
 }
 
-// Whoever kills the supervisor kills the residents: the update says so, and what run was cut off.
+// If the supervisor is killed, the resident processes die: the update says so, and contains the run that was cut
+// off.
 func TestResidentsDieWithTheSupervisor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -183,7 +183,7 @@ func TestResidentsDieWithTheSupervisor(t *testing.T) {
 	mustEnd(t, pids)
 }
 
-// The executor says which of its shards run, how far they are, and their counts.
+// The executor reports which of its shards run, their progress, and their counts.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -216,7 +216,7 @@ func TestReports(t *testing.T) {
 	a.await("t", mesos.TASK_KILLED)
 }
 
-// An agent that takes no reports is logged once, and nothing else depends on it.
+// An agent that refuses reports is logged once, and nothing else depends on the reports.
 func TestReportsRefused(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -236,7 +236,7 @@ func TestReportsRefused(t *testing.T) {
 	}
 }
 
-// A shard whose process keeps ending doesn't hold the turn of the others while it waits to be started again.
+// A shard whose process keeps ending does not keep its turn from other shards while it waits for a restart.
 func TestTurnIsNotHeldForARestart(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -245,7 +245,7 @@ func TestTurnIsNotHeldForARestart(t *testing.T) {
 		task.Daemon.Concurrency = wire.ConcurrencySingle
 		a.launch(task)
 	}
-	a.awaitRuns("ends", wire.RunFailed, 5) // started again after 0, 1, 2 and 4 s
+	a.awaitRuns("ends", wire.RunFailed, 5) // restarts come after 0, 1, 2 and 4 s
 	works := a.awaitRuns("works", wire.RunFinished, 1)
 	works = a.awaitRuns("works", wire.RunFinished, len(works)+1)
 	if last := works[len(works)-1].totals; last.Skipped > 2 {

@@ -13,8 +13,8 @@ import (
 // descriptor is a line of ls -l /proc/PID/fd.
 var descriptor = regexp.MustCompile(`(\d+) -> (.*)`)
 
-// Processes that are started at the same time have their own descriptors, and none of another task, of the executor
-// or of its supervisor.
+// Processes that are started at the same time have only their own descriptors, and none of another task, of the
+// executor or of its supervisor.
 func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -30,7 +30,7 @@ func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 		var numbers []string
 		for _, link := range descriptor.FindAllStringSubmatch(a.read(status.Dir+"/stdout"), -1) {
 			if strings.HasPrefix(link[2], "/proc/") {
-				continue // ls reads the list from it
+				continue // ls reads the list from this one
 			}
 			numbers = append(numbers, link[1])
 			if other := owners[link[2]]; other != "" && link[2] != "/dev/null" {
@@ -44,8 +44,8 @@ func TestProcessesHaveOnlyTheirOwnDescriptors(t *testing.T) {
 	}
 }
 
-// Of processes that are started at the same time, each that closes its end of the pipe is noticed: nobody else
-// holds that end.
+// If processes are started at the same time, it is noticed for each when it closes its end of the pipe, because no
+// other process holds that end.
 func TestClosedPipesAreNoticedAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

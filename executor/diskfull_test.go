@@ -11,8 +11,9 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// smallDisk gives a folder with a file system of 24 MB of its own, which only root may make. Anybody
-// else gets a folder, and as what to put before a script a limit that makes its writing fail alike.
+// smallDisk returns a folder with its own file system of 24 MB, which only root can mount. For any other user it
+// returns an ordinary folder, and in limit the beginning of a script that sets a file size limit, so that writes
+// fail in a similar way.
 func smallDisk(t *testing.T) (dir, limit string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -28,7 +29,8 @@ func smallDisk(t *testing.T) (dir, limit string) {
 	return dir, ""
 }
 
-// TestDiskFull: who fills the disk fails with that reason; the executor stays, and all goes on when there is space.
+// TestDiskFull: a task that fills the disk fails with that reason; the executor survives, and goes on when there is
+// space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	work, limit := smallDisk(t)
@@ -41,7 +43,7 @@ func diskFull(t *testing.T, work, limit string) {
 		return strings.Contains(cause, "the agent's disk is full") || strings.Contains(cause, "no space left") ||
 			limit != "" && strings.Contains(strings.ToLower(cause), "file")
 	}
-	// Output alone may be rotated in time, or not.
+	// Output without other files may be rotated in time, or not.
 	a.launch(taskOf("printer", script(t, limit+`head -c 100000000 /dev/zero`)))
 	a.untilOver("printer")
 	a.mustGoOn(t)
@@ -71,7 +73,7 @@ func diskFull(t *testing.T, work, limit string) {
 	}
 	a.mustGoOn(t)
 
-	// While one holds all the space, others may fail, but say why; then it goes on.
+	// While one task uses all the space, others may fail with that reason; then the executor goes on.
 	a.launch(taskOf("hog", script(t, limit+`head -c 100000000 /dev/zero >$TMPDIR/x; echo full >&2; exec sleep 1000`)))
 	a.await("hog", mesos.TASK_RUNNING)
 	eventually(t, "a full disk", func() bool { return diskUse(filepath.Join(a.sandbox, "tmp")) > 15<<20 })
@@ -83,7 +85,7 @@ func diskFull(t *testing.T, work, limit string) {
 	a.mustGoOn(t)
 }
 
-// untilOver waits for a task's end, whatever it is.
+// untilOver waits for a task's end, whatever its state.
 func (a *fakeAgent) untilOver(id string) {
 	a.t.Helper()
 	a.until("end of "+id, func() bool {
@@ -93,7 +95,7 @@ func (a *fakeAgent) untilOver(id string) {
 	})
 }
 
-// mustGoOn shows that the executor runs tasks, and that there is space for them.
+// mustGoOn checks that the executor runs tasks, and that there is space for them.
 func (a *fakeAgent) mustGoOn(t *testing.T) {
 	t.Helper()
 	eventually(t, "the disk is freed", func() bool {

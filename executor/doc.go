@@ -1,97 +1,97 @@
-// Package executor runs the shards of an app on one agent. The agent starts one
-// executor per app; it lives as long as the scheduler wants it to, and runs any number of
-// tasks at once.
+// Package executor runs the shards of an app on one agent. The agent starts one executor per app. The executor
+// lives as long as the scheduler needs it, and runs any number of tasks at once.
 //
 //	agent ──LAUNCH──▶ ledger (tasks that are known, updates that are not acknowledged)
 //	                    │ task (package tasks): fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
 //	agent ◀─UPDATE──  ledger ◀─ STARTING, RUNNING, FINISHED | FAILED | KILLED
 //
-// The agent is spoken to over Mesos' v1 executor API: package agent knows its types, and local.go stands for an agent
-// when a package is tried. Rules X5 to X7 say what happens when the agent goes away, comes back, or doesn't know us,
-// and when we die: see session.go and package supervisor.
+// The executor talks to the agent over Mesos' v1 executor API. Package agent has its types; local.go replaces the
+// agent when a user tries a package. Rules X5 to X7 say what happens when the agent goes away, comes back, or does
+// not know the executor, and when the executor dies: see session.go and package supervisor.
 //
 // # Runs
 //
-// A process has two pipes to say what it will (sdk/protocol.md, package pipe). A transient task is one process and one
-// run (tasks/transient.go). A daemon's shard (tasks/shard.go) stays until it is killed: package daemon decides when it
-// is fired, and what becomes of a run that fails, takes too long or finds another under way; a runner makes the runs,
-// by a process for each or by one that is resident (tasks/processrunner.go). A goroutine of its own drives each shard.
-// Each run is reported in updates of state RUNNING; progress and health in messages that may get lost
-// (tasks/reports.go).
+// A process talks to the executor over two pipes (sdk/protocol.md, package pipe). A transient task is one process
+// and one run (tasks/transient.go). A daemon's shard (tasks/shard.go) lives until it is killed. Package daemon
+// decides when the shard fires, and what becomes of a run that fails, takes too long or overlaps with another. A
+// runner executes the runs, by one process each or by a resident process (tasks/processrunner.go). Each shard is
+// driven by a goroutine of its own. Each run is reported by updates of state RUNNING; progress and health are sent
+// in messages that may get lost (tasks/reports.go).
 //
-// A failure in a task, such as a package that can't be fetched, fails that task
-// with the reason, and nothing else. Packages, output and the time that fetching takes
-// are bounded, by defaults or as arguments and environment say: see limits.go for the names.
+// A failure in a task, such as a package that can't be fetched, fails that task with the reason, and nothing else.
+// The size of packages and output and the time for a fetch are limited, by defaults, arguments or the environment:
+// see limits.go for the names.
 //
 // # In a pod
 //
-// On Kubernetes a task has a pod of its own, and the executor is the first process of its container ("executor pod",
-// pod.go). Then there is no agent, and nothing is sent anywhere. A stand-in for one (podAgent) launches the one task
-// and writes what must be known while it runs into the container's output, as records between what the job writes
-// (wire.PodRecord): that its package is being fetched, and then no more; the runs of a daemon's shard; progress. The
-// end is in the exit status and, in full, in the termination message. A signal to the first process is the kill. The
-// job has the container's own streams (package output) and variables (package container); there are no output files,
-// and nothing is kept for another task. A daemon's shard is drained when a file says so. The executor is its own
-// supervisor (supervisor.Inside): as the first process of the container no task can kill it, and with it everything
-// ends.
+// On Kubernetes each task has its own pod, and the executor is the first process of the task's container ("executor
+// pod", pod.go). There is no agent, and the executor sends nothing over the network. A replacement for the agent
+// (podAgent) launches the task. While the task runs, podAgent writes records (wire.PodRecord) into the container's
+// output, between the lines of the job: that the package is being fetched and that the fetch has ended, the runs of
+// a daemon's shard, and progress. The end of the task is in the exit status and, with all its details, in the
+// termination message. A signal to the first process is the kill. The job has the container's own streams (package
+// output) and variables (package container). There are no output files, and nothing is kept for another task. A
+// daemon's shard is drained when a file says so. The executor is its own supervisor (supervisor.Inside): no task
+// can kill the first process of the container, and everything ends with it.
 //
-// A container can be started a second time, although its pod says Never: by a kubelet whose container runtime was
-// killed in the moment of the first start. What the first one was fetching is fetched from the beginning. A task that
-// it had begun is not begun again: before its process is made, a request sent or a daemon's shard fired, that is on
-// disk in the pod's folder, which outlives containers (container/begun.go). The second container runs nothing, and
-// says that the task may have run, as of one whose supervisor was lost. A job that removes the marker from that folder
-// takes this from itself.
+// A container can be started a second time although its pod says Never: by a kubelet whose container runtime was
+// killed during the first start. The second container starts an unfinished fetch from the beginning. It does not
+// begin a task again that the first one had begun: before a process is started, a request is sent or a daemon's
+// shard fires, a marker is written to disk in the pod's folder, which outlives containers (container/begun.go). If
+// the marker exists, the second container runs nothing and reports that the task may have run, like one whose
+// supervisor was lost. A job that removes the marker gives up this protection.
 //
-// Where an app has an image of its own, an init container of the project's image fetches and unpacks first, and leaves
-// this program for the app's image (podprepare.go).
+// If an app has its own image, an init container of the project's image first fetches and unpacks the package, and
+// copies this program for the app's image (podprepare.go).
 //
 // # TLS and users
 //
-// An agent that speaks TLS is one for which LIBPROCESS_SSL_ENABLED is set: by the scheduler in the ExecutorInfo, with
-// the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME, or by the agent's
-// operator in --executor_environment_variables, with the names that libprocess knows (agent/tls.go). A certificate is
-// good if it is for the agent's IP or one of its names. A certificate of our own comes from the agent only.
+// The executor uses TLS if LIBPROCESS_SSL_ENABLED is set. Either the scheduler sets it in the ExecutorInfo, with
+// the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME, or the agent's
+// operator sets it in --executor_environment_variables, with the names that libprocess knows (agent/tls.go). The
+// agent's certificate is valid if it is for the agent's IP or one of its names. The executor's own certificate can
+// come from the agent only.
 //
-// Addresses of packages are logged and reported without passwords and without their query, which may be a signature
+// URLs of packages are logged and reported without passwords and without their query, which may be a signature
 // (pack/redact.go).
 //
-// Packages are cached in the agent's work folder, for each user in a folder of its own, or in the sandbox where the
-// user can't write there (cache.go). Each task works in a folder of its own that shows its package (package workdir).
+// Packages are cached in the agent's work folder, in one folder per user, or in the sandbox if the user can't write
+// to the work folder (cache.go). Each task has its own working folder that shows its package (package workdir).
 //
-// With --run-as tasks are another user's, and the executor is root's (package isolation). The sandbox and the cache
-// are root's then, and that user may pass through them and read packages; working and temporary folders are his, and
-// nothing in them is touched but with his rights. Output files are root's, and he has them open for writing. An
-// executor that is root without being told who tasks run as refuses them.
+// With --run-as, tasks run as another user, and the executor as root (package isolation). The sandbox and the cache
+// then belong to root; the tasks' user may pass through them and read packages. Working and temporary folders
+// belong to the tasks' user, and the executor touches their content only with the rights of that user. Output files
+// belong to root; tasks have them open for writing. An executor that runs as root without --run-as refuses tasks.
 //
-// Of an executor and its supervisor tasks see nothing below /proc. Where they are the executor's user and the
-// agent is that of scheduler --local, the data folder is hidden from the executor, but for the sandbox, the
-// cache and the folder of secrets, in which it does not see those of other apps, and from the tasks, but for the
-// first two (HiddenFrom): what tasks put in the place of the executor's files leads it nowhere that they could
-// not go themselves.
+// The /proc entries of an executor and its supervisor are closed to tasks. If tasks run as the executor's user and
+// the agent is that of scheduler --local, the data folder is hidden (HiddenFrom). The executor sees of it only the
+// sandbox, the cache and the folder of secrets, without those of other apps; tasks see only the sandbox and the
+// cache. So a link that a task puts in the place of one of the executor's files leads the executor nowhere that the
+// task could not go itself.
 //
-// An executor of --local trusts only the agent that started it, because a task can listen at the agent's port
-// while the agent is down: it has that agent's authority in ELASTICJOB_MESOS_CA. Every executor is for one app,
-// which its id names, and refuses tasks of other apps.
+// An executor of --local trusts only the agent that started it, because a task can listen on the agent's port while
+// the agent is down: it has that agent's authority in ELASTICJOB_MESOS_CA. Every executor is for one app, which its
+// id names, and refuses tasks of other apps.
 //
-// # What is beyond reach
+// # Limits of the isolation
 //
-// Tasks run without a control group of their own. One that means harm can do to the app's other tasks on this agent,
+// Tasks run without a control group of their own. A malicious task can do to the app's other tasks on this agent,
 // and without --run-as to the executor, what its user can:
 //
-//   - Kill the supervisor or the executor: all tasks of this executor end, with that reason if the executor lives to
-//     tell it. What had left the executor's session is killed too, unless both are killed at once; what had not is the
-//     agent's to kill. A stopped supervisor is continued; a stopped executor isn't.
-//   - Shed the group, the session, the marker in the environment and the resource limit by which its
-//     processes are known: such a process is found only when no other task of this executor runs.
-//   - Take memory without bound but the container's, and as root processes, too. Others have a limit of
-//     processes for each task; a task that raises it on purpose can take all that its user may have, so that
-//     the executor, if it is the same user's, gets no thread. A fork bomb is killed when its task ends or is
-//     killed, not before.
-//   - Fill the disk while it runs. Output is cut within milliseconds, but a fast writer can be tens of
-//     megabytes ahead, and more on a busy machine. What a task writes in other places isn't
-//     bounded; its TMPDIR and its working folder go when it ends.
-//   - Change files of the executor's user, other tasks' output and kept packages among them. Of a kept package it is
-//     noticed before the next use, and the package replaced (pack/inventory.go); not, by another executor, if the
-//     records of the cache were changed with it. What was put in the place of output, a pipe or a link, is removed or
-//     fails the one task whose output it was to be.
+//   - Kill the supervisor or the executor: all tasks of this executor end, with that reason if the executor
+//     survives to report it. Processes that had left the executor's session are killed too, unless both are killed
+//     at once; the agent kills those that had not left it. A stopped supervisor or executor is continued.
+//   - Drop the group, the session, the marker in the environment and the resource limit by which its processes are
+//     recognized: such a process is found only when no other task of this executor runs.
+//   - Use all memory of the container and, as root, any number of processes. For other users each task has a limit
+//     of processes. A task that raises it on purpose can use all processes that its user may have, so that the
+//     executor, if it has the same user, gets no thread. A fork bomb is killed when its task ends or is killed, not
+//     before.
+//   - Fill the disk while it runs. Output is cut within milliseconds, but a fast writer can be tens of megabytes
+//     ahead, and more on a busy machine. Files in other places are not limited; the task's TMPDIR and working
+//     folder are removed when it ends.
+//   - Change files of the executor's user, such as other tasks' output and kept packages. A changed package is
+//     detected before its next use, and replaced (pack/inventory.go). Another executor does not detect it if the
+//     task also changed the records of the cache. A pipe or a link in the place of output is removed, or fails the
+//     one task whose output it should be.
 package executor

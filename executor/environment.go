@@ -20,8 +20,8 @@ import (
 // ErrNoAgent is returned by [FromEnvironment] if no agent started the process.
 var ErrNoAgent = errors.New("not started by an agent")
 
-// FromEnvironment reads what a Mesos agent puts into the environment. Without any of
-// it the error is ErrNoAgent; else it names all that is missing or wrong.
+// FromEnvironment reads the configuration that a Mesos agent puts into the environment. The error is ErrNoAgent if
+// the environment has none of it; else it lists everything that is missing or wrong.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	if getenv("MESOS_AGENT_ENDPOINT") == "" && getenv("MESOS_FRAMEWORK_ID") == "" &&
 		getenv("MESOS_EXECUTOR_ID") == "" {
@@ -91,7 +91,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
-// parseDuration reads a duration as Mesos writes it: 15mins, 2secs, 500ms.
+// parseDuration parses a duration in Mesos' format: 15mins, 2secs, 500ms.
 func parseDuration(text string) (time.Duration, error) {
 	units := []struct {
 		name string

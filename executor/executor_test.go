@@ -22,7 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// script writes a package of one shell script and gives its URL.
+// script writes a package of one shell script and returns its URL.
 func script(t testing.TB, body string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "job.sh")
@@ -74,7 +74,7 @@ func TestFinishedTask(t *testing.T) {
 	task.Env = map[string]string{"OWN": "yes", "LANG": "de_DE.UTF-8", "ELASTICJOB_TASK_ID": "forged"}
 	task.Package.Cache = false
 	task.Command = []string{"sh", "-c", `echo "$# $0"; echo err >&2; cat; pwd; ls; env >env.out; cat env.out; sleep 0.2`}
-	a.launch(task) // long enough to be reported as running
+	a.launch(task) // runs long enough to be reported as running
 	_, status := a.await("t1", mesos.TASK_FINISHED)
 	if got := a.states("t1"); got != "STARTING STARTING RUNNING FINISHED" {
 		t.Errorf("states: %s", got)
@@ -100,7 +100,7 @@ func TestFinishedTask(t *testing.T) {
 	}
 	home, dir := variables["HOME"], variables["PWD"]
 	delete(variables, "HOME")
-	for _, name := range []string{"PWD", "_", "SHLVL", "OLDPWD"} { // the shell's own
+	for _, name := range []string{"PWD", "_", "SHLVL", "OLDPWD"} { // the shell sets these
 		delete(variables, name)
 	}
 	want := map[string]string{
@@ -126,8 +126,7 @@ func TestFinishedTask(t *testing.T) {
 	waitGone(t, a.sandbox+"/packages/1")
 }
 
-// TestArguments: a command has the arguments that it was given, and the sharding context after them only where the
-// task says so.
+// TestArguments: a command gets its own arguments, and after them the sharding context only if the task says so.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -350,7 +349,7 @@ func TestIdleEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestMemory: an executor and its supervisor stay small.
+// TestMemory: an executor and its supervisor use little memory.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

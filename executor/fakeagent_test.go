@@ -28,7 +28,7 @@ import (
 
 var binary string
 
-// TestMain builds the program that all tests drive from outside.
+// TestMain builds the program that all tests run.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "executor-test-")
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		if err := os.Chmod(dir, 0o755); err != nil { // some tests run it as somebody else
+		if err := os.Chmod(dir, 0o755); err != nil { // some tests run it as another user
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
@@ -57,10 +57,11 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// deadline is how long a test waits for anything: all packages test at once on a busy machine.
+// deadline is how long a test waits for anything. It is long, because all packages are tested at once on a busy
+// machine.
 const deadline = time.Minute
 
-// fakeAgent speaks the agent's executor API, protobuf only, and starts the real executor.
+// fakeAgent implements the agent's executor API, with protobuf only, and starts the real executor.
 type fakeAgent struct {
 	t       testing.TB
 	secure  *tls.Config // nil for plain HTTP
@@ -72,16 +73,16 @@ type fakeAgent struct {
 
 	mu         sync.Mutex
 	server     *http.Server
-	stream     chan []byte // to the present subscriber
+	stream     chan []byte // to the current subscriber
 	subscribed []mesosexec.Call_Subscribe
 	updates    []mesos.TaskStatus
 	acked      map[string]bool
-	refuse     int  // status for SUBSCRIBE, if not 0
-	silent     bool // acknowledge nothing
-	refused    int  // how many UPDATE calls were answered 503, while refusing
+	refuse     int  // status for SUBSCRIBE, unless 0
+	silent     bool // acknowledges nothing
+	refused    int  // number of calls answered with 503
 	refusing   bool
 	reports    []wire.Report
-	deaf       bool // it refuses reports, which are counted in refused
+	deaf       bool // refuses reports, and counts them in refused
 	changed    chan struct{}
 }
 
@@ -97,13 +98,13 @@ func newAgent(t testing.TB, options ...option) *fakeAgent {
 	return newAgentIn(t, t.TempDir(), options...)
 }
 
-// newAgentIn does it in the given work folder.
+// newAgentIn does the same in the given work folder.
 func newAgentIn(t testing.TB, work string, options ...option) *fakeAgent {
 	t.Helper()
 	return newAgentOver(t, nil, work, options...)
 }
 
-// newAgentOver does it with TLS, if not nil.
+// newAgentOver does the same with TLS, if secure is not nil.
 func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...option) *fakeAgent {
 	t.Helper()
 	a := &fakeAgent{
@@ -113,7 +114,7 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 	if err := os.MkdirAll(a.sandbox, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	host := "127.0.0.1" // as in certificates
+	host := "127.0.0.1" // the certificates are for this address
 	if secure == nil {
 		host = ownHost()
 	}
@@ -155,7 +156,7 @@ func newAgentOver(t testing.TB, secure *tls.Config, work string, options ...opti
 			t.Logf("executor's log ends:\n%s", text[max(0, len(text)-6000):])
 		}
 		mustBeEmpty(t, a.cmd.Process.Pid)
-		if err := pack.RemoveTree(a.sandbox); err != nil { // also what a task has closed
+		if err := pack.RemoveTree(a.sandbox); err != nil { // removes folders without permissions too
 			t.Error(err)
 		}
 	})
@@ -201,8 +202,8 @@ func inSession(session int) []int {
 
 var hosts atomic.Uint32
 
-// ownHost is an address of this machine that no other test of this process uses: an agent that goes away and
-// comes back finds its port free, as neither another listener nor the near end of a connection can have taken it.
+// ownHost returns an address of this machine that no other test of this process uses. So an agent that goes away
+// and returns finds its port free: neither another listener nor the local end of a connection can have taken it.
 func ownHost() string {
 	n := hosts.Add(1)
 	return fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()%200, 1+n/250, 1+n%250)
@@ -303,7 +304,7 @@ func (a *fakeAgent) serveSubscribe(w http.ResponseWriter, r *http.Request, s *me
 	}
 }
 
-// take keeps an update and acknowledges it. Called with mu held.
+// take keeps an update and acknowledges it. The caller holds mu.
 func (a *fakeAgent) take(s mesos.TaskStatus) {
 	if !a.acked[string(s.UUID)] {
 		a.updates = append(a.updates, s)
@@ -316,7 +317,7 @@ func (a *fakeAgent) take(s mesos.TaskStatus) {
 	a.wake()
 }
 
-// emit sends an event. Called with mu held.
+// emit sends an event. The caller holds mu.
 func (a *fakeAgent) emit(e mesosexec.Event) {
 	frame, err := e.Marshal()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// until waits for something, seen under the lock.
+// until waits until seen, which is called under the lock, returns true.
 func (a *fakeAgent) until(what string, seen func() bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
@@ -58,7 +58,7 @@ func (a *fakeAgent) kill(id string) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{TaskID: mesos.TaskID{Value: id}}})
 }
 
-// statesOf gives a task's states in the order that they came, repeated ones once.
+// statesOf returns a task's updates in the order in which they arrived, without repetitions.
 func (a *fakeAgent) statesOf(id string) []mesos.TaskStatus {
 	var list []mesos.TaskStatus
 	seen := map[string]bool{}
@@ -81,7 +81,7 @@ func (a *fakeAgent) states(id string) string {
 	return strings.Join(names, " ")
 }
 
-// await waits until a task is in a state, and gives what its update says.
+// await waits until a task is in a state, and returns its update.
 func (a *fakeAgent) await(id string, state mesos.TaskState) (mesos.TaskStatus, wire.Status) {
 	a.t.Helper()
 	var found mesos.TaskStatus
@@ -109,7 +109,7 @@ func (a *fakeAgent) await(id string, state mesos.TaskState) (mesos.TaskStatus, w
 	return found, status
 }
 
-// exit waits for the executor's end and gives its exit status.
+// exit waits for the executor's end and returns its exit status.
 func (a *fakeAgent) exit() int {
 	a.t.Helper()
 	select {
@@ -121,7 +121,7 @@ func (a *fakeAgent) exit() int {
 	}
 }
 
-// read waits until a file in the sandbox has a whole line.
+// read waits until a file in the sandbox has a whole line, and returns the content.
 func (a *fakeAgent) read(name string) string {
 	a.t.Helper()
 	path := name

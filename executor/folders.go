@@ -18,10 +18,11 @@ const (
 	failedFolder      = "failed"
 )
 
-// makeFolders makes the folders of tasks in the sandbox. Those that tasks write to belong to their user: what he can
-// reach is only touched with his rights. The sandbox itself stays the executor's, and he may pass through it.
+// makeFolders creates the folders of tasks in the sandbox. The folders that tasks write to belong to the tasks'
+// user, and the executor touches their content only with that user's rights. The sandbox itself belongs to the
+// executor; the tasks' user may pass through it.
 func makeFolders(config Config, as *isolation.Account) error {
-	if config.container != nil { // for one task, few files come and go
+	if config.container != nil { // for one task: few files, so makeSpread would not pay off
 		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
 			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
 			return fmt.Errorf("make the folder for the task: %w", err)
@@ -39,7 +40,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 		switch {
 		case err != nil || as == nil:
 		case folder == output.Folder:
-			err = os.Chmod(path, 0o700) // tasks have their output open, and nothing to look for there
+			err = os.Chmod(path, 0o700) // tasks have their output open and need no access to the folder
 		default:
 			err = os.Lchown(path, int(as.UID), int(as.GID))
 		}
@@ -57,7 +58,7 @@ func makeFolder(parent, name string) error {
 	return nil
 }
 
-// letPass lets a user go through a folder of the executor's, and nobody else but root.
+// letPass allows a user, besides the owner and root, to pass through a folder of the executor.
 func letPass(folder string, as *isolation.Account) error {
 	if as == nil {
 		return nil

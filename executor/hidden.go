@@ -12,21 +12,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 )
 
-// HideVariable has, in an executor's environment, what is hidden from it and its tasks: isolation.Places in JSON.
-// Whoever starts the executor does so by HiddenFrom.
+// HideVariable is the variable in an executor's environment with what is hidden from the executor and its tasks, as
+// isolation.Places in JSON. The process that starts the executor must hide it by HiddenFrom.
 const HideVariable = "ELASTICJOB_HIDE"
 
-// HiddenFrom is what an app's executor with this sandbox is started without (isolation.Places.Start). In the
-// hidden folder its sandbox and its package cache are kept, and the folders for secrets, which it hides from
-// tasks itself; what is in those for other apps is hidden from it, too. The cache and the app's own folders for
-// secrets are made, because the executor could neither make them nor see them later. Where only the operator may write
-// to the secrets, the executor starts without a folder of its app.
+// HiddenFrom returns what is hidden from an app's executor with this sandbox, for the start of that executor
+// (isolation.Places.Start). Of the hidden folder the executor keeps its sandbox, its package cache and the folders
+// for secrets, without those of other apps. The executor in turn hides the folders for secrets from its tasks.
+// HiddenFrom creates the cache and the app's own folders for secrets, because the executor could neither create nor
+// see them later. If only the operator may write to the folders for secrets, the executor starts without a folder
+// of its app.
 func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) (isolation.Places, error) {
 	cache := cacheFolder(sandbox, os.Geteuid())
 	if err := os.Mkdir(cache, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return places, fmt.Errorf("make the package cache: %w", err)
 	}
-	places.Last = false // that of its tasks is within
+	places.Last = false // the executor enters a further namespace for its tasks
 	places.Keep, places.Closed = append([]string{sandbox, cache}, secrets...), secrets
 	for _, folder := range secrets {
 		own := filepath.Join(folder, launch.OfApps, app)

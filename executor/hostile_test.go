@@ -16,7 +16,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// eventually waits until something holds.
+// eventually waits until holds returns true.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(deadline); !holds(); <-time.After(2 * time.Millisecond) {
@@ -26,7 +26,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// victim is what tasks must not reach: a folder with a file.
+// victim is a folder with a file that tasks must not reach.
 type victim struct{ dir, file string }
 
 func newVictim(t testing.TB) victim {
@@ -50,7 +50,7 @@ func (v victim) mustBeWhole(t testing.TB) {
 	}
 }
 
-// mustEnd waits until every process whose number is in the file is gone.
+// mustEnd waits until every process whose pid is in the file is gone.
 func mustEnd(t testing.TB, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -71,7 +71,7 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(after, "Z")
 }
 
-// diskUse is what a folder takes.
+// diskUse returns how many bytes the files in a folder use on the disk.
 func diskUse(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -85,7 +85,7 @@ func diskUse(dir string) (bytes int64) {
 	return bytes
 }
 
-// filesIn counts all below a folder that isn't one of its folders.
+// filesIn counts all entries below a folder except for its direct subfolders.
 func filesIn(dir string) (n int) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if path != dir && (err != nil || !d.IsDir() || filepath.Dir(path) != dir) {
@@ -96,10 +96,10 @@ func filesIn(dir string) (n int) {
 	return n
 }
 
-// own finds the file that a stream of the script goes to.
+// own is a shell function that finds the file of one of the script's streams.
 const own = `own() { readlink /proc/$$/fd/$1; }; `
 
-// hostileScripts are tasks that harm themselves at most. Those that are killed never end by themselves.
+// hostileScripts are tasks that harm at most themselves. Those that are killed never end by themselves.
 var hostileScripts = []struct {
 	name, script string
 	state        mesos.TaskState
@@ -112,8 +112,8 @@ var hostileScripts = []struct {
 	{"leaves a child without its environment", `setsid env -i /bin/sh -c 'echo $$ >>$0; exec /bin/sleep 1000' $PIDS & while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
 	{"leaves a daemon", `setsid env -i /bin/sh -c 'cd /; (exec </dev/null >/dev/null 2>&1; echo $(exec sh -c "echo \$PPID") >>$0; sleep 1000; sleep 1000) &' $PIDS
 		while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
-	// Each part is more than is kept; the next one waits until the executor has cut the file, however busy the machine
-	// is.
+	// Each part is larger than what is kept; the next one waits until the executor has cut the file, however busy
+	// the machine is.
 	{"prints much", own + `f=$(own 1); for i in $(seq 1 64); do head -c 16777216 /dev/zero; while [ $(($(stat -c %b "$f") * 512)) -gt 8388608 ]; do sleep 0.01; done; done`, mesos.TASK_FINISHED, ""},
 	{"prints much without a line end", `head -c 100000000 /dev/zero | tr '\0' x >&2; exit 1`, mesos.TASK_FAILED, "exit status 1; end of stderr:\n…xxxxx"},
 	{"closes its output", `exec >&- 2>&-; exit 3`, mesos.TASK_FAILED, "exit status 3; it wrote nothing"},
@@ -139,8 +139,9 @@ var hostileScripts = []struct {
 	{"makes a long way down", `cd $TMPDIR; d=$(printf 'n%.0s' $(seq 1 200)); i=0; while [ $i -lt 50 ]; do mkdir $d; cd -P $d 2>/dev/null || exit 0; i=$((i+1)); done`, mesos.TASK_FINISHED, ""},
 }
 
-// TestHostileProcesses: whatever tasks do, each ends with its reason, the executor and the other tasks don't
-// notice, nothing is left running, and the disk is freed. As root it is run for another user, too (TestAsRoot…).
+// TestHostileProcesses: whatever tasks do, each ends with its reason, the executor and the other tasks are not
+// affected, no process is left, and the disk space is freed. As root, the test also runs for another user
+// (TestAsRoot…).
 func TestHostileProcesses(t *testing.T) {
 	t.Parallel()
 	hostileProcesses(t, uint32(os.Geteuid()))
@@ -155,7 +156,7 @@ func hostileProcesses(t *testing.T, user uint32) {
 	_, neighbour := a.await("neighbour", mesos.TASK_RUNNING)
 	neighbourPID := strings.TrimSpace(a.read(neighbour.Dir + "/stdout"))
 
-	// What one writes to in others' folders is gone when they are.
+	// Files that one task writes into folders of other tasks are removed with those folders.
 	a.launch(taskOf("scribbler", script(t,
 		own+`d=$(dirname $(dirname $(own 1))); for x in $d/* $TMPDIR/../*; do echo spam >$x/spam; mkdir -p $x/more/and/more; done`)))
 	a.await("scribbler", mesos.TASK_FINISHED)
@@ -217,7 +218,7 @@ func hostileProcesses(t *testing.T, user uint32) {
 	if !alive(neighbourPID) {
 		t.Error("another task was hit")
 	}
-	// Those that come after find all in order.
+	// Later tasks find everything in order.
 	for i := range 20 {
 		a.launch(taskOf(fmt.Sprint("after ", i),
 			script(t, `set -e; test -d $TMPDIR; test ! -L $TMPDIR; test -z "$(ls -A $TMPDIR)"; echo x >$TMPDIR/x; test ! -e $TMPDIR/../../tasks/$$; echo fine`)))
@@ -233,7 +234,7 @@ func hostileProcesses(t *testing.T, user uint32) {
 	eventually(t, "little is kept", func() bool { return diskUse(a.sandbox) < 80<<20 })
 }
 
-// as runs the executor as a user, whose the folders become.
+// as runs the executor as a user, to whom the folders are given.
 func as(t testing.TB, user uint32, folders ...string) option {
 	return func(c *exec.Cmd) {
 		if user == uint32(os.Geteuid()) {
@@ -257,8 +258,8 @@ func as(t testing.TB, user uint32, folders ...string) option {
 	}
 }
 
-// TestTaskPutsPipesAhead: a task that puts pipes where the next tasks' output will go harms none of them, and can be
-// killed.
+// TestTaskPutsPipesAhead: a task that puts pipes in the place of the next tasks' output harms none of them, and can
+// be killed.
 func TestTaskPutsPipesAhead(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -280,7 +281,7 @@ func TestTaskPutsPipesAhead(t *testing.T) {
 	a.await("hostile", mesos.TASK_KILLED)
 }
 
-// TestTaskKillsTheSupervisor: all tasks fail with that reason, and what left its session ends too.
+// TestTaskKillsTheSupervisor: all tasks fail with that reason, and processes that left the session end too.
 func TestTaskKillsTheSupervisor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -304,9 +305,9 @@ func TestTaskKillsTheSupervisor(t *testing.T) {
 	mustEnd(t, pids)
 }
 
-// TestForkChainsWithoutSupervisor: forty chains of processes that fork and end without end, each in a session of its
-// own, outlive the supervisor that their task kills. The task's end is reported when none of them is left. A subshell
-// begins them: a shell ends when the limit of the user's processes keeps it from beginning all.
+// TestForkChainsWithoutSupervisor: forty chains of processes that fork and end forever, each in its own session,
+// outlive the supervisor that their task kills. The task's end is reported when none of them is left. A subshell
+// begins the chains, because a shell ends when the user's process limit keeps it from beginning all of them.
 func TestForkChainsWithoutSupervisor(t *testing.T) {
 	a := newAgent(t)
 	chain := "chain-" + t.TempDir()
@@ -326,8 +327,8 @@ func TestForkChainsWithoutSupervisor(t *testing.T) {
 	}
 }
 
-// TestTaskKillsItsSession: a task that kills all that it can find of its session kills the executor, the
-// supervisor and the other tasks. The agent sees that the executor has ended; nothing is left.
+// TestTaskKillsItsSession: a task that kills every process of its session kills the executor, the supervisor and
+// the other tasks. The agent sees that the executor has ended; no process is left.
 func TestTaskKillsItsSession(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -338,11 +339,11 @@ func TestTaskKillsItsSession(t *testing.T) {
 		text, _ := os.ReadFile(pids)
 		return len(strings.Fields(string(text))) == 2
 	})
-	// Of this very session, which is the executor's.
+	// The script kills the processes of this session, which is the executor's.
 	a.launch(taskOf("killer", script(t, fmt.Sprintf(`for p in $(ps -o pid= --sid %d); do [ $p = $$ ] || kill -9 $p; done; kill -9 $$`, a.cmd.Process.Pid))))
 	a.exit()
 	for _, pid := range inSession(a.cmd.Process.Pid) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // as an agent does at an executor's end
+		_ = syscall.Kill(pid, syscall.SIGKILL) // an agent does this after an executor's end
 	}
 	mustEnd(t, pids)
 }

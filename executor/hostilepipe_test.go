@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// hostilePipes are what a program may do with its pipe in a run, as one without hello and as a resident one.
+// hostilePipes are scripts that misuse their pipe in a run, with and without a hello before. resident is the state in
+// which the run of a resident process must end.
 var hostilePipes = []struct{ name, script, resident string }{
 	{"100 MB in a line", `head -c 100000000 /dev/zero >&4; echo >&4`, wire.RunFinished},
 	{"arbitrary bytes", `head -c 3000000 /dev/urandom >&4; echo >&4`, wire.RunFinished},
@@ -25,7 +26,7 @@ var hostilePipes = []struct{ name, script, resident string }{
 	{"JSON that is very deep", `head -c 60000 /dev/zero | tr '\0' '[' >&4; echo >&4`, wire.RunFinished},
 }
 
-// Nothing that is done with a pipe harms another task, or the executor; each run ends with its own result.
+// No use of a pipe harms another task or the executor; each run ends with its own result.
 func TestHostilePipes(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -59,8 +60,8 @@ func TestHostilePipes(t *testing.T) {
 	}
 }
 
-// memoryOf is a process's memory by the kernel's name of it, in bytes: VmRSS is what it has, VmHWM the most that it
-// had.
+// memoryOf returns a value of a process's memory in bytes, by the kernel's name: VmRSS is the current value, VmHWM
+// the maximum.
 func memoryOf(t testing.TB, pid int, name string) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A daemon that is a request: each fire sends it, what the server answers is the result of the run, and a kill or a
-// timeout cuts it off.
+// A daemon of requests: each fire sends the request, the server's answer is the result of the run, and a kill or a
+// timeout cuts the request off.
 func TestRequestDaemon(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

@@ -12,14 +12,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// asRequest makes a task one that is a request.
+// asRequest returns the task as an HTTP request.
 func asRequest(task wire.Task, url string) wire.Task {
 	task.Command, task.Package = nil, wire.Package{}
 	task.HTTP = &wire.HTTP{URL: url, Method: "GET", ConnectTimeoutMillis: 20_000, ReadTimeoutMillis: 20_000}
 	return task
 }
 
-// A task that is a request has the states, the output and the causes of any other, and needs no package.
+// A task that is a request has the same states, output and causes as any other, and needs no package.
 func TestRequestTasks(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 1)

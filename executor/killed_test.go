@@ -9,7 +9,7 @@ import (
 	mesosexec "github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
-// killIn kills a task with a grace of the agent's.
+// killIn kills a task with a grace period from the agent.
 func (a *fakeAgent) killIn(id string, grace time.Duration) {
 	a.event(mesosexec.Event{Type: mesosexec.Event_KILL, Kill: &mesosexec.Event_Kill{
 		TaskID:     mesos.TaskID{Value: id},
@@ -17,8 +17,8 @@ func (a *fakeAgent) killIn(id string, grace time.Duration) {
 	}})
 }
 
-// TestKillWhileProcessesBegin: a kill finds a task wherever it is, also while its process is being started and nobody
-// has it yet. Of the tasks that are launched here some always are at that point.
+// TestKillWhileProcessesBegin: a kill reaches a task in any state, also while its process is being started and is
+// not known yet. Of the tasks that are launched here, some are always in that state.
 func TestKillWhileProcessesBegin(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -29,7 +29,7 @@ func TestKillWhileProcessesBegin(t *testing.T) {
 		for i := range many {
 			a.launch(taskOf(id(i), url))
 		}
-		// Some processes have begun; others begin now.
+		// Some processes have begun; others are just being started.
 		a.await(id(0), mesos.TASK_RUNNING)
 		for i := range many {
 			a.kill(id(i))
@@ -40,14 +40,14 @@ func TestKillWhileProcessesBegin(t *testing.T) {
 	}
 }
 
-// TestLaterKillChangesTheGrace: who asks again for the end of a task can shorten the time that it has, as a shutdown
-// of its executor does, and can't lengthen it.
+// TestLaterKillChangesTheGrace: a second kill can shorten the grace, as a shutdown of the executor does, and can't
+// lengthen it.
 func TestLaterKillChangesTheGrace(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	deaf := script(t, `trap '' TERM; echo deaf; while :; do sleep 0.01; done`)
 	for _, id := range []string{"shortened", "lengthened"} {
-		a.launch(taskOf(id, deaf)) // a minute of grace
+		a.launch(taskOf(id, deaf)) // its grace is a minute
 		_, status := a.await(id, mesos.TASK_RUNNING)
 		a.read(status.Dir + "/stdout")
 	}

@@ -14,7 +14,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestX7NothingOutlivesTheExecutor: kill -9 takes all that any task started along.
+// TestX7NothingOutlivesTheExecutor: kill -9 of the executor ends every process that a task has started.
 func TestX7NothingOutlivesTheExecutor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -39,7 +39,7 @@ func TestX7NothingOutlivesTheExecutor(t *testing.T) {
 	}
 }
 
-// TestX5AgentAwayAndBack: what the agent didn't acknowledge is named when it is back.
+// TestX5AgentAwayAndBack: SUBSCRIBE contains what the agent had not acknowledged before it went away.
 func TestX5AgentAwayAndBack(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -48,7 +48,7 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	a.launch(taskOf("known", script(t, body)))
 	a.await("known", mesos.TASK_RUNNING)
 	pids := []string{strings.TrimSpace(a.read("tasks/1/stdout"))}
-	// The agent must have sent its acknowledgement, and the executor taken it: a round trip later.
+	// After this round trip the agent has sent its acknowledgement, and the executor has received it.
 	a.launch(taskOf("quick", script(t, "exit 0")))
 	a.await("quick", mesos.TASK_FINISHED)
 	a.mu.Lock()
@@ -91,7 +91,7 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	if len(updates) < 4 || updates[0] != "unheard TASK_STARTING" || updates[2] != "unheard TASK_RUNNING" {
 		t.Errorf("named updates: %q", updates)
 	}
-	// Once all is acknowledged, ids stay known.
+	// Once everything is acknowledged, ids are still known.
 	a.launch(taskOf("unheard", script(t, "exit 1")))
 	a.launch(taskOf("last", script(t, "exit 0")))
 	a.await("last", mesos.TASK_FINISHED)
@@ -100,7 +100,7 @@ func TestX5AgentAwayAndBack(t *testing.T) {
 	}
 }
 
-// TestX6Refused: an agent that doesn't know us means that its tasks may run on other agents.
+// TestX6Refused: if the agent does not know the executor, its tasks may run on other agents, so they are stopped.
 func TestX6Refused(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -147,7 +147,7 @@ func TestX6RecoveryTimeout(t *testing.T) {
 	}
 }
 
-// TestSupervisorDies: the executor can't go on without its supervisor.
+// TestSupervisorDies: the executor ends without its supervisor.
 func TestSupervisorDies(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -169,7 +169,7 @@ func TestSupervisorDies(t *testing.T) {
 	}
 }
 
-// TestTaskStopsTheExecutor: its supervisor continues it, so that kills are heard again (K3).
+// TestTaskStopsTheExecutor: the supervisor continues the executor, so that it receives kills again (K3).
 func TestTaskStopsTheExecutor(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

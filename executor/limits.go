@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// A setting is a bound, or who tasks run as, that whoever starts the executor may change, as an argument
-// (--package-bytes=1GiB) or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument counts. Sizes are in bytes, or
-// end in KiB, MiB or GiB; durations are as Go writes them, 90s or 1h30m.
+// A setting is a limit, or the user that tasks run as. It can be changed when the executor is started, by an
+// argument (--package-bytes=1GiB) or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument takes precedence.
+// Sizes are in bytes, or end in KiB, MiB or GiB; durations are in Go's format, 90s or 1h30m.
 //
 //	package-download     4GiB    size of the file
 //	package-bytes        16GiB   size of all that is unpacked
@@ -74,7 +74,7 @@ func bound[T any](name string, to *T, parse func(string) (T, error)) setting {
 	}}
 }
 
-// limits reads what the environment says of them, and gives all that is wrong with it.
+// limits reads the settings from the environment and returns all errors in them.
 func (c *Config) limits(getenv func(string) string) []error {
 	var problems []error
 	for _, s := range c.settings() {
@@ -88,8 +88,8 @@ func (c *Config) limits(getenv func(string) string) []error {
 	return problems
 }
 
-// Arguments reads the command line: any number of --name=value, with the names of limits.go. The
-// error names the first that is wrong.
+// Arguments reads the settings from the command line: any number of --name=value, with the names of limits.go. The
+// error is about the first argument that is wrong.
 func (c *Config) Arguments(args []string) error {
 	for _, arg := range args {
 		limit, ok := strings.CutPrefix(arg, "--")
@@ -103,8 +103,8 @@ func (c *Config) Arguments(args []string) error {
 	return nil
 }
 
-// Limit sets one bound, given as name=value with the names of limits.go. The error says what is wrong with the
-// name or the value, and leaves it to the caller to say where that was given.
+// Limit sets one setting, given as name=value with the names of limits.go. The error says what is wrong with the
+// name or the value; the caller adds where it was given.
 func (c *Config) Limit(text string) error {
 	name, value, given := strings.Cut(text, "=")
 	settings := c.settings()
@@ -122,7 +122,7 @@ func (c *Config) Limit(text string) error {
 	return settings[i].set(value)
 }
 
-// ParseSize reads a positive number of bytes, such as 1048576, 64MiB or 1GiB.
+// ParseSize parses a positive number of bytes, such as 1048576, 64MiB or 1GiB.
 func ParseSize(text string) (int64, error) {
 	unit := int64(1)
 	digits := text
@@ -146,7 +146,7 @@ func parseCount(text string) (int, error) {
 	return n, nil
 }
 
-// parseNumber reads a number that may be 0.
+// parseNumber parses a number that is not negative.
 func parseNumber(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {

@@ -20,45 +20,46 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Local is one task that is to be run here, for whoever tries a package, without an agent. Everything else is as on a
+// Local is one task that a user tries on this machine, without an agent. Everything else is the same as on a
 // cluster.
 type Local struct {
 	Task wire.Task
-	// Timeout, unless it is 0, kills the task when it has run for that long.
+	// Timeout is the time after which the running task is killed; 0 means none.
 	Timeout time.Duration
-	// Sandbox is an empty folder, absolute, that all files go to.
+	// Sandbox is the absolute path of an empty folder for all files.
 	Sandbox string
-	// Supervisor and Secrets are as in Config.
+	// Supervisor and Secrets are the same as in Config.
 	Supervisor []string
 	Secrets    []string
-	// RunAs is as in Config, but who starts this as root means root.
+	// RunAs is the same as in Config, except that empty allows root: a user who starts this as root wants the task
+	// to run as root.
 	RunAs string
-	// Stdout and Stderr get the task's output as it comes.
+	// Stdout and Stderr get the task's output while it runs.
 	Stdout, Stderr io.Writer
-	// Progress, unless it is nil, hears how far the task has come, as it says; it is called by one goroutine at a
-	// time.
+	// Progress, if not nil, is called with the progress that the task reports, by one goroutine at a time.
 	Progress func(wire.Progress)
 }
 
-// Ending is how a task ended.
+// Ending is the outcome of a task.
 type Ending struct {
-	// Finished: it succeeded. Killed: somebody asked for its end, and TimedOut: Timeout did. Otherwise it failed.
+	// Finished means that the task succeeded, Killed that it was killed, by Timeout if TimedOut is set too. If none
+	// is set, the task failed.
 	Finished, Killed, TimedOut bool
-	// Message says it in a line.
+	// Message describes the outcome in one line.
 	Message string
 	Status  wire.Status
 }
 
-// ExitStatus is the exit status of a program that ran the task and ends as it did: the process's own, 128 and the
-// signal's number if a signal ended it, 124 if it timed out, 143 if it was killed, 125 if nothing was started, and 1
-// if it failed otherwise.
+// ExitStatus returns the exit status for a program that ran the task: the process's own, 128 plus the number of the
+// signal that ended the process, 124 if the task timed out, 143 if it was killed, 125 if nothing was started, and 1
+// for any other failure.
 func (e Ending) ExitStatus() int {
 	s := e.Status
 	switch {
 	case e.Finished:
 		return 0
 	case e.TimedOut:
-		return 124 // as timeout(1)
+		return 124 // like timeout(1)
 	case e.Killed:
 		return 128 + int(syscall.SIGTERM)
 	case s.StartTime.IsZero():
@@ -71,7 +72,7 @@ func (e Ending) ExitStatus() int {
 	return 1
 }
 
-// signalNumber is the number of a signal by the name that Go gives it.
+// signalNumber returns the number of the signal with this name in Go; 0 if there is none.
 func signalNumber(name string) int {
 	for n := 1; n < 65; n++ {
 		if syscall.Signal(n).String() == name {
@@ -81,8 +82,8 @@ func signalNumber(name string) int {
 	return 0
 }
 
-// RunLocal runs one task, and returns when nothing of it is left. When ctx ends, it is killed with its grace. The
-// error is for what kept it from being run at all.
+// RunLocal runs one task, and returns when nothing of it is left. When ctx ends, the task is killed with its grace.
+// The error says why the task could not be run at all.
 func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
 	config := Config{
@@ -118,18 +119,18 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	return Ending{}, err
 }
 
-// localAgent stands for the agent of a session: it launches one task, takes its updates, and shuts the executor down
-// when it has ended.
+// localAgent replaces the agent for one task: it launches the task, acknowledges its updates, and shuts the
+// executor down when the task has ended.
 type localAgent struct {
 	task     string
 	timeout  time.Duration
 	progress func(wire.Progress)
-	events   chan *executor.Event // has room for all that is ever sent
+	events   chan *executor.Event // has capacity for all events that are ever sent
 
 	mu       sync.Mutex
-	running  *time.Timer // the timeout, from the first RUNNING on
+	running  *time.Timer // the timeout, which starts at the first RUNNING
 	timedOut bool
-	last     *agent.Update // the task's end
+	last     *agent.Update // the task's terminal update
 }
 
 var _ agent.API = (*localAgent)(nil)
@@ -141,7 +142,7 @@ func newLocalAgent(task string, data []byte) *localAgent {
 	return a
 }
 
-// kill asks for the end of the task, with its own grace unless the policy names another.
+// kill asks for the end of the task, with the grace of the policy, or with the task's own if policy is nil.
 func (a *localAgent) kill(policy *mesos.KillPolicy) {
 	a.send(&executor.Event{Type: executor.Event_KILL,
 		Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}, KillPolicy: policy}})
@@ -149,11 +150,12 @@ func (a *localAgent) kill(policy *mesos.KillPolicy) {
 
 func (a *localAgent) send(e *executor.Event) { a.events <- e }
 
+// Subscribe returns the stream of events; it needs nothing that the executor knows already.
 func (a *localAgent) Subscribe(ctx context.Context, _ []agent.Assignment, _ []agent.Update) (agent.Events, error) {
 	return localEvents{ctx, a.events}, nil
 }
 
-// update takes an update as agent and scheduler do: it is acknowledged.
+// Update acknowledges an update, as agent and scheduler do. A terminal update shuts the executor down.
 func (a *localAgent) Update(_ context.Context, u agent.Update) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -177,7 +179,7 @@ func (a *localAgent) Update(_ context.Context, u agent.Update) error {
 	return nil
 }
 
-// message takes a report.
+// Message passes progress to the user.
 func (a *localAgent) Message(_ context.Context, data []byte) error {
 	report, _ := wire.DecodeReport(data)
 	for _, t := range report.Tasks {
@@ -188,6 +190,7 @@ func (a *localAgent) Message(_ context.Context, data []byte) error {
 	return nil
 }
 
+// Close stops the timeout.
 func (a *localAgent) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -196,7 +199,7 @@ func (a *localAgent) Close() {
 	}
 }
 
-// ending is how the task ended, and whether it did.
+// ending returns the outcome of the task, and false if it has not ended.
 func (a *localAgent) ending() (Ending, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -211,7 +214,7 @@ func (a *localAgent) ending() (Ending, bool) {
 	}, true
 }
 
-// localEvents are a localAgent's events.
+// localEvents is the event stream of a localAgent.
 type localEvents struct {
 	ctx    context.Context
 	events chan *executor.Event

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// trial is a folder in which somebody tries a package with executor run.
+// trial is a folder in which a user tries a package with executor run.
 type trial struct {
 	t   *testing.T
 	dir string
@@ -33,7 +33,7 @@ func newTrial(t *testing.T, files map[string]string) trial {
 	return tr
 }
 
-// pack makes a package with bin/start.sh.
+// pack writes a package with bin/start.sh.
 func (tr trial) pack(body string) {
 	tr.t.Helper()
 	var packed bytes.Buffer
@@ -54,7 +54,7 @@ func (tr trial) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// run gives the exit status and the output, and checks that nothing is left in TMPDIR.
+// run returns the exit status and the output, and checks that nothing is left in TMPDIR.
 func (tr trial) run(args ...string) (status int, stdout, stderr string) {
 	tr.t.Helper()
 	c := tr.command(args...)
@@ -75,7 +75,7 @@ func (tr trial) empty(c *exec.Cmd) {
 	}
 }
 
-// A shard that is run by hand has what it has on a cluster, and its end is the program's.
+// A shard that is run manually has the same environment as on a cluster, and the program ends as the shard did.
 func TestRunByHand(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestRunByHand(t *testing.T) {
 		args   []string
 		status int
 		stdout string
-		stderr string // what is in it
+		stderr string // a part of it
 	}{
 		"package":              {says, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh"}, 0, "0/1   \n", "item 0 of job job has finished"},
 		"another shard":        {says, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--item", "2", "--param", "p"}, 0, "2/3 p  \n", ""},
@@ -150,7 +150,7 @@ func TestRunByHand(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the shard as a kill does: with its grace, and nothing of it is left.
+// Ctrl-C ends the shard as a kill does: with its grace, and no process is left.
 func TestRunByHandIsInterrupted(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, nil)

@@ -15,17 +15,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// forkToLimit is a task that starts as many processes as it may have, says so, and keeps them: its subshell ends
+// forkToLimit is a task that starts as many processes as it may, reports that, and keeps them: its subshell ends
 // with the first fork that fails.
 const forkToLimit = `(while :; do sleep 1000 & done) 2>&-
 echo '{"type":"progress","fraction":0.5,"message":"reached"}' >&4
 exec sleep 1000`
 
-// forkTooMuch is one that starts more than it may have: sh gives up at the first fork that fails.
+// forkTooMuch is a task that starts more processes than it may have: sh ends at the first fork that fails.
 const forkTooMuch = `i=0; while [ $i -lt 400 ]; do sleep 1000 & i=$((i+1)); done; echo all`
 
-// asUserOfItsOwn has root start an executor as an ordinary user whose processes are all of this executor. It may
-// hide a folder from tasks.
+// asUserOfItsOwn makes root start an executor as an ordinary user whose processes all belong to this executor. hide
+// hides a folder from tasks.
 func asUserOfItsOwn(t testing.TB, user uint32, hide bool) option {
 	folder := filepath.Join(openFolder(t), "data")
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -46,22 +46,22 @@ func asUserOfItsOwn(t testing.TB, user uint32, hide bool) option {
 	}
 }
 
-// hideFrom has an executor be started as an agent does that hides a folder from it.
+// hideFrom prepares an executor's command so that the folder is hidden from the executor, as the agent does it.
 func hideFrom(t testing.TB, cmd *exec.Cmd, places isolation.Places) {
 	cmd.Env = append(cmd.Env, fmt.Sprintf(`ELASTICJOB_HIDE={"folder":%q}`, places.Folder))
 	attr := cmd.SysProcAttr
 	if err := places.Start(attr, &cmd.Env, func() error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if as := attr.Credential; as != nil { // the user himself can't map his groups
+	if as := attr.Credential; as != nil { // the user can't map his own groups
 		as.NoSetGroups = true
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: int(as.Uid), HostID: int(as.Uid), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: int(as.Gid), HostID: int(as.Gid), Size: 1}}
 	}
 }
 
-// TestProcessesAreBounded: a task may have so many processes and no more, unless it runs as root, for whom the
-// kernel has no such limit. Other tasks of the executor go on, and others are started.
+// TestProcessesAreBounded: a task may have only its number of processes, unless it runs as root, for whom the
+// kernel has no such limit. Other tasks of the executor go on, and new ones can be started.
 func TestProcessesAreBounded(t *testing.T) {
 	for name, hide := range map[string]bool{"as its user": false, "in a namespace": true} {
 		t.Run(name, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestProcessesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAsRootTasksLeaveTheExecutorItsThreads: of the limit that their user has, some is kept for the executor and
-// its supervisor, whose runtime ends them if they can't make a thread, and all tasks with them.
+// TestAsRootTasksLeaveTheExecutorItsThreads: a part of the user's limit is reserved for the executor and its
+// supervisor. If they can't create a thread, their runtime ends them, and with them all tasks.
 func TestAsRootTasksLeaveTheExecutorItsThreads(t *testing.T) {
 	needsRoot(t)
 	for name, hide := range map[string]bool{"as its user": false, "in a namespace": true} {
@@ -100,7 +100,7 @@ func TestAsRootTasksLeaveTheExecutorItsThreads(t *testing.T) {
 			})
 			a.launch(taskOf("many", script(t, forkToLimit)))
 			a.until("progress", func() bool { return len(a.reports) > 0 })
-			// Since the limit was computed the executor may have started some threads.
+			// The executor may have started some threads since the limit was computed.
 			if all := threadsOf(t, user); all < limit/2 || all > limit-kept/2 {
 				t.Errorf("the user has %d threads of %d", all, limit)
 			}
@@ -115,7 +115,7 @@ func TestAsRootTasksLeaveTheExecutorItsThreads(t *testing.T) {
 // threadsOf counts the threads of a user.
 func threadsOf(t testing.TB, user uint32) (n int) {
 	t.Helper()
-	all, _ := filepath.Glob("/proc/[0-9]*") // the pattern is a good one
+	all, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, process := range all {
 		info, err := os.Stat(process)
 		if err != nil || info.Sys().(*syscall.Stat_t).Uid != user {

@@ -18,52 +18,54 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// PackageCheck asks what an executor would make of an app's package.
+// PackageCheck describes a check of an app's package: what would an executor do with it?
 type PackageCheck struct {
 	URL, SHA256 string
-	// Command are the words of the app's bootstrapScript.
+	// Command is the list of words in the app's bootstrapScript.
 	Command []string
-	// Folder is where the package lies during the check.
+	// Folder is where the package is stored during the check.
 	Folder string
-	// OfAgent is set where this machine is the agent, so that what it lacks is lacking. Only then is a file: URL read:
-	// elsewhere it names a file of each agent, and a file of this machine is nothing that who may publish may learn
-	// of.
+	// OfAgent means that this machine is the agent, so that a program which is missing here is missing for tasks.
+	// Only then file: URLs are read. On any other machine such a URL names a file of each agent, and users who may
+	// publish apps must not learn about files of this machine.
 	OfAgent bool
-	// RunAs and Hide say which files of this machine are packages, as in Config.
+	// RunAs and Hide say which files of this machine can be packages, as in Config.
 	RunAs *isolation.Account
 	Hide  *isolation.Places
 }
 
-// PackageFacts is the answer. What could not be found out is empty, and Problems say why.
+// PackageFacts is the result of a check. Fields that could not be determined are empty, and Problems says why.
 type PackageFacts struct {
 	pack.Contents
 	Script   ScriptFacts
 	Problems []PackageProblem
 }
 
-// ScriptFacts is what a command's first word stands for.
+// ScriptFacts describes what the first word of a command refers to.
 type ScriptFacts struct {
 	// Path is the file in the package, or else the word itself.
 	Path string
-	// Found and Executable are of the file in the package, or, with OfAgent, in the search path or at the path named.
+	// Found and Executable describe the file in the package or, with OfAgent, the one in the search path or at the
+	// path named.
 	Found, Executable bool
-	// Interpreter is what the first line of a script names.
+	// Interpreter is the program that the first line of a script names; empty if there is none.
 	Interpreter string
 }
 
-// PackageProblem is what is wrong, in the field of the app that says so, and what to do about it.
+// PackageProblem is one problem: the field of the app that causes it, and a message that says what is wrong and
+// what to do.
 type PackageProblem struct{ Field, Message string }
 
-// Bounds of a check. They are below those of executors, since a server has other work.
+// Limits of a check. They are lower than those of executors, because a server has other work.
 const (
 	checkBytes = 2 << 30
 	checkTime  = 2 * time.Minute
 	checkFiles = 1000
 )
 
-// CheckPackage fetches and unpacks a package as an executor does, looks for its command as an executor does, and
-// removes what it has fetched. The error is of this machine, or the context's cause; what is wrong with the package is
-// in the facts.
+// CheckPackage fetches and unpacks a package and looks for its command, as an executor does, and then removes what
+// it fetched. Problems of the package are in the facts. The error is a problem of this machine, or the context's
+// cause.
 func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err error) {
 	facts.Script.Path = c.Command[0]
 	if u, err := url.Parse(c.URL); err == nil && u.Scheme == "file" && !c.OfAgent {
@@ -106,8 +108,8 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	return facts, nil
 }
 
-// checkRoom is how many bytes a package may have that is checked in a folder, and the same unpacked: both together
-// leave half of what is free on that disk, which may be the one that the server's own files are on.
+// checkRoom returns how many bytes a package may have for a check in the folder, and how many when unpacked. Both
+// together leave half of the free space of that disk, which may also hold the server's own files.
 func checkRoom(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {
@@ -120,7 +122,7 @@ func (f *PackageFacts) add(field, format string, args ...any) {
 	f.Problems = append(f.Problems, PackageProblem{field, fmt.Sprintf(format, args...)})
 }
 
-// findScript looks for the command as a task does.
+// findScript looks for the command as a task does, and records what it found.
 func (f *PackageFacts) findScript(c PackageCheck) {
 	root := pack.Root(f.Dir, c.Command[0])
 	name := c.Command[0]
@@ -140,8 +142,8 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	case c.OfAgent, strings.Contains(name, "/") && !path.IsAbs(name):
 		f.addMissing(root, name)
 	case !path.IsAbs(name):
-		// A program of the agents, which this server need not have; but a file of that name in another folder of the
-		// package is what was meant.
+		// The command may be a program of the agents, which this server need not have. But if another folder of the
+		// package has a file of that name, the user probably meant that file.
 		if found, _, _ := launch.LookNear(root, name); slices.ContainsFunc(found,
 			func(file string) bool { return path.Base(file) == name }) {
 			f.addMissing(root, name)
@@ -149,7 +151,8 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	}
 }
 
-// findProgram looks at a file of this machine as a task would: what it can't see is not there for who asks either.
+// findProgram looks for a program on this machine with the rights of a task, so that the check does not reveal
+// files that tasks can't see.
 func (f *PackageFacts) findProgram(c PackageCheck, name string) {
 	info := c.onMachine(name)
 	if info == nil || !info.Mode().IsRegular() {
@@ -161,7 +164,7 @@ func (f *PackageFacts) findProgram(c PackageCheck, name string) {
 	}
 }
 
-// onMachine is a file of this machine that tasks can see, nil without one.
+// onMachine returns a file of this machine that tasks can see; nil if there is none.
 func (c *PackageCheck) onMachine(name string) (info os.FileInfo) {
 	_ = c.RunAs.Do(func() (err error) {
 		info, err = os.Stat(name)
@@ -170,7 +173,7 @@ func (c *PackageCheck) onMachine(name string) (info os.FileInfo) {
 	return info
 }
 
-// addMissing says where the command may be instead.
+// addMissing adds a problem: the command was not found. It suggests similar files.
 func (f *PackageFacts) addMissing(root, name string) {
 	where := "is not in the package"
 	switch {
@@ -195,7 +198,7 @@ func (f *PackageFacts) addMissing(root, name string) {
 	}
 }
 
-// judgeScript says what would keep the system from starting a file of the package.
+// judgeScript adds the problems that would keep the system from executing a file of the package.
 func (f *PackageFacts) judgeScript(c PackageCheck, file string, refused error) {
 	if refused != nil {
 		f.add("bootstrapScript", "%s", refused)

@@ -21,7 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// packed is a tar.gz of files; names that end with * have the execute bit.
+// packed returns a tar.gz of files; names that end with * get the execute bit.
 func packed(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -43,7 +43,7 @@ func packed(t *testing.T, files map[string]string) []byte {
 	return out.Bytes()
 }
 
-// serving serves one content under every path.
+// serving serves the same content under every path.
 func serving(t *testing.T, content []byte) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func TestCheckPackage(t *testing.T) {
 		check   executor.PackageCheck
 		script  executor.ScriptFacts
 		format  string
-		problem string // of the only one, with its field
+		problem string // the only one, with its field
 	}{
 		{"as it should be", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"bin/start.sh"}},
 			executor.ScriptFacts{Path: "bin/start.sh", Found: true, Executable: true, Interpreter: "/bin/sh"},
@@ -204,7 +204,8 @@ func TestAFileOfTheServerIsNoPackage(t *testing.T) {
 	}
 }
 
-// TestAsRootACheckSeesWhatJobsSee: with --run-as it is no way to find out which files only the server can see.
+// TestAsRootACheckSeesWhatJobsSee: with --run-as, a check can't be used to find out which files only the server can
+// see.
 func TestAsRootACheckSeesWhatJobsSee(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -15,40 +15,41 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Pod is a container of a pod, in which one task is run, or prepared for another container. There is no agent, and no
-// way to the scheduler: what there is to say stands in the container's output while the task runs (wire.PodRecord),
-// and then in its exit status and termination message.
+// Pod describes a pod's container that runs one task, or prepares it for another container. There is no agent and
+// no connection to the scheduler. While the task runs, its state is in the container's output (wire.PodRecord);
+// after its end, it is in the exit status and the termination message.
 type Pod struct {
-	// Task is what is run.
+	// Task is the task to run.
 	Task wire.Task
-	// Folder is shared by the pod's containers, and takes everything that is not the job's own.
+	// Folder is shared by the pod's containers, and holds all files except for the job's own.
 	Folder string
-	// Begun is a file that outlives the container, but not the pod: it is there when the task has begun.
+	// Begun is the path of the marker. The file outlives the container, but not the pod, and exists once the task
+	// has begun.
 	Begun string
 	// Message is the file of the termination message.
 	Message string
-	// Package bounds packages. Secrets are the folders that jobs may name files in.
+	// Package limits packages. Secrets are the folders in which jobs may name files.
 	Package pack.Limits
 	Secrets []string
-	// Drain is a file, "" for none: once it has content, a daemon's shard makes no more fires, and ends with the run
-	// under way. A signal can't ask for that, since who sends it has no say in which one; an annotation of the pod can
-	// be shown as a file.
+	// Drain is the path of a file; empty means none. Once the file has content, a daemon's shard fires no more and
+	// ends after the run under way. A signal can't request that, because a client of Kubernetes can't choose which
+	// signal is sent; but an annotation of the pod can be mounted as a file.
 	Drain string
 }
 
-// ErrNoPod is returned by [PodFromEnvironment] if no task is given.
+// ErrNoPod is returned by [PodFromEnvironment] if the environment has no task.
 var ErrNoPod = errors.New("not started in a pod")
 
-// messageLimit is how much of a termination message the kubelet reads, in bytes.
+// messageLimit is how many bytes of a termination message the kubelet reads.
 const messageLimit = 4096
 
-// PodFromEnvironment reads what a pod's executor is given in its environment and arguments. Beside an error that isn't
-// ErrNoPod, it gives what Leave needs.
+// PodFromEnvironment reads the configuration of a pod's executor from its environment and arguments. With an error
+// other than ErrNoPod, the returned Pod has what Leave needs.
 func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) {
 	p := Pod{
 		Folder:  cmp.Or(getenv("ELASTICJOB_POD_DIR"), "/elasticjob"),
 		Message: cmp.Or(getenv("ELASTICJOB_TERMINATION_LOG"), "/dev/termination-log"),
-		Secrets: []string{"/"}, // a job can read every file of its container anyhow
+		Secrets: []string{"/"}, // a job can read every file of its container without this
 		Drain:   getenv("ELASTICJOB_DRAIN_FILE"),
 	}
 	p.Begun = cmp.Or(getenv("ELASTICJOB_BEGUN_FILE"), filepath.Join(p.Folder, "begun"))
@@ -74,7 +75,7 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 	return p, errors.Join(append(problems, err)...)
 }
 
-// NotStarted is the end of a task that was kept from being started, here at least.
+// NotStarted returns the outcome of a task that was not started, at least not in this container.
 func NotStarted(err error) Ending {
 	status := wire.Status{Phase: wire.PhaseStart, Cause: output.Readable(err.Error(), output.CauseLength),
 		SupervisorLost: errors.Is(err, container.ErrBegun)}
@@ -85,12 +86,12 @@ func NotStarted(err error) Ending {
 	return Ending{Message: output.Readable(err.Error(), output.MessageLength), Status: status}
 }
 
-// Begin puts an empty line in the place of the termination message. Without a message the kubelet takes the end of the
-// container's output, which is right only as long as there is no job: what jobs write may have secrets in it, which
-// are hidden in what Leave writes.
+// Begin writes an empty line as the termination message. Without a message, the kubelet takes the end of the
+// container's output instead. That is useful only before the job starts: the job's output may contain secrets,
+// which are hidden in the message that Leave writes.
 func (p Pod) Begin() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
 
-// Leave writes the termination message.
+// Leave writes the outcome into the termination message.
 func (p Pod) Leave(e Ending) error {
 	status := e.Status
 	if !e.Finished {

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// TestPod: how a container ends, what it has written, and what it leaves to be read.
+// TestPod: the exit status of a container, its output, and its termination message.
 func TestPod(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,8 +27,8 @@ func TestPod(t *testing.T) {
 		script         string
 		change         func(*wire.Task)
 		status         int
-		stdout, stderr string // stderr is what is in it
-		phase, cause   string // of the message; cause is what is in it
+		stdout, stderr string // stderr is a part of it
+		phase, cause   string // in the message; cause is a part of it
 	}{
 		"finished":        {"echo out; echo err >&2", nil, 0, "out\n", "err\n", "", ""},
 		"exit status":     {"echo out; echo why >&2; exit 3", nil, 3, "out\n", "why\n", wire.PhaseRun, "exit status 3; end of stderr:\nwhy"},
@@ -88,8 +88,8 @@ func onlyRequest(task *wire.Task, url, method string) {
 	task.HTTP = &wire.HTTP{URL: url, Method: method, ConnectTimeoutMillis: 60_000, ReadTimeoutMillis: 60_000}
 }
 
-// TestPodFetches: what is fetched in the container itself is said to be, and then no more; what is not is not spoken
-// of.
+// TestPodFetches: a fetch in the container itself is reported at its beginning and at its end; without a fetch
+// there is no such record.
 func TestPodFetches(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, podDir(t), taskOf("t", script(t, `cat "$ELASTICJOB_PACKAGE_DIR"/job.sh >/dev/null && pwd`)), nil)
@@ -140,7 +140,7 @@ func TestPodPrepared(t *testing.T) {
 	}
 }
 
-// TestPodImage: without a package a process begins where the image says, and finds its command there.
+// TestPodImage: without a package a process starts in the image's working folder, and finds its command there.
 func TestPodImage(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -158,7 +158,7 @@ func TestPodImage(t *testing.T) {
 	}
 }
 
-// TestPodTaskInAFile: a task with secrets is in a file.
+// TestPodTaskInAFile: the description of a task with secrets is in a file.
 func TestPodTaskInAFile(t *testing.T) {
 	t.Parallel()
 	task := taskOf("t", script(t, `echo "${#BIG} $ELASTICJOB_TASK_FILE"`))
@@ -199,7 +199,7 @@ func TestPodTaskInAFile(t *testing.T) {
 	}
 }
 
-// TestPodProgress: progress stands in the output as records, whatever the job writes beside it.
+// TestPodProgress: progress is in the output as records, whatever the job writes between them.
 func TestPodProgress(t *testing.T) {
 	t.Parallel()
 	task := taskOf("t", script(t, `printf 'in a line'
@@ -225,8 +225,8 @@ while [ ! -e $MARK ]; do sleep 0.02; done; echo " and on"`))
 	}
 }
 
-// TestPodDaemon: each run of a daemon's shard is reported in the output at once, and the last one and the counts in
-// the end.
+// TestPodDaemon: each run of a daemon's shard is reported in the output at once; the termination message has the
+// last run and the counts.
 func TestPodDaemon(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -280,7 +280,7 @@ func TestPodDaemon(t *testing.T) {
 	}
 }
 
-// TestPodMemory: an executor takes little of the memory that is its job's.
+// TestPodMemory: an executor uses little of its job's memory.
 func TestPodMemory(t *testing.T) {
 	t.Parallel()
 	task := taskOf("t", "")

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// BenchmarkPod measures the whole life of a container whose job writes a line: of the job alone, and of an executor
-// that runs it, with nothing to fetch.
+// BenchmarkPod measures the whole life of a container whose job writes a line: of the job without an executor, and
+// of an executor that runs it, without a fetch.
 func BenchmarkPod(b *testing.B) {
 	task := wire.Task{TaskID: "t", JobName: "job", Total: 1, Source: "TRIGGER",
 		Command: []string{"/bin/echo", "begun"}}
@@ -24,7 +24,7 @@ func BenchmarkPod(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			parent := b.TempDir()
 			for i := 0; b.Loop(); i++ {
-				dir := filepath.Join(parent, strconv.Itoa(i)) // a task begins once in it
+				dir := filepath.Join(parent, strconv.Itoa(i)) // a task can begin only once in a folder
 				if err := os.Mkdir(dir, 0o755); err != nil {
 					b.Fatal(err)
 				}

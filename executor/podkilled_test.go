@@ -15,7 +15,7 @@ import (
 	wait "github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// TestPodKilled: a signal to the container's first process is the kill of its task, with the task's grace, whatever it
+// TestPodKilled: a signal to the container's first process kills its task with the task's grace, whatever the task
 // does.
 func TestPodKilled(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func (p *podTry) endsBy(signal syscall.Signal, stdout, cause string) {
 	}
 }
 
-// TestPodPrepareKilled: an init container that fetches ends when it is asked to.
+// TestPodPrepareKilled: an init container that fetches ends when it gets a signal.
 func TestPodPrepareKilled(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
@@ -88,7 +88,8 @@ func TestPodPrepareKilled(t *testing.T) {
 	p.endsBy(syscall.SIGTERM, "", "")
 }
 
-// TestPodReapsOrphans: what a job leaves behind while it runs becomes the first process's child, and is reaped.
+// TestPodReapsOrphans: processes that a job leaves behind while it runs become children of the first process, and
+// are reaped.
 func TestPodReapsOrphans(t *testing.T) {
 	t.Parallel()
 	p := startPod(t, podDir(t), taskOf("t",
@@ -108,8 +109,8 @@ func TestPodReapsOrphans(t *testing.T) {
 	p.endsBy(syscall.SIGTERM, "left\n", "killed")
 }
 
-// TestPodDrained: a daemon's shard that is drained ends with the run under way, and one that is killed meanwhile at
-// once.
+// TestPodDrained: a daemon's shard that is drained ends after the run under way; if it is killed in the meantime,
+// it ends at once.
 func TestPodDrained(t *testing.T) {
 	t.Parallel()
 	for name, killed := range map[string]bool{"ends by itself": false, "killed": true} {

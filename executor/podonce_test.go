@@ -19,11 +19,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// untilShot is a script that says that it ran, and ends with its executor, as it would in a container.
+// untilShot is a script that reports that it ran, and ends with its executor, as in a container.
 const untilShot = "echo ran; read -r _ <&3"
 
-// TestPodStartedTwice: what a first container has begun a second one does not begin, whatever it is, and says that it
-// may have run.
+// TestPodStartedTwice: a second container begins no task that a first one has begun, whatever its kind, and reports
+// that the task may have run.
 func TestPodStartedTwice(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -39,7 +39,7 @@ func TestPodStartedTwice(t *testing.T) {
 	gone := taskOf("t", script(t, untilShot))
 	for name, tt := range map[string]struct {
 		task    wire.Task
-		between func() // the one container and the other
+		between func() // called between the two containers
 	}{
 		"process": {task: taskOf("t", script(t, untilShot))},
 		"daemon":  {task: daemonOf("t", script(t, untilShot))},
@@ -73,8 +73,8 @@ func TestPodStartedTwice(t *testing.T) {
 	})
 }
 
-// shot ends the container's first process, and with it all that is in the container. It leaves a message without
-// words: without one the kubelet would take the job's output for it.
+// shot kills the container's first process, and with it everything in the container. The termination message must be
+// white space, not empty: if it were empty, the kubelet would take the job's output instead.
 func (p *podTry) shot() {
 	p.t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -91,10 +91,10 @@ func (p *podTry) shot() {
 	}
 }
 
-// isSecond waits for the end of a container that must find that its task was begun before.
+// isSecond waits for the end of a container, which must find that its task was begun before.
 func (p *podTry) isSecond() {
 	p.t.Helper()
-	defer time.AfterFunc(deadline, func() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }).Stop() // one that runs waits for its end
+	defer time.AfterFunc(deadline, func() { _ = p.cmd.Process.Signal(syscall.SIGTERM) }).Stop() // ends one that runs
 	status, left := p.end()
 	const why = "its container was started a second time"
 	if status != 125 || !left.SupervisorLost || !strings.Contains(left.Cause, why) || !left.StartTime.IsZero() ||
@@ -105,8 +105,8 @@ func (p *podTry) isSecond() {
 	}
 }
 
-// TestPodKilledWhileItBegins: a container that is killed between its word that the task begins and the task's process
-// counts as begun.
+// TestPodKilledWhileItBegins: a task whose container is killed after the marker was written and before the process
+// was started counts as begun.
 func TestPodKilledWhileItBegins(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -124,8 +124,8 @@ func TestPodKilledWhileItBegins(t *testing.T) {
 	}
 }
 
-// TestPodKilledInItsFetch: a container that is killed while it fetches has not begun: the next one fetches from the
-// beginning, and runs the task.
+// TestPodKilledInItsFetch: a task whose container is killed during the fetch has not begun: the next container
+// fetches from the beginning, and runs the task.
 func TestPodKilledInItsFetch(t *testing.T) {
 	t.Parallel()
 	const job = "#!/bin/sh\necho ran\n"
@@ -149,13 +149,14 @@ func TestPodKilledInItsFetch(t *testing.T) {
 			waitForPart(t, dir, job[:12])
 			first.shot()
 			if args != nil {
-				for range 2 { // the second time it is there
+				for range 2 { // the second time the package is there
 					if status, left := startPod(t, dir, task, nil, args...).end(); status != 0 ||
 						len(left.PackageSHA256) != 64 {
 						t.Fatalf("status %d, %+v", status, left)
 					}
 				}
-				// Killed between the package and its checksum, which says that it is whole.
+				// This is the state after a kill between the package and its checksum, which marks the package as
+				// complete.
 				if err := os.Remove(filepath.Join(dir, "package.sha256")); err != nil {
 					t.Fatal(err)
 				}
@@ -193,8 +194,8 @@ func waitForPart(t *testing.T, dir, content string) {
 	t.Fatal("no part of the package came")
 }
 
-// TestAsRootPodWithoutSpace: where there is no room for the word that the task begins, it fails before it has begun,
-// and says what to do.
+// TestAsRootPodWithoutSpace: without space for the marker the task fails before it has begun, and the error says
+// what to do.
 func TestAsRootPodWithoutSpace(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

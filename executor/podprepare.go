@@ -17,16 +17,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// What Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the package,
-// and its checksum, which is written last.
+// Files that Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the
+// package, and its checksum, which is written last and so marks the package as complete.
 const (
 	preparedProgram = "executor"
 	preparedPackage = "package"
 	preparedSum     = "package.sha256"
 )
 
-// Prepare fetches and unpacks the task's package for another container of the pod, which has the job's own image, and
-// leaves a copy of this program for it. That container may have another user, who can read all of it.
+// Prepare fetches and unpacks the task's package for another container of the pod, which has the job's own image,
+// and copies this program for it. That container may run as another user, so all users can read the files.
 func (p Pod) Prepare(ctx context.Context, log *slog.Logger) Ending {
 	copied := make(chan error, 1)
 	go func() { copied <- copyProgram(filepath.Join(p.Folder, preparedProgram)) }()
@@ -39,12 +39,14 @@ func (p Pod) Prepare(ctx context.Context, log *slog.Logger) Ending {
 	return Ending{Finished: true, Status: wire.Status{PackageSHA256: sum}}
 }
 
-// fetch brings the package to its place. Without one there is nothing to do.
+// fetch moves the package to its place in the pod's folder and returns its checksum. Without a package it does
+// nothing.
 func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error) {
 	if p.Task.Package.URL == "" {
 		return "", nil
 	}
-	// A container that was started before has left all of it, which may be in use by now, or a part.
+	// An earlier start of this container may have left the whole package, which may be in use by now, or a part of
+	// it.
 	switch ready, err := p.prepared(); {
 	case err != nil:
 		return "", err
@@ -77,7 +79,7 @@ func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error
 	return fetched.SHA256, nil
 }
 
-// prepared is what Prepare has fetched, nil if it did not run, or not to its end.
+// prepared returns the package that Prepare has fetched; nil if Prepare did not run, or not to its end.
 func (p Pod) prepared() (*pack.Package, error) {
 	sum, err := os.ReadFile(filepath.Join(p.Folder, preparedSum))
 	switch {
@@ -90,7 +92,7 @@ func (p Pod) prepared() (*pack.Package, error) {
 		Release: func() {}}, nil
 }
 
-// copyProgram copies this program to a path where nobody finds half of it.
+// copyProgram copies this program to a path. The copy appears there complete or not at all.
 func copyProgram(to string) (err error) {
 	defer func() {
 		if err != nil {
@@ -102,7 +104,7 @@ func copyProgram(to string) (err error) {
 		return err
 	}
 	defer from.Close()
-	file, err := os.Create(to + ".part") // the same one if this container is started again
+	file, err := os.Create(to + ".part") // a second start of this container uses the same name
 	if err != nil {
 		return err
 	}

@@ -21,11 +21,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Run runs the task, and returns when nothing of it is left. When ctx ends, it is killed with its own grace. This
-// process must be the container's first one, or at least have no children.
+// Run runs the task, and returns when nothing of it is left. When ctx ends, the task is killed with its own grace.
+// This process must be the container's first one, or at least have no children.
 func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	c := container.Own(p.Folder, p.Begun)
-	if err := container.BegunBefore(p.Begun); err != nil { // first of all: what could fail now must not be said of the task
+	if err := container.BegunBefore(p.Begun); err != nil { // first: no later failure may count as the task's
 		return NotStarted(err)
 	}
 	var err error
@@ -35,7 +35,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 		}
 	}
 	task := p.Task
-	task.Package.Cache = false // for one task there is nothing to share, nor to keep
+	task.Package.Cache = false // with one task per pod, a cache has no use
 	data, err := task.Encode()
 	if err != nil {
 		return NotStarted(err)
@@ -47,7 +47,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 		Secrets: p.Secrets, container: c,
 	}
 	config.Cache = ownCache(config.Sandbox)
-	// A container that was started before has left there what it was fetching.
+	// An earlier start of this container may have left a part of a package there.
 	if err := errors.Join(pack.RemoveTree(config.Sandbox), os.MkdirAll(config.Sandbox, 0o755)); err != nil {
 		return NotStarted(fmt.Errorf("make the folder that the task works in: %w; the image needs a folder %s that the container's user can write to, or give the pod a volume, with which it gets one there", err, p.Folder))
 	}
@@ -69,8 +69,8 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	return ending
 }
 
-// lookAtDrain is how often Pod.Drain is read, and drainTime how long the run under way may take: until somebody kills
-// the pod.
+// lookAtDrain is how often Pod.Drain is read. drainTime is how long the run under way may take: practically, until
+// the pod is killed.
 const (
 	lookAtDrain = time.Second
 	drainTime   = 365 * 24 * time.Hour
@@ -92,9 +92,9 @@ func (p Pod) drainWhenAsked(ctx context.Context, a *podAgent) {
 	}
 }
 
-// podAgent stands for the agent of a pod's one task. What must be known while the task runs it writes into the
-// container's output: that its package is being fetched, and then no more; each run of a daemon's shard; and progress.
-// All else follows from the container's own state.
+// podAgent replaces the agent for a pod's one task. While the task runs, it writes records into the container's
+// output: that the package is being fetched and that the fetch has ended, each run of a daemon's shard, and
+// progress. Everything else follows from the container's own state.
 type podAgent struct {
 	*localAgent
 	output *output.Streams
@@ -103,11 +103,11 @@ type podAgent struct {
 	mu       sync.Mutex
 	fetching bool
 	last     *wire.Run
-	progress time.Time // of the newest that was reported
+	progress time.Time // time of the newest progress that was written
 }
 
-// update writes what is to be known. What can't be written is not tried again: nobody reads the output then, and the
-// end is said elsewhere.
+// Update writes the record of an update, if it needs one. A failed write is not repeated: then no reader of the
+// output is left, and the exit status and the termination message report the end.
 func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
 	if err := a.tell(u); err != nil {
 		a.log.Warn("update not written to the container's output", "error", err)
@@ -130,7 +130,7 @@ func (a *podAgent) tell(u agent.Update) error {
 	return a.output.Record(wire.PodRecord{Status: &status})
 }
 
-// message passes on new progress. Totals of daemons are in the records of their runs.
+// Message writes new progress. The totals of daemons are in the records of their runs.
 func (a *podAgent) Message(_ context.Context, data []byte) error {
 	report, _ := wire.DecodeReport(data)
 	a.mu.Lock()

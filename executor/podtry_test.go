@@ -14,31 +14,31 @@ import (
 	wait "github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// podTry is a container of a pod in which executor pod is the first process.
+// podTry is a container of a pod whose first process is "executor pod".
 type podTry struct {
 	t      *testing.T
 	dir    string // shared by the pod's containers
 	cmd    *exec.Cmd
-	stderr bytes.Buffer // once it has ended
+	stderr bytes.Buffer // valid once the process has ended
 	read   chan struct{}
 
 	mu      sync.Mutex
-	text    strings.Builder // of stdout, without records
+	text    strings.Builder // stdout without records
 	records []wire.PodRecord
 }
 
-// podDir is a pod's folder, in which nothing is yet.
+// podDir returns a pod's folder, which is empty.
 func podDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	t.Cleanup(func() { // packages are kept from being written to
+	t.Cleanup(func() { // packages are read-only
 		_ = exec.Command("chmod", "-R", "u+w", dir).Run()
 	})
 	return dir
 }
 
-// startPod starts a container with more of environment and arguments than each has. Its working folder is the pod's
-// folder, if env doesn't say otherwise.
+// startPod starts a container; change can change its environment, args are further arguments. It starts in
+// the folder /, unless change sets another.
 func startPod(t *testing.T, dir string, task wire.Task, change func(*exec.Cmd), args ...string) *podTry {
 	t.Helper()
 	data, err := task.Encode()
@@ -85,7 +85,7 @@ func startPod(t *testing.T, dir string, task wire.Task, change func(*exec.Cmd), 
 	return p
 }
 
-// until waits until what the container has written is as wanted.
+// until waits until good accepts what the container has written.
 func (p *podTry) until(what string, good func(text string, records []wire.PodRecord) bool) {
 	p.t.Helper()
 	wait.Works(p.t, what, func() error {
@@ -118,8 +118,8 @@ func (p *podTry) said(text string) {
 	p.until("output "+text, func(got string, _ []wire.PodRecord) bool { return strings.Contains(got, text) })
 }
 
-// end waits for the end of the container, and gives its exit status and its termination message. Nothing is left of it
-// then.
+// end waits for the end of the container, and returns its exit status and its termination message. It checks that
+// no process is left.
 func (p *podTry) end() (status int, left wire.Status) {
 	p.t.Helper()
 	<-p.read
@@ -135,7 +135,7 @@ func (p *podTry) end() (status int, left wire.Status) {
 	return p.cmd.ProcessState.ExitCode(), left
 }
 
-// ofRuns are the runs that were reported.
+// ofRuns returns the runs that were reported.
 func ofRuns(records []wire.PodRecord) (runs []wire.Run) {
 	for _, r := range records {
 		if r.Status != nil && r.Status.Run != nil {

@@ -20,15 +20,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/workdir"
 )
 
-// senders is how many updates are on their way at once, of different tasks.
+// senders is how many updates are sent concurrently, each of a different task.
 const senders = 8
 
-// inheritance is how long the executor tries to kill what a supervisor left behind that was killed. Only a process
-// that the kernel can't end, such as one that waits for a dead disk, lives as long.
+// inheritance is how long the executor tries to kill the processes that a killed supervisor left behind. Only a
+// process that the kernel can't end, such as one that waits for a dead disk, survives that long.
 const inheritance = 30 * time.Second
 
-// Run is the executor. It returns nil when the agent shut it down or ctx ended, after its tasks were killed with
-// grace, or else ErrUnknown, ErrAway or ErrSupervisorEnded. In each case no process of a task is left. The process
+// Run runs the executor. It returns nil when the agent shut the executor down or ctx ended, after the tasks were
+// killed with their grace. Otherwise it returns ErrUnknown, ErrAway or ErrSupervisorEnded, or an error of its
+// start. When it returns, no process of a task is left, except for processes that the kernel can't end. The process
 // must have no children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	return runWith(ctx, config, agent.NewClient(agent.Options{Agent: config.Agent, Token: config.Token,
@@ -43,7 +44,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	}
 	var as *isolation.Account
 	var refuses error
-	if config.container == nil { // who runs in one, its image and the pod say
+	if config.container == nil { // in a pod, image and pod define the user
 		as, refuses = isolation.Needed(config.RunAs, os.Geteuid())
 	}
 	store, err := openStore(&config, as, log)
@@ -71,8 +72,8 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	orphaned := make(chan struct{}) // closed when the supervisor has ended and what it left behind was killed
-	var left []int                  // but for these
+	orphaned := make(chan struct{}) // closed when the supervisor has ended and its processes were killed
+	var left []int                  // processes that could not be killed; valid once orphaned is closed
 	ledger, outputs := agent.NewLedger(), newOutput(config, as, log)
 	works := workdir.New(workdir.Options{
 		Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, Keep: config.KeepFailed, As: as, Log: log,
@@ -90,18 +91,19 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
 	defer func() {
-		// The order matters: when no process is left, all tasks end; only then may the goroutines that serve them.
+		// The order matters: tasks end only after their processes have ended, and the goroutines that serve tasks
+		// must run until all tasks have ended.
 		all.KillAll(0, "the executor ended")
 		_ = supervised.Close()
 		all.Wait()
-		works.RemoveAll() // sandboxes are kept for long, and links take disk space
+		works.RemoveAll() // sandboxes are kept for long, and the links in them take disk space
 		stop()
 		ledger.Close()
 		helpers.Wait()
 	}()
 	helpers.Go(func() {
 		<-supervised.Lost()
-		_ = supervised.Close() // reaps it, so that all other children are what it left behind
+		_ = supervised.Close() // reaps it, so that all remaining children are processes that it left behind
 		left = supervised.KillChildren(inheritance)
 		close(orphaned)
 	})
@@ -137,8 +139,8 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	return nil
 }
 
-// launchSupervisor starts the supervisor. An executor that sees nothing of the data folder has its secrets in sight,
-// which tasks must not see: the supervisor is started without.
+// launchSupervisor starts the supervisor. An executor from which the data folder is hidden still sees its own
+// secrets. Tasks must not see those, so the supervisor, and with it the tasks, starts without them.
 func launchSupervisor(config Config) (*supervisor.Client, error) {
 	if config.container != nil {
 		return supervisor.Inside()
@@ -149,7 +151,7 @@ func launchSupervisor(config Config) (*supervisor.Client, error) {
 	if err := supervisor.Inherit(); err != nil {
 		return nil, err
 	}
-	// The sandbox is there to be seen in a list of processes.
+	// The sandbox as an argument tells executors apart in a list of processes.
 	args := append(slices.Clone(config.Supervisor[1:]), config.Sandbox)
 	return supervisor.Launch(config.hiddenFromTasks(), config.Supervisor[0], args...)
 }

@@ -21,13 +21,13 @@ import (
 
 const nobody = 65534
 
-// runAs starts an agent of root's whose executor runs tasks as a user.
+// runAs starts an agent that runs as root, and whose executor runs tasks as a user.
 func runAs(t testing.TB, user string, options ...option) *fakeAgent {
 	t.Helper()
 	return newAgentIn(t, openFolder(t), append(options, env("ELASTICJOB_RUN_AS", user))...)
 }
 
-// openFolder is a work folder that other users can reach.
+// openFolder returns a work folder that other users can reach.
 func openFolder(t testing.TB) string {
 	t.Helper()
 	work := t.TempDir()
@@ -39,7 +39,7 @@ func openFolder(t testing.TB) string {
 	return work
 }
 
-// asNobody has root start an executor as an ordinary user.
+// asNobody makes root start an executor as an ordinary user.
 func asNobody(t testing.TB) option {
 	return func(cmd *exec.Cmd) {
 		if os.Geteuid() != 0 {
@@ -52,7 +52,7 @@ func asNobody(t testing.TB) option {
 	}
 }
 
-// TestAsRootTasksRunAsAnotherUser: who they are, and what they may do where.
+// TestAsRootTasksRunAsAnotherUser: the user and groups of tasks, and their rights in each folder.
 func TestAsRootTasksRunAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -79,8 +79,8 @@ kill -9 $PPID 2>/dev/null || echo "no supervisor is killed"`)))
 	}
 }
 
-// TestAsRootOtherUsersLinksAreNotFollowed: whatever a task leaves in its folders, root neither follows nor removes
-// what a link names.
+// TestAsRootOtherUsersLinksAreNotFollowed: whatever a task leaves in its folders, root neither follows a link nor
+// removes its target.
 func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -92,8 +92,8 @@ func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := runAs(t, "nobody", env("ELASTICJOB_KEEP_FAILED", "1"))
-	// While it swaps a folder of its own and a link to root's without end, other tasks end in folders that are put in
-	// order and removed.
+	// While this task forever swaps a folder of its own and a link to root's, other tasks end, and their folders
+	// are restored and removed.
 	racer := script(t, `cd "$TMPDIR/.." && mkdir -p own && while :; do for f in */; do ln -sfn `+precious+
 		` "$f/link" 2>/dev/null; mv own away 2>/dev/null && ln -s `+precious+
 		` own; rm -f own; mv away own 2>/dev/null; done; done`)
@@ -130,8 +130,9 @@ func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-// TestAsRootProcessesOfAnotherUserAreBounded: the bound is of the user that tasks run as. The kernel counts all threads
-// of a user, so this one has none elsewhere: whatever ended meanwhile would make room for the task.
+// TestAsRootProcessesOfAnotherUserAreBounded: the limit is that of the user that tasks run as. The kernel counts
+// all threads of a user, so this user must have none elsewhere: one that ended during the test would make room for
+// the task.
 func TestAsRootProcessesOfAnotherUserAreBounded(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -143,7 +144,8 @@ func TestAsRootProcessesOfAnotherUserAreBounded(t *testing.T) {
 	}
 }
 
-// TestAsRootDaemonsRunAsAnotherUser: a resident process speaks over pipes that root has made, and outlives none of it.
+// TestAsRootDaemonsRunAsAnotherUser: a resident process uses pipes that root has created, and does not outlive
+// them.
 func TestAsRootDaemonsRunAsAnotherUser(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -159,7 +161,8 @@ func TestAsRootDaemonsRunAsAnotherUser(t *testing.T) {
 	a.await("stubborn", mesos.TASK_KILLED)
 }
 
-// TestWhoTasksCannotRunAs: an executor that can't run tasks as it should says so of each task, and runs none.
+// TestWhoTasksCannotRunAs: an executor that can't run tasks as the right user fails each task with that reason, and
+// runs none.
 func TestWhoTasksCannotRunAs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -175,7 +178,7 @@ func TestWhoTasksCannotRunAs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if c.asRoot != (os.Geteuid() == 0) && c.asRoot {
-				return // .ci/run runs this as root, too
+				return // .ci/run also runs this as root
 			}
 			whoCannot(t, c.asRoot, c.user, c.want)
 		})
@@ -186,7 +189,7 @@ func TestWhoTasksCannotRunAs(t *testing.T) {
 func TestAsRootAFolderThatTheUserCannotEnterIsNamed(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
-	work := t.TempDir() // which is root's alone
+	work := t.TempDir() // only root can enter it
 	a := newAgentIn(t, work, env("ELASTICJOB_RUN_AS", "nobody"))
 	a.launch(taskOf("t", script(t, "exit 0")))
 	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause,
@@ -211,8 +214,8 @@ func whoCannot(t *testing.T, asRoot bool, user, want string) {
 	}
 }
 
-// TestNothingRunsThatSeesTooMuch: an executor that is told to hide something, and sees it, does not even subscribe,
-// and says why.
+// TestNothingRunsThatSeesTooMuch: an executor that must hide something, but still sees it, does not subscribe, and
+// says why.
 func TestNothingRunsThatSeesTooMuch(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -230,8 +233,8 @@ func TestNothingRunsThatSeesTooMuch(t *testing.T) {
 	}
 }
 
-// TestAnotherFolderIsNotHidden: where somebody has put another folder in the place of the one that is to be hidden,
-// nothing is run, which would see that.
+// TestAnotherFolderIsNotHidden: if another folder is in the place of the one to hide, no task is run, because it
+// would see the hidden folder elsewhere.
 func TestAnotherFolderIsNotHidden(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -261,8 +264,8 @@ func TestAnotherFolderIsNotHidden(t *testing.T) {
 	}
 }
 
-// TestPackagesAreWhatTheirUserCanRead: no task gets as its package a file that its user can't read, or that is hidden
-// from him.
+// TestPackagesAreWhatTheirUserCanRead: no task gets a file as its package that its user can't read, or that is
+// hidden from it.
 func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)
@@ -282,7 +285,7 @@ func TestPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	}
 }
 
-// TestAsRootPackagesAreWhatTheirUserCanRead is the same for what only root can read.
+// TestAsRootPackagesAreWhatTheirUserCanRead is the same for files that only root can read.
 func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)
@@ -297,8 +300,8 @@ func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 	}
 }
 
-// TestAsRootNothingOfAnotherUsersTaskIsLeft: of what has left its task's session and dropped its environment nothing
-// is left, though other tasks run.
+// TestAsRootNothingOfAnotherUsersTaskIsLeft: processes that have left their task's session and dropped its
+// environment end with the task, although other tasks run.
 func TestAsRootNothingOfAnotherUsersTaskIsLeft(t *testing.T) {
 	t.Parallel()
 	needsRoot(t)

@@ -20,18 +20,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// TestScenarios plays testdata/*.txt against the real executor with real processes, one
-// file per rule and named by it: what the agent does above a line "----", and what it hears
-// of the executor below it, up to an empty line. The commands:
+// TestScenarios plays testdata/*.txt against the real executor with real processes. Each file is for one rule,
+// which names it. The lines above "----" are the agent's actions; those below, up to an empty line, are what it
+// then receives from the executor. The commands:
 //
-//	begin [recovery=DURATION]          a new agent and its executor
-//	launch TASK                        a task that waits to be ended
+//	begin [recovery=DURATION]          start a new agent and its executor
+//	launch TASK                        launch a task that waits to be ended
 //	kill TASK, finish TASK             the agent kills it; it ends by itself
-//	agent deaf|hears                   it acknowledges nothing; it does again
-//	agent away|back|refuses 503|400    its connections break; it takes new ones; it answers SUBSCRIBE so
+//	agent deaf|hears                   it acknowledges nothing; it acknowledges again
+//	agent away|back|refuses 503|400    its connections break; it accepts new ones; it answers SUBSCRIBE with a status
 //	executor killed                    with SIGKILL
 //	await TASK STATE                   until the agent has that update
-//	await subscription, await tries    until the executor has subscribed, or tried to again and again
+//	await subscription, await tries    until the executor has subscribed, or tried to several times
 //	await end                          until the executor has ended
 //	processes                          how many of the executor's tasks run
 func TestScenarios(t *testing.T) {
@@ -41,19 +41,19 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
-// scene is an agent that does what lines of text say, and tells what it heard.
+// scene is an agent that executes the commands of a scenario, and returns what it received.
 type scene struct {
 	t     *testing.T
 	agent *fakeAgent
 	dir   string
 	said  []string
 
-	deafened      bool           // what is not acknowledged is so on purpose
-	subscriptions int            // told already
-	updates       map[string]int // of each task, told already
+	deafened      bool           // updates stay unacknowledged on purpose
+	subscriptions int            // number that Said has returned already
+	updates       map[string]int // number per task that Said has returned already
 }
 
-// Command does what a line of a scenario says.
+// Command executes a line of a scenario.
 func (s *scene) Command(line string) error {
 	if !s.command(append(strings.Fields(line), "", "")) {
 		return errors.New("there is no such command")
@@ -132,8 +132,8 @@ func (s *scene) begin(recovery string) {
 	s.subscriptions, s.updates = 0, map[string]int{}
 }
 
-// back takes the agent's address again. A connection that somebody opened meanwhile may
-// come from its port: it is waited for.
+// back listens at the agent's address again. Another connection may use its port as the local one: back waits until
+// the port is free.
 func (s *scene) back() {
 	for end := time.Now().Add(deadline); time.Now().Before(end); <-time.After(5 * time.Millisecond) {
 		if probe, err := net.Listen("tcp", s.agent.address); err == nil {
@@ -144,7 +144,7 @@ func (s *scene) back() {
 	s.agent.listen(s.agent.address)
 }
 
-// launch has a task write its pid, ignore SIGTERM, and wait for the file that finish makes.
+// launch launches a task that writes its pid, ignores SIGTERM, and waits for the file that finish creates.
 func (s *scene) launch(id string) {
 	body := fmt.Sprintf(`trap '' TERM; echo $$ > %[1]s/%[2]s.pid; while [ ! -e %[1]s/%[2]s ]; do sleep 0.01; done`,
 		s.dir, id)
@@ -173,7 +173,7 @@ func (s *scene) refuse(status string) {
 	s.agent.mu.Unlock()
 }
 
-// await waits for a state of a task, for its process too where it runs.
+// await waits for a state of a task; for RUNNING also for its process.
 func (s *scene) await(id, state string) {
 	s.agent.until(state+" of task "+id, func() bool {
 		return slices.ContainsFunc(s.agent.statesOf(id),
@@ -190,8 +190,7 @@ func (s *scene) await(id, state string) {
 	s.t.Fatalf("task %s has no process", id)
 }
 
-// running counts the tasks whose process is one of the executor's session: one that is dead, and that nobody has
-// reaped yet, is not.
+// running counts the tasks whose process is alive in the executor's session; a zombie does not count.
 func (s *scene) running() (n int) {
 	alive := inSession(s.agent.cmd.Process.Pid)
 	files, err := filepath.Glob(filepath.Join(s.dir, "*.pid"))
@@ -207,8 +206,8 @@ func (s *scene) running() (n int) {
 	return n
 }
 
-// Said tells what came since it was asked last: subscriptions, one of those that are
-// alike in a row, then each task's new states.
+// Said returns what arrived since its last call: subscriptions, with equal ones in a row only once, then the new
+// states of each task.
 func (s *scene) Said() string {
 	a := s.agent
 	a.mu.Lock()
@@ -262,7 +261,7 @@ func (s *scene) subscription(sub mesosexec.Call_Subscribe) string {
 		return strings.Compare(strings.Fields(a)[0], strings.Fields(b)[0])
 	})
 	if !s.deafened {
-		return "SUBSCRIBE" // whether the last acknowledgement arrived is chance
+		return "SUBSCRIBE" // it is random whether the last acknowledgement has arrived
 	}
 	if len(tasks)+len(updates) == 0 {
 		return "SUBSCRIBE"

@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A process gets the secrets that its task names, as they are when it starts, and no report of its end has them.
+// A process gets the secrets that its task refers to, with their values at its start, and no report of its end
+// contains them.
 func TestSecretsComeToTheProcessOnly(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -53,7 +54,7 @@ func TestSecretsComeToTheProcessOnly(t *testing.T) {
 	}
 }
 
-// By hand a job gets its secrets from a folder that the shell names.
+// A job that is run manually gets its secrets from a folder that the user names.
 func TestSecretsByHand(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t, map[string]string{"db": "hunter2\n"})
@@ -74,7 +75,7 @@ func TestSecretsByHand(t *testing.T) {
 	}
 }
 
-// TestTasksOfAnotherAppAreRefused: an executor is for the app that its id names, and reads and runs nothing of a
+// TestTasksOfAnotherAppAreRefused: an executor is for the app that its id names; it reads and runs nothing for a
 // task of another app.
 func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 	t.Parallel()
@@ -112,8 +113,8 @@ func TestTasksOfAnotherAppAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnExecutorSeesItsAppsSecretsOnly: where the data folder is hidden, an executor does not see the secrets of
-// other apps, whatever path leads to them. It sees those of its own app, also files that come later.
+// TestAnExecutorSeesItsAppsSecretsOnly: if the data folder is hidden, an executor does not see the secrets of other
+// apps, by any path. It sees those of its own app, also files that are created later.
 func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 	t.Parallel()
 	for name, app := range map[string]string{
@@ -172,8 +173,8 @@ func TestAnExecutorSeesItsAppsSecretsOnly(t *testing.T) {
 	}
 }
 
-// TestSecretsThatOnlyTheOperatorWrites: where the server can't make an app's folder for secrets, its executor starts
-// without one, and sees those of other apps no more than elsewhere.
+// TestSecretsThatOnlyTheOperatorWrites: if the server can't create an app's folder for secrets, the app's executor
+// starts without one, and does not see those of other apps either.
 func TestSecretsThatOnlyTheOperatorWrites(t *testing.T) {
 	t.Parallel()
 	work := openFolder(t)

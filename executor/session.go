@@ -13,13 +13,14 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
-// Ends of [Run] that aren't asked for. All tasks were stopped at once.
+// Errors of [Run]. In each case all tasks were stopped at once.
 var (
-	// ErrUnknown: the agent refused us; it doesn't know this executor (rule X6).
+	// ErrUnknown means that the agent refused this executor, because it does not know it (rule X6).
 	ErrUnknown = errors.New("the agent doesn't know this executor; its tasks were stopped")
-	// ErrAway: the agent was away for longer than the recovery timeout, or at all without checkpoint (rule X6).
+	// ErrAway means that the agent was unreachable for longer than the recovery timeout or, without checkpoint, at
+	// all (rule X6).
 	ErrAway = errors.New("no contact with the agent; all tasks were stopped")
-	// ErrSupervisorEnded: the supervisor process ended.
+	// ErrSupervisorEnded means that the supervisor process ended.
 	ErrSupervisorEnded = errors.New("the supervisor process ended; its tasks were stopped")
 )
 
@@ -32,8 +33,8 @@ type session struct {
 	tasks  *tasks.Set
 }
 
-// listen keeps a subscription. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at once (rule
-// X6).
+// listen keeps the executor subscribed. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at
+// once (rule X6).
 func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	every := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
 	lastSeen := time.Now()
@@ -71,7 +72,7 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 	}
 }
 
-// follow handles events until the stream ends, as it does with the context of subscribe.
+// follow handles events until the stream ends; the end of Subscribe's context ends it too.
 func (s *session) follow(stream agent.Events, onShutdown func()) error {
 	defer stream.Close()
 	for {
@@ -83,7 +84,7 @@ func (s *session) follow(stream agent.Events, onShutdown func()) error {
 	}
 }
 
-// obey does what an event asks. Other events than these, such as heartbeats, ask nothing.
+// obey carries out an event. It ignores all other types of events, such as heartbeats.
 func (s *session) obey(e *executor.Event, shutdown func()) {
 	switch {
 	case e.Type == executor.Event_LAUNCH && e.Launch != nil:
@@ -105,7 +106,7 @@ func (s *session) obey(e *executor.Event, shutdown func()) {
 	}
 }
 
-// send delivers updates, one at a time.
+// send delivers updates, one after the other, until the ledger is closed.
 func (s *session) send(ctx context.Context) {
 	for {
 		u, ok := s.ledger.Take()
@@ -119,11 +120,12 @@ func (s *session) send(ctx context.Context) {
 	}
 }
 
-// reporting is the most of the agent's time that is kept for the updates which follow when all tasks have ended.
+// reporting is the upper bound for the part of the shutdown grace that is reserved for the updates after all tasks
+// have ended.
 const reporting = 3 * time.Second
 
-// ShutdownGrace is what an agent is to be asked for, so that SHUTDOWN leaves tasks their own grace; 0 stands for
-// the default, as in wire.Task.
+// ShutdownGrace returns the shutdown grace to request from an agent, so that tasks get their own grace at SHUTDOWN.
+// 0 means the default grace, as in wire.Task.
 func ShutdownGrace(task time.Duration) time.Duration {
 	if task <= 0 {
 		task = tasks.DefaultGrace
@@ -131,13 +133,13 @@ func ShutdownGrace(task time.Duration) time.Duration {
 	return task + reporting + reporting/2
 }
 
-// timesOf divides the agent's time: by when we end, and how long tasks may take until SIGKILL.
+// timesOf divides the shutdown grace: the executor ends after end, and tasks get SIGKILL after tasks.
 func timesOf(shutdownGrace time.Duration) (end, tasks time.Duration) {
 	end = shutdownGrace - min(shutdownGrace/10, reporting/2)
 	return end, end - min(end/4, reporting)
 }
 
-// drain ends every task with grace, and reports what it can in the time that the agent gives.
+// drain ends every task with grace, and sends the last updates in the time that is left of the shutdown grace.
 func (s *session) drain() {
 	end, most := timesOf(s.config.ShutdownGrace)
 	deadline := time.Now().Add(end)
@@ -154,7 +156,7 @@ func (s *session) drain() {
 	s.flushAfter(max(time.Until(deadline), 100*time.Millisecond))
 }
 
-// flushAfter waits until all updates are acknowledged, within the limit.
+// flushAfter waits until all updates are acknowledged, at most for limit.
 func (s *session) flushAfter(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -24,8 +24,8 @@ func arguments(args ...string) option {
 	return func(c *exec.Cmd) { c.Args = append(c.Args, args...) }
 }
 
-// TestOutputIsKept: of the last tasks, within the sizes that were set; those that fail before they begin take nobody's
-// place.
+// TestOutputIsKept: the output of the last tasks is kept, within the limits that were set; tasks that fail before
+// they begin do not count.
 func TestOutputIsKept(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t, env("ELASTICJOB_OUTPUT_TASKS", "6"), env("ELASTICJOB_OUTPUT_BYTES", "1MiB"),
@@ -62,7 +62,7 @@ func TestOutputIsKept(t *testing.T) {
 	if before[len(before)-1] != 23 {
 		t.Errorf("the last one isn't kept, but %v", before)
 	}
-	// The last trim of what ran before may still be under way, once. What fails without output takes nothing's place.
+	// The last removal of old output may still be under way. A task that fails without output displaces no output.
 	for range 3 {
 		run(20, mesos.TASK_FAILED, "file:///no/such/package")
 		after := kept()
@@ -106,12 +106,12 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestPackageSettings: the limits that the environment sets hold, and a package that passes one fails its task in the
-// phase where it did.
+// TestPackageSettings: the limits that the environment sets apply, and a package that exceeds one fails its task in
+// the phase of the limit.
 func TestPackageSettings(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil { // a byte at a time, for ever
+		for r.Context().Err() == nil { // a byte at a time, forever
 			_, _ = w.Write([]byte("#"))
 			_ = http.NewResponseController(w).Flush()
 			<-time.After(5 * time.Millisecond)
@@ -170,7 +170,7 @@ func TestPackageSettings(t *testing.T) {
 	}
 }
 
-// TestBombSettings: so do those that only a large package meets.
+// TestBombSettings: the limits that only a large package reaches apply too.
 func TestBombSettings(t *testing.T) {
 	t.Parallel()
 	var buffer bytes.Buffer

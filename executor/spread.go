@@ -9,21 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// topDirectory is FS_TOPDIR_FL, chattr +T: the allocator spreads the folder's subdirectories over the block groups.
+// topDirectory is FS_TOPDIR_FL (chattr +T). It makes the file system spread the folder's subdirectories over its
+// block groups.
 const topDirectory = 0x20000
 
-// makeSpread makes a folder for many short-lived files, if it isn't there.
+// makeSpread creates a folder for many short-lived files, if it does not exist.
 //
-// When ext4 makes a file, it looks for an inode in the folder's block group, one by one, past all that were freed
-// in the last minutes: where many files come and go, up to a millisecond for each. So such a folder gets a
-// group where few others are, for itself and all that will be made in it.
+// When ext4 creates a file, it searches the block group of the folder for a free inode, and skips all inodes that
+// were freed in the last minutes. In a folder with many short-lived files that takes up to a millisecond per file.
+// So such a folder gets a block group with few other files, for itself and for all files in it.
 func makeSpread(parent, name string) error {
 	path := filepath.Join(parent, name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	defer markTop(parent)()
-	// The group is chosen by the name too.
+	// The file system also uses the name to choose the group.
 	temporary, err := os.MkdirTemp(parent, name+"-")
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func makeSpread(parent, name string) error {
 	return errors.Join(os.Chmod(temporary, 0o755), os.Rename(temporary, path))
 }
 
-// markTop sets the mark on a folder, where there is such a thing, until reset is called.
+// markTop sets the flag on a folder, if its file system has it, until reset is called.
 func markTop(path string) (reset func()) {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -17,11 +17,11 @@ func TestFoldersApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = dir.Close() }()
-		flags, _ := unix.IoctlGetUint32(int(dir.Fd()), unix.FS_IOC_GETFLAGS) // 0 where there are none
+		flags, _ := unix.IoctlGetUint32(int(dir.Fd()), unix.FS_IOC_GETFLAGS) // 0 if the file system has none
 		return flags
 	}
 	before := flags()
-	for range 2 { // the second time it is there
+	for range 2 { // the second time the folder exists
 		if err := makeSpread(parent, "many"); err != nil {
 			t.Fatal(err)
 		}

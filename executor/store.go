@@ -9,13 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// openStore opens the shared cache or, where it can't be used, one in the sandbox: on most agents the work
-// folder is root's, and then executors of other users can't make anything in it.
-// The user that tasks run as may read what is in it; config says then where it is.
+// openStore opens the shared cache. If that can't be used, it opens one in the sandbox: on most agents the work
+// folder belongs to root, and executors of other users can't create a folder in it. The user that tasks run as may
+// read the cache. openStore sets config.Cache to the folder that it opened.
 func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.Store, error) {
 	own := ownCache(config.Sandbox)
 	if as != nil && config.Cache != own {
-		config.Cache += "-for-" + strconv.Itoa(int(as.UID)) // others have no part in his packages
+		config.Cache += "-for-" + strconv.Itoa(int(as.UID)) // other users must not share this user's packages
 	}
 	err := makeOwn(config.Cache)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// BenchmarkTasks runs tasks as the executor's user, and, for root, as another user and as one from whom something is
+// BenchmarkTasks runs tasks as the executor's user and, for root, as another user and as one from whom a folder is
 // hidden.
 func BenchmarkTasks(b *testing.B) {
 	b.Run("own", func(b *testing.B) { benchmarkTasks(b, newAgent(b)) })

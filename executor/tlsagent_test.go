@@ -9,7 +9,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// An executor that has nothing but what the scheduler put into its ExecutorInfo talks TLS with its agent.
+// An executor that has only what the scheduler put into its ExecutorInfo uses TLS with its agent.
 func TestAgentThatSpeaksTLS(t *testing.T) {
 	t.Parallel()
 	known := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1

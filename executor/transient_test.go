@@ -7,7 +7,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// A transient task's process that says hello gets one run, and then the end of its stream.
+// A transient task's process that sends a hello gets one run, and then the end of its stream.
 func TestTransientWithHello(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -12,11 +12,11 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestL8UnreachableIsTold: a package's host that was not reached is named in the status; of one that was reached the
-// status says that it has no good answer for the URL, at once or after the time that a first byte may take.
+// TestL8UnreachableIsTold: if a package's host was not reached, the status names it. If it was reached, the status
+// says that it gave no good answer for the URL, at once or after the limit for the first byte.
 func TestL8UnreachableIsTold(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts, and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// TestExecutorOfAnUser is for who runs the tests, unless that is root (TestAsRootExecutorOfAnotherUser).
+// TestExecutorOfAnUser is for the user that runs the tests, unless that is root (TestAsRootExecutorOfAnotherUser).
 func TestExecutorOfAnUser(t *testing.T) {
 	t.Parallel()
 	if user := uint32(os.Geteuid()); user != 0 {
@@ -20,8 +20,8 @@ func TestExecutorOfAnUser(t *testing.T) {
 	}
 }
 
-// executorOf: an agent's work folder is root's as a rule, and its sandboxes are their executors' users': executors of
-// several users share no cache, and those that can make none in the work folder have one in the sandbox.
+// executorOf: an agent's work folder usually belongs to root, and each sandbox to its executor's user. Executors of
+// several users share no cache. An executor that can't create one in the work folder has one in its sandbox.
 func executorOf(t *testing.T, user uint32) {
 	of := fmt.Sprint("elasticjob-cache-", user)
 	for name, c := range map[string]struct {
@@ -30,7 +30,7 @@ func executorOf(t *testing.T, user uint32) {
 		warned  string
 	}{
 		"the work folder is root's": {
-			func(work string) error { return os.Chmod(work, 0o555) }, // where the test is not root
+			func(work string) error { return os.Chmod(work, 0o555) }, // if the test is not root's
 			func(_, sandbox string) string { return filepath.Join(sandbox, "cache") }, "permission denied",
 		},
 		"the work folder is everybody's": {

@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// published is a package of files, on a server that counts how often it sends it.
+// published returns a package of files, on a server that counts how often it sends the package.
 func published(t testing.TB, files map[string]string) (url string, sent *atomic.Int32) {
 	t.Helper()
 	var buffer bytes.Buffer
@@ -44,7 +44,7 @@ func published(t testing.TB, files map[string]string) (url string, sent *atomic.
 	return server.URL + "/app.tar", sent
 }
 
-// ran launches a task that is to finish, and gives what it wrote.
+// ran launches a task that must finish, and returns its output and its status.
 func (a *fakeAgent) ran(task wire.Task) (string, wire.Status) {
 	a.t.Helper()
 	a.launch(task)
@@ -52,8 +52,8 @@ func (a *fakeAgent) ran(task wire.Task) (string, wire.Status) {
 	return a.read(status.Dir + "/stdout"), status
 }
 
-// TestEachAttemptHasItsOwnFolder: attempts find the package in their working folder, write there, at its top and in
-// its folders, and neither see what others write nor leave anything for those that come after them.
+// TestEachAttemptHasItsOwnFolder: attempts find the package in their working folder and write there, at its top and
+// in its folders. They do not see what other attempts write, and leave nothing for later ones.
 func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
 	const run = `#!/bin/sh
@@ -85,7 +85,7 @@ echo fine
 					map[string]string{"WAIT": wait}
 				return task
 			}
-			for i := range 3 { // at the same time
+			for i := range 3 { // concurrently
 				a.launch(task(fmt.Sprint("together ", i)))
 			}
 			for i := range 3 {
@@ -97,7 +97,7 @@ echo fine
 			for i := range 3 {
 				a.await(fmt.Sprint("together ", i), mesos.TASK_FINISHED)
 			}
-			for i := range 3 { // one after another
+			for i := range 3 { // one after the other
 				out, status := a.ran(task(fmt.Sprint("after ", i)))
 				if out != "set\nfine\n" || status.PackageNote != "" {
 					t.Errorf("wrote %q, %+v", out, status)
@@ -110,8 +110,8 @@ echo fine
 	}
 }
 
-// TestJobThatChangesItsPackage: what a job does to the package that it was given, as the owner of its files, reaches
-// no later run, and is reported by the next one.
+// TestJobThatChangesItsPackage: changes that a job makes to its package, as the owner of the files, reach no later
+// run, and the next run reports them.
 func TestJobThatChangesItsPackage(t *testing.T) {
 	t.Parallel()
 	url, sent := published(t, map[string]string{"run.sh": "#!/bin/sh\necho good\n", "lib/helper": ""})
@@ -121,7 +121,7 @@ func TestJobThatChangesItsPackage(t *testing.T) {
 	a.ran(task)
 	for i, test := range []struct {
 		attack string
-		own    bool // it reaches the working folder only
+		own    bool // it reaches only the working folder
 	}{
 		{`chmod +w run.sh; echo 'echo evil' >run.sh`, false},
 		{`echo evil >new; mv new run.sh`, true},
@@ -154,7 +154,8 @@ func TestJobThatChangesItsPackage(t *testing.T) {
 	}
 }
 
-// TestPackageIsToldByItsSum: each attempt's status says what it ran with, also when the bytes behind the URL change.
+// TestPackageIsToldByItsSum: each attempt's status has the checksum of its package, also when the content of the
+// URL changes.
 func TestPackageIsToldByItsSum(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "job.sh")
@@ -175,7 +176,7 @@ func TestPackageIsToldByItsSum(t *testing.T) {
 	}
 }
 
-// TestKeepFailed: the working folders of the newest failed tasks stay, as many as are asked for, and no others.
+// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others.
 func TestKeepFailed(t *testing.T) {
 	t.Parallel()
 	for keep, want := range map[string]string{"": "", "0": "", "2": "3 5"} {

@@ -1,5 +1,6 @@
-// Package agent is an executor's side of its agent: the calls and events of Mesos' v1 executor API (agent.go), what is
-// kept to be told to the agent until it is acknowledged (ledger.go), and TLS (tls.go).
+// Package agent is an executor's connection to its agent: the calls and events of Mesos' v1 executor API
+// (agent.go), the tasks and updates that the executor must keep until they are acknowledged (ledger.go), and TLS
+// (tls.go).
 package agent
 
 import (
@@ -21,63 +22,64 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/recordio"
 )
 
-// This file, and session.go, local.go and podrun.go of package executor, are all that know Mesos' types; this one the
-// agent's v1 executor API, protobuf over HTTP.
+// Only this file, and session.go, local.go and podrun.go of package executor, use Mesos' types. This file
+// implements the agent's v1 executor API, protobuf over HTTP.
 
-// API is who launches tasks and takes their updates. Its methods may be called concurrently.
+// API is the agent as the executor uses it: it launches tasks and receives their updates. Its methods may be called
+// concurrently.
 type API interface {
-	// Subscribe names what the agent may not know (rule X5). Its error is ErrUnknown when the agent does not know this
-	// executor (rule X6).
+	// Subscribe subscribes to events. It passes the tasks and updates that the agent may not know (rule X5). The
+	// error is ErrUnknown if the agent does not know this executor (rule X6).
 	Subscribe(ctx context.Context, tasks []Assignment, updates []Update) (Events, error)
-	// Update sends one; nil means that the agent has it.
+	// Update sends an update; nil means that the agent has it.
 	Update(ctx context.Context, u Update) error
-	// Message sends what may get lost.
+	// Message sends data to the scheduler; it may get lost.
 	Message(ctx context.Context, data []byte) error
-	// Close gives up what was kept open; nothing is called after it.
+	// Close closes idle connections. No method may be called after it.
 	Close()
 }
 
-// Events are the events of a subscription.
+// Events is the event stream of a subscription.
 type Events interface {
 	// Next waits for an event. Any error ends the subscription.
 	Next() (*executor.Event, error)
 	Close()
 }
 
-// Assignment is a task as the agent hands it over.
+// Assignment is a task that the agent has launched on this executor.
 type Assignment struct {
 	ID   string
 	Data []byte
 	Raw  mesos.TaskInfo
 }
 
-// ErrUnknown is the answer 400 to a call.
+// ErrUnknown means that the agent answered a call with status 400.
 var ErrUnknown = errors.New("the agent doesn't know this executor")
 
 const mediaType = "application/x-protobuf"
 
-// AnswerWithin bounds the wait for the first bytes of an answer.
+// AnswerWithin limits the wait for the header of an answer, and the whole call of an update or a message.
 const AnswerWithin = 10 * time.Second
 
-// Client makes calls to one agent. It is for use by any goroutine.
+// Client is an API that calls one agent over HTTP. Any goroutine may use it.
 type Client struct {
 	url, token              string
 	frameworkID, executorID string
 	http                    *http.Client
 }
 
-// Options say which agent a client speaks to, and for whom.
+// Options describe the agent to call, and the executor that calls it.
 type Options struct {
-	// agent is its address, http(s)://host:port; token the executor's own, "" where agents want none.
+	// Agent is the agent's URL, http(s)://host:port; Token is the executor's token, empty if agents require none.
 	Agent, Token string
-	// frameworkID and executorID name the executor that speaks.
+	// FrameworkID and ExecutorID identify the executor.
 	FrameworkID, ExecutorID string
-	TLS                     *tls.Config // nil without TLS
-	// Connections is how many calls are under way at once at most.
+	TLS                     *tls.Config // nil for plain HTTP
+	// Connections is the maximum number of idle connections that are kept.
 	Connections int
 }
 
-// NewClient connects to nothing yet.
+// NewClient returns a client; it does not connect yet.
 func NewClient(c Options) *Client {
 	return &Client{
 		url: c.Agent + "/api/v1/executor", token: c.Token,
@@ -122,7 +124,7 @@ func (a *Client) call(ctx context.Context, call *executor.Call) (*http.Response,
 	}
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
 	_ = response.Body.Close()
-	err = errors.New("the agent isn't ready") // 503 and the like
+	err = errors.New("the agent isn't ready") // such as 503
 	if response.StatusCode == http.StatusBadRequest {
 		err = ErrUnknown
 	}
@@ -135,7 +137,7 @@ type subscription struct {
 	frames framing.Reader
 }
 
-// Subscribe implements API. An answer 400 is ErrUnknown.
+// Subscribe implements API.
 func (a *Client) Subscribe(ctx context.Context, tasks []Assignment, updates []Update) (Events, error) {
 	call := calls.Subscribe(nil, nil)
 	for _, t := range tasks {
@@ -152,8 +154,10 @@ func (a *Client) Subscribe(ctx context.Context, tasks []Assignment, updates []Up
 	return &subscription{body: response.Body, frames: recordio.NewReader(response.Body)}, nil
 }
 
+// Close implements Events.
 func (s *subscription) Close() { _ = s.body.Close() }
 
+// Next implements Events.
 func (s *subscription) Next() (*executor.Event, error) {
 	frame, err := s.frames.ReadFrame()
 	if err != nil {
@@ -169,6 +173,7 @@ func (s *subscription) Next() (*executor.Event, error) {
 // State is a task's state as reported to the agent.
 type State mesos.TaskState
 
+// States of a task. All but Starting and Running are terminal.
 const (
 	Starting = State(mesos.TASK_STARTING)
 	Running  = State(mesos.TASK_RUNNING)
@@ -177,6 +182,7 @@ const (
 	Killed   = State(mesos.TASK_KILLED)
 )
 
+// Terminal reports whether no further state of the task can follow.
 func (s State) Terminal() bool { return s != Starting && s != Running }
 
 func (a *Client) status(u Update) mesos.TaskStatus {
@@ -189,6 +195,7 @@ func (a *Client) status(u Update) mesos.TaskStatus {
 	}
 }
 
+// Close implements API.
 func (a *Client) Close() { a.http.CloseIdleConnections() }
 
 // Update implements API.
@@ -199,11 +206,11 @@ func (a *Client) Update(ctx context.Context, u Update) error {
 	if err != nil {
 		return fmt.Errorf("send update: %w", err)
 	}
-	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be reused
 	return response.Body.Close()
 }
 
-// Message sends data to the scheduler, by way of agent and master. It may get lost.
+// Message sends data to the scheduler, through agent and master. It may get lost.
 func (a *Client) Message(ctx context.Context, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Update is one report of a task. Its uuid is how the agent acknowledges it.
+// Update is one report of a task's state. The agent acknowledges it by its UUID.
 type Update struct {
 	Task    string
 	UUID    [16]byte
@@ -19,31 +19,33 @@ type Update struct {
 
 	number uint64
 	sent   bool
-	// Delivered is closed when the agent has the update, for one who waits for that; else nil.
+	// Delivered, if not nil, is closed when the agent has the update.
 	Delivered chan struct{}
 }
 
-// remembered is how many ended tasks' ids are kept, so that a LAUNCH of one is ignored.
+// remembered is how many ids of ended tasks are kept, so that a repeated LAUNCH of one is ignored.
 const remembered = 10_000
 
-// Ledger holds the executor's tasks and every update of them that was not acknowledged (rule X5). SUBSCRIBE names all
-// of these to an agent that has restarted: an update that it leaves out would be lost.
+// Ledger holds the executor's tasks and all of their updates that are not acknowledged (rule X5). SUBSCRIBE passes
+// all of these to an agent that has restarted: an update that is missing there would be lost.
 //
-// Under mu, three things hold: - Updates of one task leave in the order in which they were reported, one at a time:
-// busy is set while one is on its way. Otherwise RUNNING could reach the agent after FINISHED. - A task's id is in
-// ready at most once (queued), and only while the task has an unsent update, none of its updates is on its way, and no
-// retry timer runs. - Only an acknowledgement removes an update. A sent one has reached the agent, but perhaps not the
-// scheduler, so it is kept for the next SUBSCRIBE.
+// Under mu, these invariants hold:
+//   - Updates of one task are sent in the order in which they were reported, one at a time: busy is set while one
+//     is being sent. Otherwise RUNNING could reach the agent after FINISHED.
+//   - A task's id is in ready at most once (queued), and only while the task has an unsent update, none of its
+//     updates is being sent, and no retry timer runs.
+//   - Only an acknowledgement removes an update. A sent update has reached the agent, but perhaps not the
+//     scheduler, so it is kept for the next SUBSCRIBE.
 //
-// While the agent is away (online is false), updates are queued; connect lets them leave.
+// While the executor is not subscribed (online is false), updates are queued; Connect releases them.
 type Ledger struct {
 	mu      sync.Mutex
-	work    *sync.Cond // there may be something to take
-	changed *sync.Cond // for flush
+	work    *sync.Cond // signals that there may be an update to take
+	changed *sync.Cond // signals Flush
 	tasks   map[string]*record
 	ended   map[string]bool
-	order   []string // of ended
-	ready   []string // tasks with an update to send
+	order   []string // ids in ended, the oldest first
+	ready   []string // ids of tasks with an update to send
 	online  bool
 	closed  bool
 	number  uint64
@@ -51,30 +53,31 @@ type Ledger struct {
 }
 
 type record struct {
-	assignment *Assignment // until an update of it is acknowledged
+	assignment *Assignment // nil once an update of the task is acknowledged
 	updates    []Update
 	busy       bool
 	queued     bool
 
-	// These are about the next update, while the agent refuses it.
+	// These describe the refusals of the task's next update.
 	refusals int
-	answer   string      // the agent's last refusal
-	retry    *time.Timer // nil, or runs until the update is queued again
+	answer   string      // text of the last refusal
+	retry    *time.Timer // runs until the update is queued again; else nil
 }
 
-// How long an update that the agent refused waits: twice as long each time.
+// The wait before a refused update is sent again; it doubles each time.
 const (
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = 10 * time.Second
 )
 
+// NewLedger returns an empty ledger. Its updates wait until Connect is called.
 func NewLedger() *Ledger {
 	l := &Ledger{tasks: map[string]*record{}, ended: map[string]bool{}}
 	l.work, l.changed = sync.NewCond(&l.mu), sync.NewCond(&l.mu)
 	return l
 }
 
-// Add reports whether the task is new.
+// Add adds a task. It returns false if the task is known already.
 func (l *Ledger) Add(a Assignment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +88,7 @@ func (l *Ledger) Add(a Assignment) bool {
 	return true
 }
 
-// Report keeps an update until it is acknowledged.
+// Report adds an update, which is kept until it is acknowledged. It ignores an update of a task that is not known.
 func (l *Ledger) Report(u Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +113,8 @@ func (l *Ledger) queue(id string, r *record) {
 
 func unsent(u Update) bool { return !u.sent }
 
-// Take waits for an update to send and hands it to the caller, who must give its outcome to SendDone.
-// It is false when the Ledger was closed.
+// Take waits for an update to send. The caller must pass the outcome to SendDone. Take returns false once the
+// ledger is closed.
 func (l *Ledger) Take() (Update, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +137,9 @@ func (l *Ledger) Take() (Update, bool) {
 	return Update{}, false
 }
 
-// SendDone takes the outcome of sending an update; nil means that the agent has it. Any other update is queued
-// again later. The result is true if the error differs from that of the last try, so that each is logged once.
+// SendDone records the outcome of sending an update; nil means that the agent has it. After an error the update is
+// queued again later. It returns true if the error differs from that of the last attempt, so that the caller logs
+// each error once.
 func (l *Ledger) SendDone(u Update, err error) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +178,7 @@ func (l *Ledger) retryLater(id string, r *record) {
 	r.retry = timer
 }
 
-// forgive forgets that the agent refused an update.
+// forgive resets the record of refusals.
 func (r *record) forgive() {
 	if r.retry != nil {
 		r.retry.Stop()
@@ -182,7 +186,7 @@ func (r *record) forgive() {
 	r.retry, r.refusals, r.answer = nil, 0, ""
 }
 
-// retryNow queues the updates that wait for a retry timer. It is called with mu held.
+// retryNow queues the updates that wait for a retry timer. The caller holds mu.
 func (l *Ledger) retryNow() {
 	for id, r := range l.tasks {
 		r.forgive()
@@ -202,7 +206,7 @@ func (r *record) mark(uuid [16]byte) {
 	}
 }
 
-// Unacknowledged gives what a SUBSCRIBE must name, updates in the order they were made.
+// Unacknowledged returns what a SUBSCRIBE must contain; the updates are in the order in which they were reported.
 func (l *Ledger) Unacknowledged() ([]Assignment, []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,7 +223,7 @@ func (l *Ledger) Unacknowledged() ([]Assignment, []Update) {
 	return tasks, updates
 }
 
-// Connect lets updates leave. The agent has those that SUBSCRIBE named, so they are not sent again.
+// Connect releases updates to Take. The agent has those that SUBSCRIBE contained, so they are not sent again.
 func (l *Ledger) Connect(named []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +237,7 @@ func (l *Ledger) Connect(named []Update) {
 	l.work.Broadcast()
 }
 
-// Disconnect has updates wait until the agent hears us again.
+// Disconnect holds updates back until the next Connect.
 func (l *Ledger) Disconnect() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,7 +245,7 @@ func (l *Ledger) Disconnect() {
 	l.changed.Broadcast()
 }
 
-// Acknowledge forgets an update, and its task with the last one.
+// Acknowledge removes an update, and its task if the update is terminal.
 func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,7 +259,7 @@ func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	}
 	u := r.updates[i]
 	if u.Delivered != nil {
-		close(u.Delivered) // the agent has it, though its answer to the call was lost
+		close(u.Delivered) // the agent has it, even if its answer to the call was lost
 	}
 	l.heard = true
 	r.assignment = nil
@@ -274,15 +278,15 @@ func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	l.changed.Broadcast()
 }
 
-// WasHeard reports whether the scheduler has acknowledged an update of this executor, so that it has written down that
-// the executor runs.
+// WasHeard reports whether the scheduler has acknowledged an update of this executor, and so has recorded that the
+// executor runs.
 func (l *Ledger) WasHeard() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard
 }
 
-// Backlog is how many updates of a task are not acknowledged.
+// Backlog returns the number of a task's updates that are not acknowledged.
 func (l *Ledger) Backlog(id string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -292,14 +296,15 @@ func (l *Ledger) Backlog(id string) int {
 	return 0
 }
 
-// Connected reports whether the agent hears us.
+// Connected reports whether the executor is subscribed.
 func (l *Ledger) Connected() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.online
 }
 
-// Flush sends the remaining updates at once, and waits until all are acknowledged, the agent is away, or ctx ends.
+// Flush sends the remaining updates without delay, and waits until all are acknowledged, the agent is disconnected,
+// or ctx ends.
 func (l *Ledger) Flush(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		l.mu.Lock()
@@ -322,7 +327,7 @@ func (l *Ledger) Flush(ctx context.Context) {
 	}
 }
 
-// Close makes every take return false.
+// Close makes every call of Take return false, and stops all retries.
 func (l *Ledger) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRefusedUpdate: an update that the agent keeps refusing is sent less and less often, holds nobody up, and is news
-// only when the answer changes; a new subscription, and the executor's end, have it sent at once.
+// TestRefusedUpdate: an update that the agent keeps refusing is sent less and less often, delays no other update,
+// and is reported as news only when the answer changes. A new subscription, and the executor's end, send it at
+// once.
 func TestRefusedUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,7 +41,7 @@ func TestRefusedUpdate(t *testing.T) {
 			waits = append(waits, waited)
 			news = append(news, l.SendDone(u, errors.New(answer)))
 			if i == 4 {
-				// Of another task, meanwhile.
+				// This update of another task is not delayed.
 				l.Report(Update{Task: "other", UUID: [16]byte{2}, State: Running})
 				u, waited := take("other")
 				if waited != 0 || l.SendDone(u, nil) {

@@ -16,33 +16,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
-// The scheduler sets these in the ExecutorInfo when it knows that the cluster's agents speak TLS.
+// The scheduler sets these variables in the ExecutorInfo if it knows that the cluster's agents use TLS.
 const (
-	// CAVariable holds the certificates, as PEM, that the agent's is checked with; or SystemCA.
+	// CAVariable holds the CA certificates, as PEM, for the check of the agent's certificate; or SystemCA.
 	CAVariable = "ELASTICJOB_MESOS_CA"
-	// SystemCA as CAVariable's value stands for the certificates that this machine trusts.
+	// SystemCA is the value of CAVariable for the CAs that this machine trusts.
 	SystemCA = "system"
-	// HostnameVariable holds the agent's name as the scheduler knows it, for certificates without its address.
+	// HostnameVariable holds the agent's name in the scheduler's view, for certificates that do not contain the
+	// agent's address.
 	HostnameVariable = "ELASTICJOB_AGENT_HOSTNAME"
-	// TLSVariable is Mesos' own: with the value "true" the agent is spoken to over TLS.
+	// TLSVariable is Mesos' own variable; the values "true" and "1" mean that the agent uses TLS.
 	TLSVariable = sslPrefix + "ENABLED"
 )
 
 const sslPrefix = "LIBPROCESS_SSL_"
 
-// tlsEnvironment is what the environment says of TLS, in Mesos' variables and ours.
+// tlsEnvironment reads the settings for TLS from the environment, from Mesos' variables and the scheduler's.
 type tlsEnvironment struct {
 	getenv func(string) string
 	errs   []error
 }
 
-// TLSConfig is what an executor with this environment speaks TLS with to the agent at that address, host:port; nil if
-// the agent speaks plain HTTP. The error has all that is wrong.
+// TLSConfig returns the TLS configuration of an executor with this environment, for the agent at the address
+// host:port; nil if the agent uses plain HTTP. The error lists everything that is wrong.
 func TLSConfig(getenv func(string) string, address string) (*tls.Config, error) {
 	return (&tlsEnvironment{getenv: getenv}).config(address)
 }
 
-// setting is a variable of Mesos, also under its name before Mesos 1.0.
+// setting returns the value of one of Mesos' variables, also under its name before Mesos 1.0.
 func (t *tlsEnvironment) setting(name string) string {
 	if value := t.getenv(sslPrefix + name); value != "" {
 		return value
@@ -50,7 +51,7 @@ func (t *tlsEnvironment) setting(name string) string {
 	return t.getenv("SSL_" + name)
 }
 
-// on reports whether one of these switches of Mesos is on, and whether any of them says anything.
+// on reports whether one of these boolean variables of Mesos is on, and whether any of them is set.
 func (t *tlsEnvironment) on(names ...string) (on, said bool) {
 	for _, name := range names {
 		value := t.setting(name)
@@ -68,9 +69,9 @@ func (t *tlsEnvironment) on(names ...string) (on, said bool) {
 	return on, said
 }
 
-// config is nil for an agent that speaks no TLS. As with Mesos' own executors the agent's certificate is
-// checked when LIBPROCESS_SSL_VERIFY_SERVER_CERT says so; besides, when a CA is given and
-// it isn't said that nothing is to be checked. The endpoint is host:port.
+// config returns nil for an agent without TLS. Like Mesos' own executors, it checks the agent's certificate if
+// LIBPROCESS_SSL_VERIFY_SERVER_CERT says so. It also does if a CA is given, unless a variable says not to. The
+// endpoint is host:port.
 func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	if on, _ := t.on("ENABLED"); !on {
 		return nil, errors.Join(t.errs...)
@@ -82,17 +83,18 @@ func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	}
 	verify, said := t.on("VERIFY_SERVER_CERT", "VERIFY_CERT")
 	if required, _ := t.on("REQUIRE_CLIENT_CERT", "REQUIRE_CERT"); required {
-		verify = true // as in Mesos
+		verify = true // the same as in Mesos
 	}
-	config.InsecureSkipVerify = true // what is checked is below
+	config.InsecureSkipVerify = true // VerifyConnection makes the check
 	if verify || (given && !said) {
 		config.VerifyConnection = t.peer(endpoint, roots).check
 	}
 	return config, errors.Join(t.errs...)
 }
 
-// roots are the CAs' certificates, nil for the system's; given says that somebody named one. A file that
-// can't be read matters only if nothing else is there: the agent's files are those of another user.
+// roots returns the certificates of the CAs, nil for the system's; given reports whether a variable names any. A
+// file that can't be read is an error only if no other certificate is found: the agent's files may belong to
+// another user.
 func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	ours, file, dir := t.getenv(CAVariable), t.setting("CA_FILE"), t.setting("CA_DIR")
 	given = ours != "" || file != "" || dir != ""
@@ -134,14 +136,14 @@ func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	return nil, given
 }
 
-// peer is the agent whose certificate is checked.
+// peer describes the agent whose certificate is checked.
 type peer struct {
 	roots *x509.CertPool
-	// host is what is connected to, an IP as a rule; names are what it is called besides.
+	// host is the host of the endpoint, usually an IP; names are other names of the agent.
 	host  string
 	names []string
-	// lookup allows to ask which names the address has, which is Mesos' default. With
-	// LIBPROCESS_SSL_HOSTNAME_VALIDATION_SCHEME=openssl nobody is believed who answers for DNS.
+	// lookup allows a reverse DNS lookup of the host's names, which is Mesos' default. With
+	// LIBPROCESS_SSL_HOSTNAME_VALIDATION_SCHEME=openssl, DNS is not trusted.
 	lookup bool
 }
 
@@ -159,10 +161,10 @@ func (t *tlsEnvironment) peer(endpoint string, roots *x509.CertPool) peer {
 	return p
 }
 
-// lookupWithin bounds a question to DNS.
+// lookupWithin limits a DNS lookup.
 const lookupWithin = 3 * time.Second
 
-// check wants a chain to one of the roots, and that the certificate is for the agent's address or one of its names.
+// check requires a chain to one of the roots, and a certificate for the agent's address or one of its names.
 func (p peer) check(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the agent shows no certificate")

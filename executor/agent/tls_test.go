@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// authority makes certificates.
+// authority is a CA that issues certificates.
 type authority struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -64,7 +64,7 @@ func (a *authority) sign(template *x509.Certificate, key crypto.Signer) []byte {
 	return der
 }
 
-// of makes a certificate for names and IPs. Its key is RSA, as most of Mesos' are.
+// of issues a certificate for names and IPs. Its key is RSA, like most keys of Mesos clusters.
 func (a *authority) of(names ...string) tls.Certificate {
 	a.t.Helper()
 	c := &x509.Certificate{
@@ -82,7 +82,7 @@ func (a *authority) of(names ...string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{a.sign(c, a.leaf)}, PrivateKey: a.leaf}
 }
 
-// files writes a certificate and its key.
+// files writes a certificate and its key to files.
 func (a *authority) files(c tls.Certificate) (certFile, keyFile string) {
 	a.t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)

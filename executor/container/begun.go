@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// A kubelet whose container runtime was killed in the moment in which it started a container does not know of that
-// afterwards, and starts the container a second time, whatever its pod's restartPolicy. A file that outlives the pod's
-// containers (Pod.Begun) keeps the second one from running the task again (promise 2). It is there before the task's
-// process is made, or its request sent, and in a volume on disk, too; a task whose container ended in between counts
-// as begun.
+// If a kubelet's container runtime is killed while it starts a container, the kubelet does not know afterwards that
+// the container started. It then starts the container a second time, whatever the pod's restartPolicy. A marker
+// file that outlives the pod's containers (Pod.Begun) keeps the second container from running the task again
+// (promise 2). The marker is created and synced to disk before the task's process is started or its request is
+// sent. A task whose container ended between the two counts as begun.
 
-// ErrBegun says that another container of this pod has begun the task.
+// ErrBegun means that another container of this pod has begun the task already.
 var ErrBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")
 
-// BegunBefore is an ErrBegun that says when, if the marker is there.
+// BegunBefore returns an error that wraps ErrBegun and says when the task began, if the marker exists; else nil.
 func BegunBefore(marker string) error {
 	info, err := os.Lstat(marker)
 	if err != nil {
@@ -27,7 +27,8 @@ func BegunBefore(marker string) error {
 	return fmt.Errorf("%w; it began at %s", ErrBegun, info.ModTime().UTC().Format(time.RFC3339))
 }
 
-// Begin makes the marker. After it the task counts as begun; with an error it has not begun, or not here (ErrBegun).
+// Begin creates the marker. After it the task counts as begun. If it returns an error, the task has not begun, or
+// another container has begun it (ErrBegun).
 func (c *Container) Begin() error {
 	if c == nil {
 		return nil

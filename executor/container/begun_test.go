@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBeginsOnce: of several that would begin a task at once one does.
+// TestBeginsOnce: if several goroutines begin a task at once, exactly one succeeds.
 func TestBeginsOnce(t *testing.T) {
 	t.Parallel()
 	c := &Container{begun: filepath.Join(t.TempDir(), "begun")}

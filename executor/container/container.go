@@ -1,5 +1,6 @@
-// Package container is the container of a pod in which an executor runs one task: what its image and its pod give that
-// task, and the marker that keeps a second start of it from running the task again (begun.go).
+// Package container describes the container of a pod in which an executor runs one task: the environment, folder
+// and package that the image and the pod provide for the task, and the marker that keeps a second start of the
+// container from running the task again (begun.go).
 package container
 
 import (
@@ -11,19 +12,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// Container is the pod's container that an executor runs one task in. A nil one is none: its methods change nothing
-// then.
+// Container is the pod's container in which an executor runs one task. A nil Container stands for an executor
+// outside of a pod: its methods, except for Output, then change nothing.
 type Container struct {
-	// Ready is what its init container has fetched, nil without one.
+	// Ready is the package that the init container has fetched; nil if there is none.
 	Ready *pack.Package
 
 	output *output.Streams
 	env    []string // its environment, NAME=value
 	folder string   // the working folder of its image, "" for the root
-	begun  string   // the marker that its task has begun
+	begun  string   // marker: the task has begun
 }
 
-// StartsIn is the folder in which a process without a package begins, "" for its own working folder.
+// StartsIn returns the folder in which a process without a package starts; empty means a working folder of its own.
+// root is the folder of the package, empty without one.
 func (c *Container) StartsIn(root string) string {
 	if c == nil || root != "" {
 		return ""
@@ -31,7 +33,7 @@ func (c *Container) StartsIn(root string) string {
 	return c.folder
 }
 
-// Prepared is the package that need not be fetched, nil without one.
+// Prepared returns the package that need not be fetched any more; nil if there is none.
 func (c *Container) Prepared() *pack.Package {
 	if c == nil {
 		return nil
@@ -39,8 +41,8 @@ func (c *Container) Prepared() *pack.Package {
 	return c.Ready
 }
 
-// Environment adds the container's variables to what each process gets. Whoever has published the image and the pod's
-// template expects them; ELASTICJOB_… are the executor's own.
+// Environment adds the container's variables to base, because the author of the image and the pod's template
+// expects them. It leaves out the executor's own variables (ELASTICJOB_…). It changes base and returns it.
 func (c *Container) Environment(base launch.Environment) launch.Environment {
 	if c == nil {
 		return base
@@ -53,7 +55,7 @@ func (c *Container) Environment(base launch.Environment) launch.Environment {
 	return base
 }
 
-// InWords puts what is said of agents in a container's words.
+// InWords replaces terms about agents in a text for users by those about containers.
 func (c *Container) InWords(text string) string {
 	if c == nil {
 		return text
@@ -68,7 +70,8 @@ var wordsOfContainer = strings.NewReplacer(
 	" on this agent", " in this container",
 )
 
-// Own is the one that this process is in. The folder is for what its streams need, begun the path of the marker.
+// Own returns the container that this process is in. The folder is for the files of its output streams, begun is
+// the path of the marker.
 func Own(folder, begun string) *Container {
 	c := &Container{output: output.NewStreams(os.Stdout, os.Stderr, folder), env: os.Environ(), begun: begun}
 	if at, err := os.Getwd(); err == nil {
@@ -77,5 +80,5 @@ func Own(folder, begun string) *Container {
 	return c
 }
 
-// Output are its streams, which the task writes to.
+// Output returns the container's output streams, to which the task writes.
 func (c *Container) Output() *output.Streams { return c.output }

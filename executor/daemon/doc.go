@@ -1,19 +1,21 @@
-// Package daemon decides when a daemon's shard runs: it is a pure state machine, with no clock and no goroutine.
-// Whoever drives it (package executor) says what has happened, and does what it answers.
+// Package daemon decides when a daemon's shard runs. It is a pure state machine, with no clock and no goroutine.
+// Its driver (package tasks) passes in what has happened, and carries out the decisions.
 //
 //	             Tick: a fire is due             Began                Ended
 //	idle ──────────────────────────▶ waiting ──────────▶ running ──────────────▶ idle, or the next of the queue
 //	                                    ▲                    │ Ended, failed, with retries left
 //	                                    └────── Tick ── resting
 //
-// What holds:
-//   - A shard has one run at a time. It is busy from a fire until the last attempt at it has ended, the rest between
-//     two attempts included; what fires meanwhile waits with misfire, and is counted as skipped without.
-//   - A fire is run at most once: the cursor of fires never goes back, whatever the wall clock does. What a clock that
-//     jumped, or a machine that stood still, leaves more than a minute behind is skipped.
-//   - A run that failed is always reported, and so is the end of any whose begin was.
+// Invariants:
+//   - A shard has one run at a time. It is busy from a fire until the last attempt of the fire's run has ended,
+//     including the waits between attempts. With misfire, fires in that time are queued; without, they are counted
+//     as skipped.
+//   - A fire is run at most once: the fire cursor never goes back, whatever the wall clock does. If the clock
+//     jumped, or the machine stood still, fires that are overdue by more than a minute are skipped.
+//   - The end of a run is always reported if it failed or its begin was reported, except while too many updates are
+//     unacknowledged.
 //
-// Only fires see the wall clock. All else is reckoned in a time that goes on evenly (Moment.Up).
+// Only fire times use the wall clock. Everything else uses a time that does not jump (Moment.Up).
 package daemon
 
 import (
@@ -30,34 +32,34 @@ const (
 )
 
 const (
-	// queued is how many fires wait with misfire; the oldest beyond it are skipped.
+	// queued is how many fires are queued with misfire; if there are more, the oldest are skipped.
 	queued = 100
-	// late is how old a fire may be when it is made.
+	// late is how overdue a fire may be and still be run.
 	late = time.Minute
-	// shortRun is how long a run goes on before its begin is reported: most end before it, and are reported by their
-	// end alone.
+	// shortRun is how long a run must last before its begin is reported. Most runs are shorter, and only their end
+	// is reported.
 	shortRun = 25 * time.Millisecond
-	// restAtMost bounds what doubles, where the settings don't begin with more.
+	// restAtMost limits waits that double, unless the settings begin with a longer one.
 	restAtMost = time.Minute
 )
 
-// While so many updates of a task wait for their acknowledgement, runs that succeeded, or all runs, are not reported.
+// If this many updates of a task are not acknowledged, successful runs, or all runs, are not reported.
 const (
 	backlogOfSuccesses = 64
 	backlogOfAll       = 1000
 )
 
-// Moment is when something happened, with what a shard must know of the outside then.
+// Moment is the time of an event, with the outside state that a shard needs.
 type Moment struct {
-	// Wall is the machine's clock, which may jump.
+	// Wall is the machine's wall clock, which may jump.
 	Wall time.Time
-	// Up goes on evenly.
+	// Up is a time that does not jump, counted from the start of the shard.
 	Up time.Duration
 	// Backlog is how many of the task's updates are not acknowledged.
 	Backlog int
 }
 
-// Run is one run that is to be made.
+// Run is one run to begin.
 type Run struct {
 	// Number counts the runs of the shard from 1.
 	Number  int64
@@ -66,25 +68,26 @@ type Run struct {
 	Attempt int
 }
 
-// Result is how a run ended.
+// Result is the outcome of a run.
 type Result struct {
-	// Cause is why it failed; empty when it succeeded.
+	// Cause is why the run failed; empty if it succeeded.
 	Cause string
-	// ExitStatus and Signal are as in wire.Run.
+	// ExitStatus and Signal are the same as in wire.Run.
 	ExitStatus *int
 	Signal     string
 }
 
-// Decision is what is to be done, in the order of the fields.
+// Decision is what the driver must do, in the order of the fields.
 type Decision struct {
-	// Reports are to be reported, in this order.
+	// Reports are the updates to send, in this order.
 	Reports []wire.Run
-	// Start is to be begun as soon as it may; the answer is Began, and then Ended, or Ended alone.
+	// Start is the run to begin as soon as possible. The driver then calls Began and Ended, or only Ended if the
+	// run could not begin.
 	Start *Run
-	// Cancel is why the run under way is to end early; empty if it isn't. The answer is Ended.
+	// Cancel is why the run under way must end early; empty if it need not. The driver then calls Ended.
 	Cancel string
-	// Kill asks for the end of a run that was cancelled and goes on.
+	// Kill means that a cancelled run must be forced to end.
 	Kill bool
-	// Over asks for the end of the shard, which is drained.
+	// Over means that the shard is drained and must end.
 	Over bool
 }

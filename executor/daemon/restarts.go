@@ -2,11 +2,11 @@ package daemon
 
 import "time"
 
-// Restarts says when a resident process that has ended is started again: at once the first time, then later and later
-// while it keeps ending. The zero value is that of a process that never ended.
+// Restarts decides when a resident process that has ended is started again: at once the first time, then after
+// longer and longer waits while it keeps ending. The zero value is for a process that has never ended.
 type Restarts struct{ ended int }
 
-// Ended takes how long the process has lived, and gives how long to wait.
+// Ended records the end of a process and how long it has lived, and returns the wait before its restart.
 func (r *Restarts) Ended(lived time.Duration) (wait time.Duration) {
 	if lived >= restAtMost {
 		r.ended = 0
@@ -18,5 +18,5 @@ func (r *Restarts) Ended(lived time.Duration) (wait time.Duration) {
 	return doubled(time.Second, r.ended-2, restAtMost)
 }
 
-// Answered says that the process has answered a run, so that it is of use.
+// Answered records that the process has answered a run, so that its next restart is without a wait.
 func (r *Restarts) Answered() { r.ended = 0 }

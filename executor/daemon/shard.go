@@ -9,30 +9,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// Shard is the state of one daemon's shard. It is for one goroutine at a time.
+// Shard is the state of one daemon's shard. Only one goroutine at a time may use it.
 type Shard struct {
 	settings wire.Daemon
 	schedule *cron.Schedule
 	grace    time.Duration // of a cancelled run
 
-	next   time.Time   // the next fire; zero without one
-	queue  []time.Time // fires that wait, oldest first
+	next   time.Time   // the fire cursor: time of the next fire, zero if there is none
+	queue  []time.Time // queued fires, the oldest first
 	totals wire.Totals
 
 	phase phase
-	run   Run // unless idle
+	run   Run // valid unless idle
 	state runState
 
 	draining bool
 	limit    time.Duration // of draining
 }
 
-// runState is what is known of the run under way.
+// runState is the state of the run under way.
 type runState struct {
 	sampled  bool
-	reported bool // its begin was
+	reported bool // its begin was reported
 	start    time.Time
-	begun    time.Duration // when it was; while resting, when the next attempt is due
+	begun    time.Duration // Up of the begin; while resting, of the next attempt
 	cancel   string        // why it was cancelled
 	killed   bool
 }
@@ -41,24 +41,24 @@ type phase int
 
 const (
 	idle    phase = iota
-	waiting       // for its process, or its turn
+	waiting       // for its process or turn
 	running
-	resting // before the next attempt
+	resting // until the next attempt
 )
 
 // never is later than any moment.
 const never = time.Duration(math.MaxInt64)
 
-// New makes a shard that is fired from now on, and at once if a fire is to be run again. The first call is Tick. grace
-// is the time that a cancelled run has to end.
+// New returns a shard that fires from now on, and at once if settings.Rerun is set. The first call must be Tick.
+// grace is the time that a cancelled run has to end.
 func New(schedule *cron.Schedule, settings wire.Daemon, grace time.Duration, now Moment) *Shard {
 	return &Shard{settings: settings, schedule: schedule, grace: grace, next: schedule.Next(now.Wall), limit: never}
 }
 
-// Totals counts what became of the fires.
+// Totals returns the counts of runs and skipped fires.
 func (s *Shard) Totals() wire.Totals { return s.totals }
 
-// Fire is that of the run under way; zero without one.
+// Fire returns the fire time of the run under way; zero if there is none.
 func (s *Shard) Fire() time.Time {
 	if s.phase == idle {
 		return time.Time{}
@@ -66,8 +66,8 @@ func (s *Shard) Fire() time.Time {
 	return s.run.Fire
 }
 
-// Wait is how long until Tick is to be called, unless something else happens before or the wall clock is set; false if
-// never.
+// Wait returns how long until the next call of Tick, unless another event happens before or the wall clock is set.
+// It returns false if no call is needed.
 func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	due := s.limit
 	switch s.phase {
@@ -88,7 +88,7 @@ func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	return max(wait, 0), some
 }
 
-// endBy is when the run under way is to be cancelled or, if it was, killed.
+// endBy returns the time at which the run under way must be cancelled or, if it was, killed.
 func (s *Shard) endBy() time.Duration {
 	timeout := time.Duration(s.settings.TimeoutMillis) * time.Millisecond
 	switch {
@@ -100,7 +100,7 @@ func (s *Shard) endBy() time.Duration {
 	return s.state.begun + timeout
 }
 
-// Tick says that time has passed.
+// Tick handles the passing of time. The driver calls it after every event, and after Wait.
 func (s *Shard) Tick(now Moment) (d Decision) {
 	if !s.settings.Rerun.IsZero() {
 		s.start(&d, Run{Fire: s.settings.Rerun, Source: sourceFailover, Attempt: 1})
@@ -123,13 +123,13 @@ func (s *Shard) Tick(now Moment) (d Decision) {
 	return d
 }
 
-// due takes the fires that are due, oldest first, and moves the cursor past them.
+// due returns the fires that are due, the oldest first, and moves the fire cursor past them.
 func (s *Shard) due(wall time.Time) (fires []time.Time) {
 	if s.next.IsZero() || s.next.After(wall) {
 		return nil
 	}
 	if oldest := wall.Add(-late); s.next.Before(oldest) {
-		// Of how many there were, as many are counted as can be quickly.
+		// At most this number of skipped fires is counted, because counting takes time.
 		const most = 1000
 		for _, fire := range s.schedule.Latest(s.next.Add(-time.Second), oldest, most) {
 			s.skip(fire)
@@ -173,7 +173,7 @@ func (s *Shard) start(d *Decision, run Run) {
 	d.Start = &started
 }
 
-// look sees whether the run under way is to be reported as begun, to be cancelled, or to be killed.
+// look decides whether the run under way must be reported as begun, cancelled, or killed.
 func (s *Shard) look(d *Decision, now Moment) {
 	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= backlogOfSuccesses &&
 		(s.state.sampled || s.wanted()) {
@@ -193,12 +193,12 @@ func (s *Shard) look(d *Decision, now Moment) {
 	d.Kill = true
 }
 
-// wanted reports whether the scheduler waits to hear of the run under way, sampled or not.
+// wanted reports whether the scheduler needs a report of the run under way even if it is not sampled.
 func (s *Shard) wanted() bool {
 	return s.settings.Failover || s.run.Source == sourceFailover || s.run.Attempt > 1
 }
 
-// endReport is the report of the end of the run under way. One that could not begin has begun when it ended.
+// endReport returns the report of the end of the run under way. If the run could not begin, its start is its end.
 func (s *Shard) endReport(state string, now Moment, result Result) wire.Run {
 	report := s.report(state)
 	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal,
@@ -216,14 +216,14 @@ func (s *Shard) report(state string) wire.Run {
 	}
 }
 
-// Began says that the process has the run.
+// Began records that the run has begun: its process has it, or its request was sent.
 func (s *Shard) Began(now Moment) {
 	if s.phase == waiting {
 		s.phase, s.state.begun, s.state.start = running, now.Up, now.Wall.UTC()
 	}
 }
 
-// Ended says how the run under way ended.
+// Ended records the end of the run under way.
 func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	if s.phase != waiting && s.phase != running {
 		return d
@@ -248,7 +248,7 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	report := s.endReport(state, now, result)
 	rest := s.restAfter(s.run.Attempt)
 	report.Retried = failed && s.run.Attempt <= s.settings.MaxRetries && now.Up+rest < s.limit
-	// What the scheduler knows to have begun, and what failed before, it must hear the end of.
+	// The scheduler must get the end of a run if it knows that the run began, or that an earlier attempt failed.
 	must := failed || s.state.reported || s.run.Attempt > 1 || s.run.Source == sourceFailover
 	if must && now.Backlog < backlogOfAll || (s.state.sampled || s.settings.Failover) &&
 		now.Backlog <= backlogOfSuccesses {
@@ -270,13 +270,13 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	return d
 }
 
-// restAfter is how long the shard rests after a failed attempt: twice as long each time.
+// restAfter returns how long the shard waits after a failed attempt; the wait doubles with each attempt.
 func (s *Shard) restAfter(attempt int) time.Duration {
 	first := time.Duration(s.settings.RetryBackoffMillis) * time.Millisecond
 	return doubled(first, attempt-1, max(first, restAtMost))
 }
 
-// doubled is a duration doubled so many times, with a bound.
+// doubled returns a duration doubled the given number of times, at most most.
 func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 	for ; times > 0 && d > 0 && d < most; times-- {
 		d *= 2
@@ -284,8 +284,8 @@ func doubled(d time.Duration, times int, most time.Duration) time.Duration {
 	return min(d, most)
 }
 
-// Drain says that the shard is not to be fired any more: what waits is skipped, and what is under way may go on,
-// further attempts included, until the limit, in the time of Moment.Up. A later call can only bring the limit nearer.
+// Drain stops the shard from firing: queued fires are skipped, and the run under way, with its further attempts,
+// may go on until limit, in the time of Moment.Up. A later call can only bring the limit nearer.
 func (s *Shard) Drain(now Moment, limit time.Duration) (d Decision) {
 	s.draining = true
 	s.limit = min(s.limit, limit)
@@ -301,7 +301,8 @@ func (s *Shard) skipQueue() {
 	s.queue = nil
 }
 
-// CutOff ends the shard: nothing more is fired. It gives the run that was under way, in whatever phase, or nil.
+// CutOff ends the shard, which then fires no more. It returns the report of the run that was under way, in any
+// phase; nil if there was none.
 func (s *Shard) CutOff(now Moment, result Result) *wire.Run {
 	s.draining = true
 	s.skipQueue()

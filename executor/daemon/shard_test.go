@@ -18,13 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// play plays a shard that is fired each 10 seconds, and gives what it decided, a line for each event that led to
-// something. An event is a time, in seconds since noon, and what happens then:
+// play plays events to a shard that fires every 10 seconds, and returns its decisions, one line for each event that
+// led to one. An event is a time, in seconds since noon, and one of:
 //
 //	tick, began, ok, fail, cut
 //	drain SECONDS     the limit
 //	backlog N         from now on
-//	set SECONDS       the wall clock is set so much forward
+//	set SECONDS       the wall clock is set forward by so much
 func play(t *testing.T, settings wire.Daemon, events string) []string {
 	t.Helper()
 	schedule, err := cron.Parse("0/10 * * * * ?", time.UTC)
@@ -32,7 +32,7 @@ func play(t *testing.T, settings wire.Daemon, events string) []string {
 		t.Fatal(err)
 	}
 	var now daemon.Moment
-	var step time.Duration // of the wall clock
+	var step time.Duration // of the wall clock, by set
 	seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 	at := func(up float64) {
 		now.Up = seconds(up)
@@ -225,7 +225,7 @@ func ticks(from, to, step int) string {
 	return b.String()
 }
 
-// Whoever drives a shard by Wait alone misses nothing that is due.
+// A driver that calls Tick only when Wait says so misses nothing that is due.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	schedule, err := cron.Parse("0 0 12 * * ?", time.UTC)
@@ -288,8 +288,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// Runs have numbers, of which each try has its own, and a start also when they could not begin: the scheduler tells
-// them apart by that.
+// Every attempt of a run has its own number, and a start even if it could not begin: the scheduler tells runs apart
+// by these.
 func TestReportsAreNumberedAndHaveAStart(t *testing.T) {
 	t.Parallel()
 	schedule, err := cron.Parse("0/10 * * * * ?", time.UTC)

@@ -1,4 +1,5 @@
-// Package httpcall sends the request of an HTTP job, which is a run of it, and bounds what it may take.
+// Package httpcall sends the request of an HTTP job, which is one run of the job, and limits its time and its
+// answer.
 package httpcall
 
 import (
@@ -21,24 +22,25 @@ import (
 )
 
 const (
-	// requestOutput is how much of an answer is kept as the run's output, answerCause how much of one that says no is
-	// in its cause.
+	// requestOutput is how many bytes of an answer are kept as the run's output; answerCause is how many bytes of
+	// an answer outside of 2xx are in the cause of the failure.
 	requestOutput = 64 << 10
 	answerCause   = 1 << 10
-	// mostRedirects is how many redirects are followed.
+	// mostRedirects is the maximum number of redirects.
 	mostRedirects = 10
 )
 
-// Do is a run of an HTTP job: it sends the request and reads the answer to its end, which is the end of the run, so
-// that a server may work while it answers. The answer's status line and the beginning of its body go to output; what
-// can't be written there is left out, since the request was made in any case. A nil error says that the run succeeded:
-// the status is of 200 to 299 and the answer whole. Other errors are the cause in a sentence, without what of the URL
-// may be secret. When ctx ends, so does the request, with ctx's cause.
-//
-// The header shardingContext has the sharding context, as the original's has it, with all that is not ASCII as \uXXXX:
-// nothing else is safe in a header. No proxy is used, whatever the executor's environment says: it belongs to the
-// agent's operator. Redirects are followed for GET and HEAD only, whose repetition does no harm, and only to the same
-// host and port, or from http to https on the same host: shard and password are for nobody else. Any other redirect is
+// Do executes a run of an HTTP job. It sends the request and reads the answer to its end, which is the end of the
+// run, so that a server may work while it answers. The answer's status line and the beginning of its body are
+// written to output; failed writes are ignored, because the request was made in any case. A nil error means that
+// the run succeeded: the status is 200 to 299 and the answer is complete. Any other error is the cause in one
+// sentence, without the parts of the URL that may be secret. When ctx ends, Do cancels the request and returns
+// ctx's cause.
+// The header shardingContext has the sharding context, as in the original, with characters outside of ASCII as
+// \uXXXX, because other characters are not safe in a header. No proxy is used, whatever the executor's environment
+// says, because that environment belongs to the agent's operator. Redirects are followed only for GET and HEAD,
+// whose repetition does no harm, and only to the same host and port, or from http to https on the same host: no
+// other server may get the shard and the password. Any other redirect counts as an answer outside of 2xx.
 // an answer outside of 2xx.
 func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
 	ask, err := newRequest(ctx, r, shard)
@@ -75,22 +77,22 @@ func newRequest(ctx context.Context, r wire.HTTP, shard string) (*http.Request, 
 	}
 	ask, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
 	if err != nil || ask.URL.Host == "" || ask.URL.Scheme != "http" && ask.URL.Scheme != "https" {
-		// The error of the library shows the URL, and with it its password.
+		// The library's error contains the URL with its password.
 		return nil, fmt.Errorf("http.method %q and http.url make no request: a method such as GET and a URL such as http://host:port/path are needed", r.Method)
 	}
 	if body != nil && r.Data != "" {
 		contentType := r.ContentType
 		if contentType == "" {
-			contentType = "application/x-www-form-urlencoded" // as the original's HTTP client says
+			contentType = "application/x-www-form-urlencoded" // the default of the original's HTTP client
 		}
 		ask.Header.Set("Content-Type", contentType)
 	}
 	ask.Header.Set("User-Agent", "elasticjob")
-	ask.Header["shardingContext"] = []string{asciiJSON(shard)} // not in the form that Set gives it: the original's name
+	ask.Header["shardingContext"] = []string{asciiJSON(shard)} // the original's name; Set would change its case
 	return ask, nil
 }
 
-// asciiJSON writes a JSON text with nothing in it but ASCII, and no DEL.
+// asciiJSON escapes a JSON text, so that it contains only ASCII and no DEL.
 func asciiJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -121,7 +123,8 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// keepBeginning reads a body to its end. Its beginning goes to output, and what of it a cause may have is returned.
+// keepBeginning reads a body to its end. It writes the beginning to output, and returns the part that a cause may
+// contain.
 func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
 	left, buffer := requestOutput, make([]byte, 32<<10)
 	for {
@@ -144,7 +147,7 @@ func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
 	}
 }
 
-// refusal is the cause of a run whose answer is not of 2xx.
+// refusal returns the cause of a run whose answer is not in 2xx.
 func refusal(answer *http.Response, begin []byte) error {
 	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, output.Readable(answer.Status, answerCause))
 	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
@@ -156,14 +159,14 @@ func refusal(answer *http.Response, begin []byte) error {
 	return errors.New(text)
 }
 
-// requestLimits are how long a request may wait.
+// requestLimits are the timeouts of a request.
 type requestLimits struct {
 	connect, read time.Duration
-	// timedOut is set when the connection waited for too long: the library may report what followed from that.
+	// timedOut is set when a read or write timed out, because the library may report only a later error.
 	timedOut atomic.Bool
 }
 
-// errConnect marks that a connection was not made.
+// errConnect is an error of the attempt to connect.
 type errConnect struct{ error }
 
 func (e errConnect) Unwrap() error { return e.error }
@@ -190,8 +193,8 @@ func (l *requestLimits) transport() *http.Transport {
 	}
 }
 
-// patientConn waits so long for each part of what the other side sends or takes. Time in which we send counts for
-// both: nobody answers before the request is there.
+// patientConn limits the wait for each read and each write. A write also extends the deadline of reads, because a
+// server answers only after it has received the request.
 type patientConn struct {
 	net.Conn
 	limits *requestLimits
@@ -220,7 +223,7 @@ func (l *requestLimits) note(err error) error {
 	return err
 }
 
-// explain says what kept a request from its end.
+// explain returns an error for users that says why a request failed.
 func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, what string) error {
 	if why := context.Cause(ctx); why != nil {
 		return why

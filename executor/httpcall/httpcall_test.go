@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// rude is a server that answers every connection with bytes of its own, after it has read something.
+// rude is a server that answers every connection with arbitrary bytes, after it has read something.
 func rude(t *testing.T, talk func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func serving(t *testing.T, serve http.HandlerFunc) string {
 	return s.URL
 }
 
-// ask makes a request with timeouts that are long enough on a busy machine, unless they are set.
+// ask makes a request with timeouts that are long enough on a busy machine, unless r sets them.
 func ask(ctx context.Context, r wire.HTTP, shard string) (status int, output string, err error) {
 	if r.Method == "" {
 		r.Method = http.MethodGet
@@ -125,7 +125,7 @@ func TestRequestIsWhatTheJobSays(t *testing.T) {
 	}
 }
 
-// The name of the header is the original's to the letter, for servers that know no better.
+// The name of the header has exactly the original's case, for servers that compare it literally.
 func TestHeaderName(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 1)
@@ -290,7 +290,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// The environment's proxy is the agent's operator's, not the job's.
+// A proxy in the environment is meant for the agent's operator, not for jobs.
 func TestNoProxyIsUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
@@ -319,7 +319,7 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A server that works while it answers has time: each part of the answer renews it.
+// A server may work while it answers: each part of the answer renews the read timeout.
 func TestSlowAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const parts = 10
@@ -327,7 +327,7 @@ func TestSlowAnswerIsWaitedFor(t *testing.T) {
 		for range parts {
 			_, _ = io.WriteString(w, ".")
 			_ = http.NewResponseController(w).Flush()
-			time.Sleep(100 * time.Millisecond) // the server is slow; nothing waits for a time to pass
+			time.Sleep(100 * time.Millisecond) // simulates a slow server; the test does not rely on the time
 		}
 	})
 	status, output, err := ask(t.Context(), wire.HTTP{URL: url, ReadTimeoutMillis: 900}, "{}")

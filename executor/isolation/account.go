@@ -16,16 +16,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Account is a user of this machine that jobs run as. A nil Account stands for the user of this process.
+// Account is a user of this machine that jobs run as. A nil Account is the user of this process.
 type Account struct {
 	Name     string
 	UID, GID uint32
-	// Groups are all of his groups, GID among them.
+	// Groups are all groups of the user, including GID.
 	Groups []uint32
 	Home   string
 }
 
-// Lookup finds a user by name or uid, or makes one of uid:gid, which the machine need not know.
+// Lookup finds a user by name or uid. It also accepts uid:gid, which the machine need not know.
 func Lookup(name string) (*Account, error) {
 	if a, is := ParseIDs(name); is {
 		return a, nil
@@ -55,9 +55,9 @@ func Lookup(name string) (*Account, error) {
 	return a, nil
 }
 
-// Needed says who the processes of jobs are to be, by name or uid, when this process runs as uid: an account of
-// another user, or nil if they run as this process does. Nobody runs jobs as root by accident: root needs a name, and
-// "root" is one.
+// Needed returns the account for the processes of jobs, given its name or uid and the uid of this process. It
+// returns nil if jobs run as the user of this process. So that jobs do not run as root by accident, it returns an
+// error if this process is root's and name is empty; the name "root" allows it.
 func Needed(name string, uid int) (*Account, error) {
 	if name == "" {
 		if uid == 0 {
@@ -78,16 +78,16 @@ func Needed(name string, uid int) (*Account, error) {
 	return a, nil
 }
 
-// Do calls f with the rights that the account has to files, and with nobody else's: what f makes belongs to the
-// account. It may be called concurrently; f must not start goroutines that touch files.
+// Do calls f with the account's rights to files, and without this process's own: files that f creates belong to the
+// account. It may be called concurrently; f must not start goroutines that access files.
 func (a *Account) Do(f func() error) error {
 	if a == nil {
 		return f()
 	}
 	done := make(chan error, 1)
 	go func() {
-		// The kernel has these ids by thread. The thread ends with this goroutine, since that never unlocks it, and so
-		// they need not be given back.
+		// The kernel has these ids per thread. The goroutine never unlocks its thread, so the thread ends with it,
+		// and the ids need not be restored.
 		runtime.LockOSThread()
 		err := a.assume()
 		if err == nil {
@@ -98,13 +98,14 @@ func (a *Account) Do(f func() error) error {
 	return <-done
 }
 
-// assume gives this thread the account's ids for files; the kernel takes root's rights to files from it with that.
+// assume gives this thread the account's ids for files; with them, the kernel also takes away root's rights to
+// files.
 func (a *Account) assume() error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(a.Groups)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(a.Groups))), 0); errno != 0 {
 		return fmt.Errorf("take the groups of user %s: %w", a.Name, errno)
 	}
-	_ = unix.Setfsgid(int(a.GID)) // what comes of it is only known by asking again
+	_ = unix.Setfsgid(int(a.GID)) // the calls return no error: the ids are read back below
 	_ = unix.Setfsuid(int(a.UID))
 	gid, _ := unix.SetfsgidRetGid(-1)
 	uid, _ := unix.SetfsuidRetUid(-1)
@@ -114,8 +115,8 @@ func (a *Account) assume() error {
 	return nil
 }
 
-// Reaches says which folder on the way to a path the account can't go through, and what to do; path itself is the last
-// of them.
+// Reaches returns an error if the account can't enter a folder on the way to path, or path itself. The error names
+// the folder and what to do.
 func (a *Account) Reaches(path string) error {
 	if a == nil {
 		return nil
@@ -142,7 +143,7 @@ func (a *Account) Reaches(path string) error {
 	}
 }
 
-// mayEnter reports whether the account may go through a folder, by its mode.
+// mayEnter reports whether the folder's mode allows the account to pass through it.
 func (a *Account) mayEnter(info os.FileInfo) bool {
 	of, known := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode().Perm(); {

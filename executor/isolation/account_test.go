@@ -56,7 +56,7 @@ func TestMayEnter(t *testing.T) {
 		{0o710, Account{UID: own + 1, Groups: []uint32{group + 1}}, false},
 		{0o711, Account{UID: own + 1, Groups: []uint32{group + 1}}, true},
 		{0o710, Account{UID: own + 1, Groups: []uint32{group + 1, group}}, true},
-		{0o701, Account{UID: own + 1, Groups: []uint32{group}}, false}, // the group's counts, and nothing else
+		{0o701, Account{UID: own + 1, Groups: []uint32{group}}, false}, // only the group's bits apply
 	} {
 		if err := os.Chmod(dir, c.mode); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestReachesNamesTheFolder(t *testing.T) {
 	}
 }
 
-// TestAsRootDoHasTheAccountsRights: what is done for an account is done with his rights, and other goroutines keep
+// TestAsRootDoHasTheAccountsRights: Do calls its function with the account's rights, and other goroutines keep
 // theirs.
 func TestAsRootDoHasTheAccountsRights(t *testing.T) {
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 )
 
 // Conceal closes this process to other processes of its user: its environment, memory and descriptors, its root and
-// working folder below /proc, and ptrace. Only root can look into it from then on, and the kernel writes no core dump
-// of it. The programs that it starts are not concealed.
+// working folder in /proc, and ptrace. After it only root has access to them, and the kernel writes no core dump of
+// the process. It does not apply to programs that this process starts.
 func Conceal() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("close this process to others of its user: %w", err)

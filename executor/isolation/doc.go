@@ -1,15 +1,17 @@
-// Package isolation keeps from the processes of jobs what is not theirs: the secrets of the server and of the
-// executor, and what only root may do.
+// Package isolation keeps jobs away from the secrets of the server and of the executor, and from the rights of
+// root.
 //
-//   - [Conceal] closes /proc/<pid> of this process to all others but root's, for the server, the executor and the
-//     supervisor alike.
-//   - An [Account] is another user that jobs run as (--run-as). What that user can reach is touched by his rights
-//     ([Account.Do]), never by root's: he can put a link in the place of any file of his while it is being looked at.
-//   - [Unshared] finds an account for jobs where root has named none: ids that no one else on the machine has.
-//   - [Places] are hidden from jobs that run as the same user as the server (--local on a laptop): a mount namespace
-//     shows something empty in their place ([Places.Start], [Enter]).
-//   - [Account.Steps] says which names on the way to a path a user could put something else in the place of.
+//   - [Conceal] closes /proc/<pid> of this process to all users but root. The server, the executor and the
+//     supervisor call it.
+//   - An [Account] is another user that jobs run as (--run-as). The executor accesses files that this user can
+//     reach only with the user's rights ([Account.Do]), never with root's: the user can replace any of his files by
+//     a link while the executor accesses it.
+//   - [Unshared] finds an account for jobs if root has named none: ids that nothing else on the machine uses.
+//   - [Places] are hidden from jobs that run as the same user as the server (--local on a laptop): a mount
+//     namespace shows empty folders and files instead ([Places.Start], [Enter]).
+//   - [Account.Steps] lists the names on the way to a path, and which of them a user could replace.
 //
-// Whoever is the same user can do more than read files: signal the server, or have a service of that user, such as
-// cron or systemd --user, start a process that sees everything. Another user is the safe way.
+// A process of the same user can do more than read files: it can signal the server, or let a service of that user,
+// such as cron or systemd --user, start a process that sees everything. Jobs are safely isolated only if they run
+// as another user.
 package isolation

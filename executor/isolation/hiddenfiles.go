@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity tells a folder or file from all others as long as somebody has it open.
+// Identity identifies a folder or file. It is unique as long as a process has the folder or file open.
 type Identity struct {
 	Device uint64 `json:"device"`
 	Inode  uint64 `json:"inode"`
 }
 
-// IdentityOf is that of an open folder or file.
+// IdentityOf returns the identity of an open folder or file.
 func IdentityOf(opened interface{ Fd() uintptr }) (Identity, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(opened.Fd()), &stat); err != nil {
@@ -27,7 +27,8 @@ func IdentityOf(opened interface{ Fd() uintptr }) (Identity, error) {
 	return Identity{Device: stat.Dev, Inode: stat.Ino}, nil
 }
 
-// Hides reports whether an open file is one of those that are hidden. A nil Places hides nothing.
+// Hides reports whether an open file is hidden. It also returns true if it can't find out. A nil Places hides
+// nothing.
 func (p *Places) Hides(file *os.File) bool {
 	if p == nil {
 		return false
@@ -64,12 +65,12 @@ func (p *Places) Hides(file *os.File) bool {
 	})
 }
 
-// Has reports whether a path, as it is written, leads into the hidden folder. A nil Places hides nothing.
+// Has reports whether a path, without following links, is in the hidden folder. A nil Places hides nothing.
 func (p *Places) Has(path string) bool {
 	return p != nil && strings.HasPrefix(filepath.Clean(path), p.Folder+"/")
 }
 
-// hideFiles mounts a file without content and permissions on each, which is made in the folder.
+// hideFiles creates a file without content and permissions in the folder, and mounts it on each hidden file.
 func (p Places) hideFiles(folder string) error {
 	empty, err := os.OpenFile(filepath.Join(folder, "hidden"), os.O_CREATE|os.O_EXCL, 0)
 	if err != nil {
@@ -84,14 +85,14 @@ func (p Places) hideFiles(folder string) error {
 	return os.Remove(empty.Name())
 }
 
-// hideFile mounts the empty file on one, unless that is in the hidden folder or hidden by another name.
+// hideFile mounts the empty file on one, unless that is in the hidden folder or already hidden under another name.
 func (p Places) hideFile(name, folder string, empty *os.File) error {
 	is, known := p.FilesAre[name]
 	path, err := filepath.EvalSymlinks(name)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case strings.HasPrefix(name, folder+"/"), missing && !known, err == nil && strings.HasPrefix(path, folder+"/"):
-		return nil // nothing to see
+		return nil // not visible, or not there
 	case missing:
 		return errAnotherFile
 	case err != nil:

@@ -16,61 +16,65 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Places are what the processes of a user's own jobs don't see: in the place of a folder there is an empty one that
-// can't be written to, with nothing in it but what is kept, and in the place of each file one that nobody can read.
+// Places are hidden from the processes of jobs that run as the server's own user. Instead of the hidden folder,
+// these processes see an empty folder that can't be written to, with only the kept folders in it. Instead of each
+// hidden file they see one that can't be read.
 //
-// A mount namespace does it, which a program enters at its start, and all that it starts with it, so that it costs
-// nothing by task. Who is not root gets one in a user namespace in which he is himself and has no rights over it:
-// programs that become another user by their file's mode, such as sudo, don't work in it. And nobody in it can look
-// into a process outside of it, even into one that isn't concealed, but for the numbers of its descriptors. A file
-// that somebody outside replaces by another one, by rename, is seen from then on; in the hidden folder nothing is.
+// The program is started in a mount namespace of its own, which its descendants share, so that there is no cost per
+// task. A user other than root gets it in a user namespace, in which he keeps his uid and has no rights over the
+// namespace. So programs that switch users by their file mode, such as sudo, do not work in it. A process in the
+// namespace can't look into a process outside of it, even into one that is not concealed; it sees only the numbers
+// of that process's descriptors. If a process outside replaces a hidden file by another one, with a rename, the new
+// file is visible; in the hidden folder everything stays hidden.
 //
-// Executors are in there with their tasks: what a task puts in the place of the executor's files, such as a link,
-// leads the executor nowhere either that the task could not go by itself. Who is in there can't rename a folder on the
-// way to what is hidden: otherwise the next program would hide an empty folder of that name, and see the hidden one
-// under its new name. The same holds for what is fixed, which somebody outside will execute by its name.
+// Executors are in the namespace with their tasks. So if a task puts a link in the place of one of the executor's
+// files, the link leads the executor nowhere that the task could not go itself. A process in the namespace can't
+// rename a folder on the way to a hidden place: otherwise the next program would hide an empty folder of that name,
+// and see the hidden one under its new name. The same holds for fixed files, which a process outside will execute
+// by name.
 type Places struct {
 	Folder string `json:"folder,omitempty"`
-	// Is, unless it is zero, is which folder must be at Folder: another one is not hidden in its place.
+	// Is, if not zero, identifies the folder that must be at Folder. If another folder is there, the start fails.
 	Is    Identity `json:"is,omitzero"`
 	Files []string `json:"files,omitempty"`
-	// FilesAre says which file must be at some of Files, whose names have no links: where another one is, or none,
-	// what is to be hidden has another name, and the program is not started. It is beside Files because executors of
-	// earlier releases read those.
+	// FilesAre identifies the files that must be at some of the names in Files; these names must have no links. If
+	// another file is there, or none, the file to hide has moved to another name, and the start fails. It is
+	// separate from Files because executors of earlier releases read that field.
 	FilesAre map[string]Identity `json:"files_are,omitempty"`
-	// Keep are folders below Folder. Of those that are also in Closed nothing can be changed, and one that isn't there
-	// is left out.
+	// Keep are folders below Folder that stay visible. Those that are also in Closed are read-only, and are left
+	// out if they do not exist.
 	Keep   []string `json:"keep,omitempty"`
 	Closed []string `json:"closed,omitempty"`
-	// Only are folders in kept ones. Each is all that is seen of the folder that it is in, and nothing in it can be
-	// changed. One that isn't there is left out.
+	// Only are folders in kept folders. Each is read-only, and the only visible entry of its parent. A folder that
+	// does not exist is left out.
 	Only []string `json:"only,omitempty"`
-	// Fixed are files that can be read and executed, and neither written to nor replaced. One that isn't there is left
-	// out.
+	// Fixed are files that can be read and executed, but neither written to nor replaced. A file that does not
+	// exist is left out.
 	Fixed []string `json:"fixed,omitempty"`
-	// Last says that nobody in there can make further user namespaces. In one of those he could make a mount namespace
-	// without any mount, and go by a folder that he had opened before: nothing would be kept in its place.
+	// Last forbids further user namespaces inside. In one of those a process could create a mount namespace, unmount
+	// everything there, and go through a folder that it has opened before: there no mount keeps a folder or file in
+	// its place.
 	Last bool `json:"last,omitempty"`
-	// Try says that the program is only to find out whether it can be done.
+	// Try means that the program only finds out whether the places can be hidden.
 	Try bool `json:"try,omitempty"`
 }
 
 const (
-	// enterVariable tells a program what it is to hide from itself.
+	// enterVariable holds, for a started program, the places that it must hide from itself.
 	enterVariable = "ELASTICJOB_ENTER"
-	// enteredVariable tells it that it has done so.
+	// enteredVariable means that the program has hidden them.
 	enteredVariable = "ELASTICJOB_ENTERED"
 )
 
-// Entered reports whether this process was started by [Places.Start], and so sees nothing of its places.
+// Entered reports whether this process was started by [Places.Start], so that the places are hidden from it.
 func Entered() bool { return os.Getenv(enteredVariable) != "" }
 
-// exposing guards for how long this process is not concealed.
+// exposing serializes the moments in which this process is not concealed.
 var exposing sync.Mutex
 
-// Start starts a program that calls [Enter] first, so that it sees nothing of the places. attr and env are what it
-// will be started with, by the function. The error may say that the kernel makes no such namespaces for this user;
-// what fails in the program itself ends it. It is for who isn't root.
+// Start starts a program that must first call [Enter], so that the places are hidden from it. Start changes attr
+// and env, with which the function start must start the program. The error may say that the kernel creates no such
+// namespaces for this user; a failure in Enter ends the program. Start is for users other than root.
 func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() error) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -83,13 +87,13 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
 	if p.Last {
-		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_RESOURCE) // it sets limits of the namespace only
+		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_RESOURCE) // only for limits of its own namespace
 	}
 	exposing.Lock()
 	defer exposing.Unlock()
-	// Of a concealed process, and so of what it forks, the files that the ids are written to belong to root. For this
-	// moment it is not concealed; jobs that run already are in namespaces of their own, from which they can't look
-	// into it.
+	// The /proc files into which the ids are written belong to root if the process is concealed, or was forked from
+	// a concealed one. So this process is not concealed during the start. Running jobs can't use that: from their
+	// own namespaces they can't look into it.
 	concealed, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	if err == nil && concealed == 0 {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
@@ -100,8 +104,8 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	return start()
 }
 
-// Enter hides what [Places.Start] was told to hide, and then executes the program again, without the rights that it
-// took. It returns at once in a program that was started in another way.
+// Enter hides the places that [Places.Start] has passed to this program, and then executes the program again
+// without the rights that this required. If the program was not started by Start, Enter returns at once.
 func Enter() error {
 	text, given := os.LookupEnv(enterVariable)
 	if !given {
@@ -111,13 +115,13 @@ func Enter() error {
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return fmt.Errorf("read %s: %w", enterVariable, err)
 	}
-	runtime.LockOSThread() // rights are the thread's
+	runtime.LockOSThread() // capabilities belong to the thread
 	err := p.hide()
 	if err != nil {
 		return fmt.Errorf("hide %s from tasks: %w", p.Folder, err)
 	}
 	if p.Last {
-		// The limit is this namespace's own.
+		// The limit applies to this user namespace only.
 		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
 			return fmt.Errorf("let tasks make no user namespaces: %w", err)
 		}
@@ -125,7 +129,7 @@ func Enter() error {
 	if p.Try {
 		return nil
 	}
-	// Without new privileges nothing that a job executes gets back the right to unmount.
+	// With no_new_privs, no program that a job executes can regain the right to unmount.
 	err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 	if err == nil {
 		err = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
@@ -138,7 +142,7 @@ func Enter() error {
 		err = errors.Join(os.Unsetenv(enterVariable), os.Setenv(enteredVariable, p.Folder))
 	}
 	if err == nil {
-		err = os.Chdir("/") // the working folder is still the one that was there before
+		err = os.Chdir("/") // the working folder still refers to the hidden mount
 	}
 	if err == nil {
 		err = syscall.Exec("/proc/self/exe", os.Args, os.Environ())
@@ -146,7 +150,7 @@ func Enter() error {
 	return fmt.Errorf("start again without rights: %w", err)
 }
 
-// hide hides the places from this process, which ends if that fails.
+// hide hides the places from this process. The process must end if it fails.
 func (p Places) hide() error {
 	p, others, err := p.byAllNames()
 	if err != nil {
@@ -191,7 +195,7 @@ func (p Places) hide() error {
 			return err
 		}
 		if path == folder || !strings.HasPrefix(path, folder+"/") {
-			continue // it isn't hidden
+			continue // it is not in the hidden folder
 		}
 		opened, err := openFolder(path)
 		if err != nil {
@@ -233,8 +237,8 @@ func (p Places) hide() error {
 	return closeMount(folder)
 }
 
-// byAllNames adds the other names that files have because something is mounted more than once, and returns those of
-// the folder and of what is in it.
+// byAllNames adds the further names of files, which they have if a file system is mounted more than once. It
+// returns the further names of the folder and of its parts.
 func (p Places) byAllNames() (_ Places, folders []string, err error) {
 	others := func(paths []string) (names []string, err error) {
 		for _, path := range paths {
@@ -265,7 +269,7 @@ func (p Places) byAllNames() (_ Places, folders []string, err error) {
 	if err != nil {
 		return p, nil, err
 	}
-	// What is mounted in the folder can be a file.
+	// A mount in the folder can also be a file.
 	folders = slices.DeleteFunc(folders, func(name string) bool {
 		info, err := os.Lstat(name)
 		if err != nil || info.IsDir() {

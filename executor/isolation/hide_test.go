@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// These variables make the test binary a program that starts a script where places are hidden from it: placesVariable
-// has the places, scriptVariable the script, and mountsVariable what is mounted elsewhere before, from
-// and to. againVariable has places that are then hidden within, as executors hide some from tasks.
+// With these variables the test binary starts a script from which places are hidden. placesVariable has the places,
+// scriptVariable the script, and mountsVariable the mounts to make before, from and to. againVariable has places
+// that are then hidden inside, as executors hide some from tasks.
 const (
 	placesVariable = "ISOLATION_TEST_PLACES"
 	scriptVariable = "ISOLATION_TEST_SCRIPT"
@@ -18,8 +18,8 @@ const (
 	againVariable  = "ISOLATION_TEST_AGAIN"
 )
 
-// TestFixedFiles: a program that is fixed can be executed, and neither written to nor replaced, nor can a folder that
-// leads to it. What else is in its folder stays the user's.
+// TestFixedFiles: a fixed program can be executed, but neither written to nor replaced, and no folder on the way to
+// it can be replaced. The user can change the other files in its folder.
 func TestFixedFiles(t *testing.T) {
 	t.Parallel()
 	const program = "#!/bin/sh\necho original\n"
@@ -74,8 +74,8 @@ func TestFixedFiles(t *testing.T) {
 	}
 }
 
-// leaveMounts puts a file in the place of top/bin/executor and moves top, from a mount namespace that has neither: it
-// gives up all mounts but a new one, and goes by folders that it has opened before.
+// leaveMounts replaces top/bin/executor and moves top, in a new mount namespace without the mounts that protect
+// them: it unmounts everything except for a new mount, and uses folders that it has opened before.
 const leaveMounts = `
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -91,8 +91,8 @@ os.rename("evil", "executor", src_dir_fd=bin, dst_dir_fd=bin)
 os.rename("top", "away", src_dir_fd=here, dst_dir_fd=here)
 `
 
-// TestLastNamespace: what keeps something in its place holds in one mount namespace. Nobody in the last one can make
-// another.
+// TestLastNamespace: mounts that keep something in its place protect it in one mount namespace only, so no process
+// in the last one can create another.
 func TestLastNamespace(t *testing.T) {
 	t.Parallel()
 	for _, uid := range uids() {
@@ -116,16 +116,16 @@ func TestLastNamespace(t *testing.T) {
 	}
 }
 
-// TestHiddenFiles: a file is hidden as what it was when it was named. Where another one has its name, nothing is
-// started: the right one could be seen under another name.
+// TestHiddenFiles: a file is hidden by its identity at the time when it was named. If another file has its name,
+// nothing is started, because the right one could be visible under another name.
 func TestHiddenFiles(t *testing.T) {
 	t.Parallel()
 	const another = "another file is at its name"
 	for name, c := range map[string]struct {
-		change func(w world) error // between the naming and the start
+		change func(w world) error // made between the naming and the start
 		file   string
 		known  bool
-		want   string // of the error
+		want   string // part of the error
 	}{
 		"as it was":                  {file: "conf/secret", known: true},
 		"replaced":                   {file: "conf/secret", known: true, change: replace, want: another},
@@ -179,8 +179,8 @@ func TestHiddenFiles(t *testing.T) {
 	}
 }
 
-// TestMountedTwice: what is hidden and fixed is so by all names that it has where its file system, or a part of it, is
-// mounted a second time.
+// TestMountedTwice: hidden and fixed places are so under all of their names, if their file system, or a part of it,
+// is mounted a second time.
 func TestMountedTwice(t *testing.T) {
 	t.Parallel()
 	for name, mount := range map[string][2]string{
@@ -232,7 +232,7 @@ func replace(w world) error {
 
 func remove(w world) error { return os.Remove(w.path("conf/secret")) }
 
-// TestHides: an open file is hidden by what it is, whatever name it was opened by.
+// TestHides: whether an open file is hidden does not depend on the name by which it was opened.
 func TestHides(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, os.Geteuid())

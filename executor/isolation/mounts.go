@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounted is one mount of this process's namespace.
+// mounted is one mount in this process's namespace.
 type mounted struct {
 	id     uint64
 	device string // of the file system, major:minor
-	root   string // what of the file system is mounted
+	root   string // the part of the file system that is mounted
 	at     string
 	kind   string // of the file system
 }
 
-// mounts are all mounts of this process's namespace.
+// mounts lists all mounts in this process's namespace.
 func mounts() ([]mounted, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -37,7 +37,7 @@ func mounts() ([]mounted, error) {
 			continue
 		}
 		if strings.HasSuffix(fields[3], "//deleted") {
-			continue // it has no other name, and nothing can be mounted on it
+			continue // it has no other name and can't be a mount point
 		}
 		id, err := strconv.ParseUint(fields[0], 10, 64)
 		if err != nil {
@@ -50,19 +50,19 @@ func mounts() ([]mounted, error) {
 	return all, nil
 }
 
-// ofTheKernel are kinds of file systems that no one stores anything in.
+// ofTheKernel are types of file systems that store no files of users.
 var ofTheKernel = []string{"proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2"}
 
-// otherNames lists the names, without links, that a file or folder has beside path because its file system, or a part
-// of it, is mounted more than once: what is hidden under one name could be reached by another. Of a folder they
-// include those of parts of it, and none that the folder itself is in. Path must have no links. Kernels that don't say
-// which mount a path is in (before 5.8) know no other names.
+// otherNames lists the other names, without links, of the file or folder at path. It has others if its file system,
+// or a part of it, is mounted more than once; through those names it could be reached although path is hidden. For
+// a folder the names of its parts are included, but no name above or below path. path must have no links. On
+// kernels that don't report the mount of a path (before 5.8), the list is empty.
 func otherNames(path string) ([]string, error) {
 	all, err := mounts()
 	if err != nil {
 		return nil, err
 	}
-	// What lies at path: a part of the file system that it is in, and what is mounted below it.
+	// The parts at path are a part of the file system that path is in, and all mounts below path.
 	var parts []mounted
 	around := mountOf(path)
 	for _, m := range all {
@@ -78,7 +78,7 @@ func otherNames(path string) ([]string, error) {
 	var names []string
 	for _, m := range all {
 		for _, part := range parts {
-			name := m.at // of a part of the part
+			name := m.at // the mount shows a part of the part
 			if rest, is := relative(m.root, part.root); is {
 				name = filepath.Join(m.at, rest)
 			} else if _, is := relative(part.root, m.root); !is {
@@ -94,7 +94,8 @@ func otherNames(path string) ([]string, error) {
 	return names, nil
 }
 
-// relative is path's name within a folder, "." for the folder itself; both are clean and absolute.
+// relative returns path's name relative to a folder, "." for the folder itself, and whether path is in it. Both
+// must be clean and absolute.
 func relative(folder, path string) (name string, inside bool) {
 	if folder == path {
 		return ".", true
@@ -102,7 +103,7 @@ func relative(folder, path string) (name string, inside bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// mountOf is the mount that a path is in, 0 if it can't be known.
+// mountOf returns the id of the mount that a path is in; 0 if the kernel does not report it.
 func mountOf(path string) uint64 {
 	var stat unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &stat)
@@ -112,8 +113,8 @@ func mountOf(path string) uint64 {
 	return stat.Mnt_id
 }
 
-// showOnly puts an empty folder in the place of the named one's parent, and in there, closed, the named one. A
-// name that leads out of the hidden folder is left out.
+// showOnly replaces the parent of the named folder by an empty one, which contains only the named folder; both are
+// read-only. A name that leads out of the hidden folder is ignored.
 func showOnly(name, hidden string) error {
 	inside := func(name string) (path string, is bool, err error) {
 		path, err = filepath.EvalSymlinks(name)
@@ -151,7 +152,7 @@ func showOnly(name, hidden string) error {
 	return errors.Join(closeMount(path), closeMount(around))
 }
 
-// mountEmpty puts an empty folder in the place of one.
+// mountEmpty mounts an empty folder on a folder.
 func mountEmpty(folder string) error {
 	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
 	if err := unix.Mount("elasticjob", folder, "tmpfs", flags, "mode=0755,size=1m"); err != nil {
@@ -168,9 +169,9 @@ func openFolder(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// closeMount keeps what is mounted on a folder or file from being written to. What else it forbids stays forbidden.
+// closeMount makes the mount on a folder or file read-only. It keeps the other restrictions of the mount.
 func closeMount(folder string) error {
-	// These are the same numbers as in calls of mount.
+	// The flags of statfs have the same values as those of mount.
 	const kept = unix.ST_NOSUID | unix.ST_NODEV | unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME
 	var system unix.Statfs_t
 	err := unix.Statfs(folder, &system)
@@ -187,8 +188,8 @@ func closeMount(folder string) error {
 	return nil
 }
 
-// pin keeps each folder that leads to a path where it is: whoever is in a mount namespace can neither rename nor
-// remove what something is mounted on in it. So each that this user could rename is mounted on itself.
+// pin keeps every folder on the way to a path in its place. In a mount namespace a mount point can be neither
+// renamed nor removed, so each folder that this user could rename is mounted on itself.
 func pin(path string) error {
 	steps, err := (*Account)(nil).Steps(path)
 	if err != nil {
@@ -205,8 +206,8 @@ func pin(path string) error {
 	return nil
 }
 
-// fix keeps a file as it is, under its name: what is mounted on itself can be neither renamed nor removed, and nothing
-// can be renamed to its name. Other files in its folder can.
+// fix keeps a file unchanged and under its name, by mounting it read-only on itself: it can be neither renamed nor
+// removed, and no file can be renamed to its name. This does not apply to other files in its folder.
 func fix(path string) error {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -218,7 +219,7 @@ func fix(path string) error {
 	return closeMount(file)
 }
 
-// isMountPoint reports whether something is mounted on a folder. Kernels that can't say it (before 5.8) say no.
+// isMountPoint reports whether a folder is a mount point. It returns false on kernels that can't tell (before 5.8).
 func isMountPoint(path string) bool {
 	var inside, around unix.Statx_t
 	err := errors.Join(unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID, &inside),

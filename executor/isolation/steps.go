@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSteps bounds the way to a path whose links lead in a circle.
+// maxSteps limits the way to a path, for links that lead in a circle.
 const maxSteps = 256
 
-// Step is one name on the way to a path: a folder, a link, or at last what the path names.
+// Step is one name on the way to a path: a folder, a link, or finally the file or folder that the path names.
 type Step struct {
-	// Path has no link before its last name.
+	// Path has no links except, if Link is set, in its last name.
 	Path string
 	Link bool
-	// Movable reports whether the user in question could rename, remove or replace it.
+	// Movable reports whether the account could rename, remove or replace it.
 	Movable bool
 }
 
-// Steps lists all names that lead to a path, links and what they lead to included, and says which of them an account,
-// nil for the user of this process, could put something else in the place of. Whoever can do that decides what the
-// path names tomorrow.
+// Steps lists all names on the way to a path, including links and the names on the way to their targets, and
+// reports which of them an account could replace; nil is the user of this process. A user who can replace one of
+// them decides what the path names in the future.
 func (a *Account) Steps(path string) ([]Step, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -60,14 +60,14 @@ func (a *Account) Steps(path string) ([]Step, error) {
 			return nil, err
 		}
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(folder, to) // which has no links
+			to = filepath.Join(folder, to) // folder has no links
 		}
 		folder, rest = "/", append(names(to), rest...)
 	}
 	return steps, nil
 }
 
-// names are the parts of an absolute path.
+// names returns the components of an absolute path.
 func names(path string) []string {
 	return slices.DeleteFunc(strings.Split(filepath.Clean(path), "/"), func(name string) bool { return name == "" })
 }
@@ -83,14 +83,14 @@ func (a *Account) canMove(folder string, entry fs.FileInfo) (bool, error) {
 		uid = a.UID
 	}
 	if owner(info) == uid {
-		return true, nil // who could give himself the permission
+		return true, nil // an owner can give himself the permission
 	}
 	sticky := info.Mode()&fs.ModeSticky != 0
 	return a.mayWrite(folder, info) && (!sticky || owner(entry) == uid), nil
 }
 
-// mayWrite reports whether the account, which does not own the folder, may change what is in it. What an access list
-// says is not read: where there is one, the mode has the most that it gives anybody.
+// mayWrite reports whether the account, which does not own the folder, may change its entries. It does not read
+// access lists: if there is one, the group bits of the mode are the most that the list grants to anyone.
 func (a *Account) mayWrite(folder string, info fs.FileInfo) bool {
 	if a == nil {
 		return unix.Access(folder, unix.W_OK) == nil
@@ -107,20 +107,20 @@ func (a *Account) mayWrite(folder string, info fs.FileInfo) bool {
 }
 
 func owner(info fs.FileInfo) uint32 {
-	of, _ := info.Sys().(*syscall.Stat_t) // what it is on Linux
+	of, _ := info.Sys().(*syscall.Stat_t) // always this type on Linux
 	return of.Uid
 }
 
-// LeavesAlone says why the account, which is not this process's user, could put another folder or file in the place of
-// one, or change what is in it: because it may write to it, or to a folder on the way. What root keeps there would be
-// in that account's hands.
+// LeavesAlone returns an error if the account, which must not be this process's user, could replace a folder or
+// file or change its content: because it may write to it, or to a folder on the way. Files that root keeps there
+// would be under that account's control.
 func (a *Account) LeavesAlone(path string) error {
 	if a == nil || a.UID == 0 {
 		return nil
 	}
 	steps, err := a.Steps(path)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
-		return a.LeavesAlone(filepath.Dir(path)) // what is not there yet will be this process's
+		return a.LeavesAlone(filepath.Dir(path)) // this process will create the missing part
 	}
 	if err != nil {
 		return fmt.Errorf("find out whether user %s could move %s: %w", a.Name, path, err)

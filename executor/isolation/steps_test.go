@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLeavesAlone: a folder is in somebody else's hands if he can rename it, one above it or a link to it, or write
-// into it.
+// TestLeavesAlone: a folder is under another user's control if that user can rename it, a folder above it or a link
+// to it, or write into it.
 func TestLeavesAlone(t *testing.T) {
 	t.Parallel()
 	me, group := uint32(os.Geteuid()), uint32(os.Getegid())
@@ -17,11 +17,11 @@ func TestLeavesAlone(t *testing.T) {
 	member := Account{Name: "somebody", UID: me + 1, Groups: []uint32{group}}
 	for name, c := range map[string]struct {
 		as           Account
-		above, below os.FileMode // of the folder above and of the folder itself
-		link         bool        // it is named by a link in the folder above
-		missing      bool        // it is not there yet
+		above, below os.FileMode // of the parent folder and of the folder itself
+		link         bool        // it is named by a link in the parent folder
+		missing      bool        // it does not exist yet
 		file         bool        // it is a file
-		want         string      // the name that he could move, "" for none
+		want         string      // the name that the user could move, "" for none
 	}{
 		"closed":                       {as: stranger, above: 0o700, below: 0o700},
 		"open to be read":              {as: stranger, above: 0o755, below: 0o755},
@@ -42,7 +42,7 @@ func TestLeavesAlone(t *testing.T) {
 		"root, whom nothing is closed": {as: Account{Name: "root"}, above: 0o777, below: 0o777},
 	} {
 		if c.as.UID == 0 && c.want != "" {
-			continue // the tests are root's, who has all in his hands
+			continue // the test runs as root, who controls everything
 		}
 		top := t.TempDir()
 		above, real := filepath.Join(top, "above"), filepath.Join(top, "real")

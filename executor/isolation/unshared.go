@@ -16,21 +16,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unshared accounts have uids of this range and the gids with the same numbers. useradd and systemd leave the range
-// unassigned (useradd ends at 60000, systemd-homed begins before it and DynamicUser behind it), and containers whose
-// 65,536 ids are mapped have it.
+// Unshared accounts have uids of this range, and the gids with the same numbers. useradd and systemd leave the
+// range unassigned: useradd ends at 60000, systemd-homed ends before the range, and DynamicUser begins after it.
+// Containers with the usual 65,536 mapped ids include it.
 const (
 	firstUnshared = 60578
 	lastUnshared  = 61183
 )
 
-// directoryTimeout bounds the wait for a directory service that says whether it knows an id.
+// directoryTimeout limits the wait for a directory service's answer about an id.
 const directoryTimeout = 5 * time.Second
 
-// Unshared finds an account that no one else on this machine has; start chooses where the search begins, so that two
-// servers rarely find the same one. The account has numbers only. The user nobody would be there everywhere, but
-// other services run as nobody, and so do all that have ids which the kernel can't map: each of them could read jobs'
-// files and environments and end their processes, and a job could do that to them.
+// Unshared finds an account that nothing else on this machine uses. The search begins at start, so that two servers
+// with different values rarely find the same account. The account has numbers only, no name. The user nobody exists
+// everywhere, but is no alternative: other services run as nobody, and so do all processes with ids that the kernel
+// can't map. Each of them could read jobs' files and environments and kill their processes, and a job could do that
+// to them.
 func Unshared(start uint32) (*Account, error) {
 	return unshared("/etc", start, runningAs("/proc"))
 }
@@ -45,34 +46,34 @@ func unshared(etc string, start uint32, running map[uint32]bool) (*Account, erro
 	return nil, fmt.Errorf("find a user for jobs: all of the uids %d to %d are in use", firstUnshared, lastUnshared)
 }
 
-// IsUnshared reports whether the account is one that Unshared finds, and still has no name. Processes may
-// run as it: those of jobs do.
+// IsUnshared reports whether the account is in the range of Unshared, and still has no name. Processes may run as
+// it, because those of jobs do.
 func (a *Account) IsUnshared() bool {
 	return a.UID >= firstUnshared && a.UID <= lastUnshared && a.GID == a.UID && !assigned("/etc", a.UID)
 }
 
-// IDs is what Lookup finds the account by, even where the machine does not know it.
+// IDs returns the account as uid:gid. Lookup accepts that even if the machine does not know the ids.
 func (a *Account) IDs() string { return fmt.Sprintf("%d:%d", a.UID, a.GID) }
 
-// numbered is an account that the machine need not know.
+// numbered returns an account that the machine need not know.
 func numbered(uid, gid uint32) *Account {
 	return &Account{Name: strconv.Itoa(int(uid)), UID: uid, GID: gid, Groups: []uint32{gid}}
 }
 
-// ParseIDs reads what IDs writes; the machine need not know the numbers.
+// ParseIDs parses uid:gid, the format of IDs; the machine need not know the numbers.
 func ParseIDs(text string) (a *Account, ok bool) {
 	first, second, found := strings.Cut(text, ":")
 	uid, err := strconv.ParseUint(first, 10, 32)
 	gid, err2 := strconv.ParseUint(second, 10, 32)
-	// The highest number stands for "no change" in the kernel's calls.
+	// The kernel's calls use the highest number for "no change".
 	if !found || errors.Join(err, err2) != nil || uid == math.MaxUint32 || gid == math.MaxUint32 {
 		return nil, false
 	}
 	return numbered(uint32(uid), uint32(gid)), true
 }
 
-// assigned reports whether the machine gives the id to a user, a group or a user's containers. A directory service
-// that does not answer counts as one that does not know it: the range is nobody's by convention.
+// assigned reports whether the machine assigns the id to a user, a group or a user's containers. If a directory
+// service does not answer, the id counts as unknown to it: by convention the range is unassigned.
 func assigned(etc string, id uint32) bool {
 	isID := func(fields []string) bool { return len(fields) > 2 && fields[2] == strconv.Itoa(int(id)) }
 	hasID := func(fields []string) bool { return inRange(fields, id) }
@@ -85,7 +86,7 @@ func assigned(etc string, id uint32) bool {
 	return inDirectory("passwd", id) || inDirectory("group", id)
 }
 
-// listed reports whether a line of a file, in fields that colons separate, is one that is searched for.
+// listed reports whether a line of the file, split at colons, satisfies is.
 func listed(path string, is func(fields []string) bool) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -100,7 +101,7 @@ func listed(path string, is func(fields []string) bool) bool {
 	return false
 }
 
-// inRange reports whether a line of /etc/subuid or /etc/subgid, which is name:first:count, has the id.
+// inRange reports whether a line of /etc/subuid or /etc/subgid (name:first:count) includes the id.
 func inRange(fields []string, id uint32) bool {
 	if len(fields) != 3 {
 		return false
@@ -110,29 +111,29 @@ func inRange(fields []string, id uint32) bool {
 	return errors.Join(err, err2) == nil && uint64(id) >= first && uint64(id) < first+count
 }
 
-// inDirectory asks the machine's name service, which knows users of directories that no file of /etc has. This
-// program is built without C and can't ask it itself.
+// inDirectory asks the machine's name service, which also knows users of directories that are in no file of /etc.
+// It runs getent, because this program is built without C and can't ask the service itself.
 func inDirectory(database string, id uint32) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), directoryTimeout)
 	defer cancel()
 	return exec.CommandContext(ctx, "getent", database, strconv.Itoa(int(id))).Run() == nil
 }
 
-// runningAs are the users of all processes.
+// runningAs returns the users of all processes.
 func runningAs(proc string) map[uint32]bool {
 	users := map[uint32]bool{}
 	statuses, _ := filepath.Glob(filepath.Join(proc, "[0-9]*", "status"))
 	for _, path := range statuses {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		for line := range strings.Lines(string(text)) {
 			ids, is := strings.CutPrefix(line, "Uid:")
 			if !is {
 				continue
 			}
-			const forFiles = 3 // the last of four; in this process a thread may keep what Do gave it
+			const forFiles = 3 // the last of four ids; Do sets it on threads of this process
 			for _, id := range strings.Fields(ids)[:forFiles] {
 				if uid, err := strconv.ParseUint(id, 10, 32); err == nil {
 					users[uint32(uid)] = true
@@ -143,9 +144,9 @@ func runningAs(proc string) map[uint32]bool {
 	return users
 }
 
-// Try says why this process, root's, can't run processes as the account with files in a folder, which the account
-// must be able to enter: in a container root may lack a right, the kernel may not map the ids, and the folder's file
-// system may keep no owners.
+// Try returns an error if this process, which must be root's, can't run processes as the account with files in a
+// folder, which the account must be able to enter. In a container root may lack a right, the kernel may not map the
+// ids, or the folder's file system may not store owners.
 func (a *Account) Try(folder string) error {
 	if !hasCapability(unix.CAP_KILL) {
 		return fmt.Errorf("try processes of user %s: root may not end them here (CAP_KILL is missing)", a.Name)
@@ -166,7 +167,7 @@ func (a *Account) Try(folder string) error {
 	return nil
 }
 
-// hasCapability reports whether this process has a right of root's that is below the 32nd.
+// hasCapability reports whether this process has a capability, which must be one of the first 32.
 func hasCapability(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var has [2]unix.CapUserData

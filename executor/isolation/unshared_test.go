@@ -11,16 +11,16 @@ import (
 	"testing"
 )
 
-// TestUnsharedIsNoOneElse: an id that a file of /etc gives away, or that a process has, is not chosen.
+// TestUnsharedIsNoOneElse: an id that a file in /etc assigns, or that a process has, is not chosen.
 func TestUnsharedIsNoOneElse(t *testing.T) {
 	t.Parallel()
 	id := func(n uint32) string { return strconv.Itoa(int(firstUnshared + n)) }
 	const last = lastUnshared - firstUnshared
 	for name, c := range map[string]struct {
 		file, text string
-		running    []uint32 // from the first one on
+		running    []uint32 // offsets to the first id
 		start      uint32
-		want       uint32 // from the first one on
+		want       uint32 // offset to the first id
 	}{
 		"no files":                {},
 		"the start":               {start: 7, want: 7},
@@ -64,8 +64,8 @@ func TestRunningAsHasThisProcess(t *testing.T) {
 	}
 }
 
-// TestLookupTakesIDs: an account is found by its numbers, known or not; a single number must be known, since it may
-// be mistyped.
+// TestLookupTakesIDs: an account is found by uid:gid, known or not; a single number must be known, because it may
+// be a typing error.
 func TestLookupTakesIDs(t *testing.T) {
 	t.Parallel()
 	const unknown = 4294967290
@@ -93,7 +93,7 @@ func TestLookupTakesIDs(t *testing.T) {
 	}
 }
 
-// TestAsRootTry: what root can't do for a user is found out before jobs run.
+// TestAsRootTry: what root can't do for an account is found out before jobs run.
 func TestAsRootTry(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -39,8 +39,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// uids are users that a script runs as: this one or, if that is root, two others. One of them has the id that the
-// kernel shows for all that have none in a namespace, so that it seems to own the folders of others there.
+// uids are the users that run scripts: this one or, if that is root, two others. One of them has the id that the
+// kernel shows in a namespace for all users without an id there, so that it seems to own the folders of other
+// users.
 func uids() []int {
 	if uid := os.Geteuid(); uid != 0 {
 		return []int{uid}
@@ -49,14 +50,14 @@ func uids() []int {
 	return []int{overflow, ordinary}
 }
 
-// world is a folder of a user, in which it may do what it likes, but for what is hidden and fixed.
+// world is a folder of a user, who may do anything in it except for what is hidden and fixed.
 type world struct {
 	t   *testing.T
 	dir string
 	uid int
-	// mounts are folders and files, and where else each is mounted.
+	// mounts are folders and files, and the other places where each is mounted.
 	mounts [][2]string
-	// again says that the folder is hidden once more, within.
+	// again means that the folder is hidden once more, inside.
 	again bool
 }
 
@@ -73,7 +74,7 @@ func newWorld(t *testing.T, uid int) world {
 
 func (w world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// file makes a program with the folders above it.
+// file creates a program and its parent folders.
 func (w world) file(name, text string) {
 	w.t.Helper()
 	path := w.path(name)
@@ -83,7 +84,7 @@ func (w world) file(name, text string) {
 	}
 }
 
-// own gives all to the user.
+// own gives everything in the folder to the user.
 func (w world) own() {
 	w.t.Helper()
 	err := filepath.WalkDir(w.dir, func(path string, _ fs.DirEntry, err error) error {
@@ -94,8 +95,8 @@ func (w world) own() {
 	}
 }
 
-// run runs a script in the world's folder, where the places are hidden from it, and returns what it and the program
-// that hides them say.
+// run runs a script in the world's folder with the places hidden from it, and returns the output of the script and
+// of the program that hides them.
 func (w world) run(p Places, script string) (said string, err error) {
 	w.t.Helper()
 	w.own()
@@ -125,7 +126,7 @@ func (w world) run(p Places, script string) (said string, err error) {
 	return string(out), err
 }
 
-// startInside starts this program again, where the places are hidden from it.
+// startInside starts this program again, with the places hidden from it.
 func startInside(places, script string) error {
 	var p Places
 	if err := json.Unmarshal([]byte(places), &p); err != nil {

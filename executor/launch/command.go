@@ -1,5 +1,5 @@
-// Package launch says what a task's process is started with: the file that its command names (command.go), its
-// environment (environment.go), and the values that its job takes from files and variables of the agent
+// Package launch determines how a task's process is started: the file that its command names (command.go), its
+// environment (environment.go), and the values that its job refers to in files and variables of the agent
 // (references.go).
 package launch
 
@@ -20,9 +20,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Find says what to start for a command's words: the first names a file in
-// root, the package, or a program in the search path. A file there without execute bit
-// that begins with "#!" is run through the interpreter that it names.
+// Find determines which program to start for a command's words. The first word names a file in root, the package,
+// or a program in the search path. A file in the package without execute bit that begins with "#!" is started
+// through the interpreter in its first line.
 func Find(root string, words []string, search string) (file string, args []string, err error) {
 	name := words[0]
 	inside := path.Clean(name)
@@ -71,7 +71,8 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 	return interpreter[0], append(args, words[1:]...), nil
 }
 
-// Shebang reads a script's first line as the kernel does: a program and at most one argument.
+// Shebang parses a script's first line like the kernel: a program and at most one argument. It returns false for a
+// file that is no script.
 func Shebang(file string) ([]string, bool) {
 	line, ok := strings.CutPrefix(Head(file), "#!")
 	line, _, _ = strings.Cut(line, "\n")
@@ -85,7 +86,8 @@ func Shebang(file string) ([]string, bool) {
 	return []string{program}, true
 }
 
-// Head is what a file begins with: as much as the kernel reads to see how it is run.
+// Head returns the beginning of a file, as many bytes as the kernel reads to decide how to execute it; empty if the
+// file can't be read.
 func Head(file string) string {
 	f, err := output.OpenRegular(file, os.O_RDONLY)
 	if err != nil {
@@ -99,7 +101,7 @@ func Head(file string) string {
 	return string(text)
 }
 
-// ExplainStart says why the system refused to start a file.
+// ExplainStart returns an error for users that says why the system refused to start a file.
 func ExplainStart(file, name string, refused *supervisor.StartError) error {
 	if refused.Op != "exec" {
 		return fmt.Errorf("start command %q: %w", name, refused)
@@ -130,7 +132,7 @@ func ExplainStart(file, name string, refused *supervisor.StartError) error {
 	return fmt.Errorf("start command %q: %s", name, what)
 }
 
-// near says what was perhaps meant, or else what there is.
+// near suggests files with a similar name, or else lists some of the files.
 func near(root, name string) string {
 	found, files, more := LookNear(root, name)
 	switch {
@@ -142,7 +144,8 @@ func near(root, name string) string {
 	return ""
 }
 
-// LookNear looks for files with a name like that, the nearest first, and for a few of all files.
+// LookNear returns the files below root with a name similar to name, the most similar first, and a few of all
+// files; more reports whether there are further ones.
 func LookNear(root, name string) (found, files []string, more bool) {
 	base := strings.ToLower(path.Base(name))
 	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }

@@ -15,17 +15,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// TaskVariable is also how the supervisor knows a task's processes.
+// TaskVariable has the task's id; the supervisor also recognizes a task's processes by it.
 const TaskVariable = "ELASTICJOB_TASK_ID"
 
 // contextVariable has the sharding context.
 const contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
 
-// Environment is a process's environment. It is built from nothing: not a
-// variable of the executor's own goes on.
+// Environment is the environment of a process. It is built from nothing: processes inherit no variable of the
+// executor.
 type Environment map[string]string
 
-// BaseEnvironment is that of a user's processes, nil for the executor's own.
+// BaseEnvironment returns the environment that all processes of a user get; nil means the executor's own user.
 func BaseEnvironment(as *isolation.Account) Environment {
 	home := "/"
 	if as != nil {
@@ -38,20 +38,21 @@ func BaseEnvironment(as *isolation.Account) Environment {
 		"HOME": home,
 		"LANG": "C.UTF-8",
 		"TZ":   "UTC",
-		// Python writes beside the modules that it reads, and that is the package, not the working folder: where it
-		// may, as root, each run would change the package.
+		// Python writes bytecode beside the modules that it loads, which is in the package, not in the working
+		// folder. Where it may, as root, each run would change the package.
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
 }
 
-// Places are a task's folders; root is that of its package, "" without one, and start the one that its process begins
-// in.
+// Places are a task's folders. Root is that of its package, "" without one; Start is the one in which its process
+// starts.
 type Places struct {
 	Temporary, Work, Root, Start string
 }
 
-// Of adds the job's own variables, which may change what base says, and then ours, which they can't. A process that is
-// not started for a run has a task without a source, and no variables of a run.
+// Of returns the environment of a task's process: base, then the job's own variables, which override base, then the
+// variables of the executor, which the job can't override. If the task has no source, the process is not started
+// for a run, and the variables of a run are left out.
 func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 	env := maps.Clone(base)
 	env["TMPDIR"] = at.Temporary
@@ -87,7 +88,7 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 	return env
 }
 
-// List is the form that execve wants, sorted.
+// List returns the environment as sorted NAME=value entries, the form for execve.
 func (env Environment) List() []string {
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -96,12 +97,13 @@ func (env Environment) List() []string {
 	return list
 }
 
-// MayBeLarge are the variables that hold what a job's document says, however long that is.
+// MayBeLarge returns the names of variables whose values come from a job's document and have no limit of length.
 func MayBeLarge() []string {
 	return []string{contextVariable, "ELASTICJOB_SHARDING_PARAMETER", "ELASTICJOB_JOB_PARAMETER", "ELASTICJOB_PROPS"}
 }
 
-// ShardContext is the original's sharding context.
+// ShardContext returns the sharding context in the format of the original, as JSON. It returns an error if the
+// command or the environment contains a zero byte.
 func ShardContext(t wire.Task) (string, error) {
 	for _, text := range append(slices.Collect(maps.Values(t.Env)), t.Command...) {
 		if strings.ContainsRune(text, 0) {
@@ -118,7 +120,7 @@ func ShardContext(t wire.Task) (string, error) {
 	}{t.TaskID, t.JobName, t.Total, t.JobParameter, t.Item, t.ShardingParameter}), nil
 }
 
-// inJSON writes texts and numbers, which JSON can always say, as people read them. Without any it is an empty object.
+// inJSON encodes values of texts and numbers, without escapes for HTML. It returns an empty object for a nil map.
 func inJSON(value any) string {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

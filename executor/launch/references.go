@@ -15,26 +15,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// SecretsVariable names, in an executor's environment, the folders that jobs may name files in by fromFile, with
-// colons between them.
+// SecretsVariable is the variable in an executor's environment with the folders in which jobs may name files by
+// fromFile, separated by colons.
 const SecretsVariable = "ELASTICJOB_SECRETS_DIR"
 
-// DefaultSecrets is the folder where nobody names any.
+// DefaultSecrets is the folder for secrets if SecretsVariable is empty.
 const DefaultSecrets = "/etc/elasticjob/secrets"
 
-// OfApps is the folder, in one of secrets, whose folders are each for one app, by its name.
+// OfApps is the name of the folder, in a folder for secrets, that contains one folder per app, with the app's name.
 const OfApps = "apps"
 
-// maxSecret bounds a file, in bytes, as a job's document bounds a value.
+// maxSecret is the limit of a file in bytes, the same as a job's document has for a value.
 const maxSecret = 64 << 10
 
-// References reads what a job's env names instead of holding it.
+// References reads the values that a job's env refers to.
 //
-// The executor reads, and not the job's process: so the files need not be readable for the user that jobs run as.
-// Hence a job could read through it whatever the executor may read, and anybody who may publish can write a job;
-// therefore files are read only in folders that the agent's operator has set aside. A symbolic link leads nowhere
-// outside of its folder (os.Root), and a folder of apps is for the app of its name alone. Of the executor's variables
-// those are refused that it has from its agent or from the scheduler: its token is among them.
+// The executor reads them, not the job's process, so the files need not be readable for the user that jobs run as.
+// Without a restriction a job could thereby read everything that the executor may read, and every user who may
+// publish can write a job. Therefore files are read only in folders that the agent's operator has reserved for
+// secrets. A symbolic link can't lead out of its folder (os.Root), and a folder in "apps" is only for the app of
+// that name. Variables that the executor has from its agent or from the scheduler are refused: its token is among
+// them.
 //
 // In a pod, where the job can read every file itself, the folder is the root.
 type References struct {
@@ -47,7 +48,7 @@ func NewReferences(folders []string, lookup func(name string) (string, bool)) Re
 	return References{folders: folders, lookup: lookup}
 }
 
-// SecretFolders reads the value of SecretsVariable.
+// SecretFolders parses the value of SecretsVariable. It ignores paths that are not absolute.
 func SecretFolders(value string) []string {
 	if value == "" {
 		value = DefaultSecrets
@@ -55,8 +56,8 @@ func SecretFolders(value string) []string {
 	return slices.DeleteFunc(filepath.SplitList(value), func(folder string) bool { return !filepath.IsAbs(folder) })
 }
 
-// Resolve gives the values of all references of a task, by the names of the variables that they are for. The error has
-// all that is wrong, and no content.
+// Resolve returns the values of all references of a task, by the names of the variables that they are for. The
+// error lists everything that is wrong, and contains no values.
 func (r References) Resolve(t wire.Task) (map[string]string, error) {
 	values := make(map[string]string, len(t.EnvFiles)+len(t.EnvVariables))
 	var wrong []error
@@ -86,13 +87,14 @@ func (r References) Resolve(t wire.Task) (map[string]string, error) {
 	return values, errors.Join(wrong...)
 }
 
-// IsOwnVariable is the rule of jobs.Config.Check, for tasks of other schedulers.
+// IsOwnVariable reports whether a variable is reserved for the executor. jobs.Config.Check has the same rule; it is
+// checked here too, for tasks of other schedulers.
 func IsOwnVariable(name string) bool {
 	return slices.ContainsFunc([]string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// file reads a file for a job of the app, without one newline at its end.
+// file reads a file for a job of the app, without one trailing newline.
 func (r References) file(path, app string) (string, error) {
 	for _, folder := range r.folders {
 		inside, err := filepath.Rel(folder, path)
@@ -116,7 +118,7 @@ func readSecret(folder, inside string) (string, error) {
 		return "", fmt.Errorf("the folder for secrets, %s, can't be opened on this agent: %w", folder, reason(err))
 	}
 	defer func() { _ = root.Close() }()
-	file, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0) // nobody waits for the other end of a pipe
+	file, err := root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not block on a named pipe
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", errors.New("there is no such file on this agent")
@@ -140,7 +142,7 @@ func readSecret(folder, inside string) (string, error) {
 	return text, nil
 }
 
-// reason is why a call failed, without the path that it was about.
+// reason returns why a call failed, without the path.
 func reason(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// secretFiles makes a folder of secrets, beside one that is none.
+// secretFiles creates a folder for secrets, beside another folder.
 func secretFiles(t *testing.T) (folder string) {
 	t.Helper()
 	base := t.TempDir()

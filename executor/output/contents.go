@@ -16,27 +16,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// As long as a task runs, the files that its output goes to are held open, and looked at by their descriptors: it can
-// put links, pipes or folders in their place, where they are its user's, and yet writes to these. Nobody can take a
-// lease of a file that is held open for writing, which would keep others from opening it. Of ended tasks nothing here
-// follows a link or waits for a pipe.
+// While a task runs, the executor holds the task's output files open and accesses them by their descriptors. The
+// task can put links, pipes or folders in their place if the files belong to its user, but it still writes to the
+// open files. No process can take a lease on a file that is held open for writing, so none can block the executor's
+// access. For ended tasks, no function here follows a link or waits for a pipe.
 
 const (
-	// CauseLength bounds the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 of all, and
-	// what happened stands before the output.
-	CauseLength   = 1600
+	// CauseLength limits the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 bytes of the
+	// whole cause, in which a sentence precedes the output.
+	CauseLength = 1600
+	// MessageLength limits the one-line message of an update, in bytes.
 	MessageLength = 300
-	// Kept is how much of a stream's end is read for that: something is left when secrets and terminal colours
-	// were taken out.
+	// Kept is how many bytes at the end of a stream are read for a cause. It exceeds CauseLength so that enough is
+	// left after secrets and terminal colours are removed.
 	Kept = 4 * CauseLength
 )
 
-// openOwn opens a file that nothing was put in the place of.
+// openOwn opens a regular file, and fails if a link or a pipe is in its place.
 func openOwn(path string, flags int) (*os.File, error) {
 	return OpenRegular(path, flags|syscall.O_NOFOLLOW)
 }
 
-// OpenRegular doesn't wait at a pipe, but follows links: packages hold some.
+// OpenRegular opens a regular file. It does not block on a pipe, but follows links, because packages contain links.
 func OpenRegular(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -49,7 +50,7 @@ func OpenRegular(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// readOwnDir lists a folder that nothing was put in the place of.
+// readOwnDir lists a folder, and fails if a link is in its place.
 func readOwnDir(path string) ([]fs.DirEntry, error) {
 	f, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -59,8 +60,8 @@ func readOwnDir(path string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// fileSize is the size of an output file. One with more blocks on the disk than such a size explains, which were
-// allocated behind its end, has that of its blocks.
+// fileSize returns the size of an output file. If a task has allocated blocks behind the end of the file, more than
+// limit, it returns the size of all blocks.
 func fileSize(info fs.FileInfo, limit int64) int64 {
 	if disk := diskSize(info); disk-max(limit, allocatedAhead) > info.Size() {
 		return disk
@@ -68,10 +69,11 @@ func fileSize(info fs.FileInfo, limit int64) int64 {
 	return info.Size()
 }
 
-// allocatedAhead is what file systems allocate behind the end of a file by themselves, its last block included.
+// allocatedAhead is how many bytes file systems may allocate behind the end of a file by themselves, including the
+// rest of its last block.
 const allocatedAhead = 64 << 10
 
-// diskSize is what a file takes on the disk.
+// diskSize returns how many bytes a file uses on the disk.
 func diskSize(info fs.FileInfo) int64 {
 	const block = 512
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -80,7 +82,7 @@ func diskSize(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// sizeOfAll is what a folder takes, with what others put there.
+// sizeOfAll returns how many bytes a folder uses on the disk, including files that tasks put there.
 func sizeOfAll(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -93,18 +95,19 @@ func sizeOfAll(dir string) (bytes int64) {
 	return bytes
 }
 
-// diskFull reports whether the disk of a folder has no space left for what tasks write, their last words included.
+// diskFull reports whether the disk of a folder has no space left for the output of tasks.
 func diskFull(folder string) bool {
 	const reserve = 64 << 10
 	var disk syscall.Statfs_t
 	return syscall.Statfs(folder, &disk) == nil && disk.Bavail*uint64(disk.Bsize) < reserve
 }
 
-// contents are what is in a folder of output.
+// contents describes a folder of output.
 type contents struct {
-	// bytes on the disk, and those of the largest file.
+	// bytes is what the folder uses on the disk, largest the size of its largest file.
 	bytes, largest int64
-	// plain: it holds nothing but output files, which nobody else has, some of them perhaps not empty.
+	// plain means that the folder contains only the output files, which have no other links and belong to the
+	// executor; empty that all files are empty.
 	plain, empty bool
 }
 
@@ -128,7 +131,7 @@ func (o *Files) contentsOf(dir string) (c contents) {
 	return c
 }
 
-// emptied empties the output files of a folder that was found plain, if it still is.
+// emptied empties the output files of a folder that was plain, and reports whether it still is.
 func (o *Files) emptied(dir string) bool {
 	c := o.contentsOf(dir)
 	if !c.plain || c.empty {
@@ -144,14 +147,14 @@ func (o *Files) emptied(dir string) bool {
 	return true
 }
 
-// rotate moves the end of a file to path.1 and empties the file, the latter also when there is no space for a copy.
-// Its writers append, so they go on at its new end; one that does not leaves a hole before what it writes next, which
-// then goes to path.1 by parts. What they write between the copy and the cut is lost.
+// rotate moves the end of a file to path.1 and empties the file, even if there is no space for the copy. Writers
+// append, so they go on at the file's new end. A writer that does not append leaves a hole before its next output,
+// and that output then goes to path.1 in parts. Output that is written between the copy and the truncation is lost.
 func rotate(f *os.File, path string, limit int64) error {
 	return errors.Join(appendEnd(f, path+".1", limit), f.Truncate(0))
 }
 
-// keepEnd shortens a file that nobody writes to any more.
+// keepEnd shortens a file to its end. No process may write to the file any more.
 func keepEnd(path string, limit int64) error {
 	f, err := openOwn(path, os.O_RDWR)
 	if err != nil {
@@ -159,19 +162,19 @@ func keepEnd(path string, limit int64) error {
 	}
 	defer func() { _ = f.Close() }()
 	if err := copyEnd(f, path+".new", limit); err != nil {
-		return errors.Join(err, f.Truncate(limit)) // the beginning is better than nothing
+		return errors.Join(err, f.Truncate(limit)) // keeps at least the beginning
 	}
 	return os.Rename(path+".new", path)
 }
 
-// part is of a file, in bytes from its begin.
+// part is a range of a file, in bytes from its beginning.
 type part struct{ from, to int64 }
 
-// maxParts bounds the memory for a file that is full of holes.
+// maxParts limits the memory for a file with many holes.
 const maxParts = 256
 
-// endOf lists the last bytes that were written to a file, as it is now. A task can make its output larger than any
-// disk is, by a hole, which is left out.
+// endOf lists the ranges of the last limit bytes of a file, without holes. With a hole a task can make its output
+// larger than any disk.
 func endOf(f *os.File, limit int64) ([]part, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -182,7 +185,7 @@ func endOf(f *os.File, limit int64) ([]part, error) {
 		p := part{at, info.Size()}
 		from, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
-			break // all that follows is a hole
+			break // the rest of the file is a hole
 		}
 		if err == nil {
 			if p.to, err = unix.Seek(int(f.Fd()), from, unix.SEEK_HOLE); err == nil {
@@ -190,7 +193,7 @@ func endOf(f *os.File, limit int64) ([]part, error) {
 			}
 		}
 		if err != nil {
-			p.to = info.Size() // it has been cut meanwhile, or the file system knows no holes
+			p.to = info.Size() // the file was truncated, or the file system does not report holes
 		}
 		if parts = append(parts, p); len(parts) > maxParts {
 			parts = parts[1:]
@@ -206,7 +209,7 @@ func endOf(f *os.File, limit int64) ([]part, error) {
 	return parts[first:], nil
 }
 
-// appendEnd adds the last bytes of a file to another one, or replaces that where it would become too large.
+// appendEnd appends the last bytes of a file to another one. It replaces the other file if that would exceed limit.
 func appendEnd(source *os.File, to string, limit int64) error {
 	parts, err := endOf(source, limit)
 	if err != nil {
@@ -240,7 +243,7 @@ func copyParts(target, source *os.File, parts []part) error {
 	return nil
 }
 
-// copyEnd leaves nothing behind when it fails.
+// copyEnd copies the last bytes of a file to another one, which it replaces. If it fails, it leaves no file behind.
 func copyEnd(source *os.File, to string, limit int64) error {
 	parts, err := endOf(source, limit)
 	if err != nil {
@@ -260,9 +263,10 @@ func copyEnd(source *os.File, to string, limit int64) error {
 	return err
 }
 
-// Mark is how much a task had written to its streams at some moment.
+// Mark is how many bytes a task had written to stdout and stderr at some moment.
 type Mark [2]int64
 
+// Mark implements Sink.
 func (o *Files) Mark(number string) (m Mark) {
 	for i, f := range o.filesOf(number) {
 		if info, err := f.Stat(); err == nil {
@@ -272,7 +276,7 @@ func (o *Files) Mark(number string) (m Mark) {
 	return m
 }
 
-// Cause takes the end of stdout if nothing was written to stderr.
+// Cause implements Sink. It uses the end of stdout if nothing was written to stderr.
 func (o *Files) Cause(number, what string, since Mark, hide func(string) string) string {
 	if diskFull(o.sandbox) {
 		what += "; the agent's disk is full"
@@ -292,13 +296,13 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 	return what + "; it wrote nothing"
 }
 
-// withEnd adds the end of a stream to what happened.
+// withEnd appends the end of a stream to the description of a failure.
 func withEnd(what, stream, end string) string {
 	return withReason(what, end) + "; end of " + stream + ":\n" + end
 }
 
-// tail reads the end of a file, what was in it at a mark left out. whole says that all of the file is newer: it was
-// empty then, or was rotated since.
+// tail reads the end of a file, without the part before the mark since. whole means that the mark is at the
+// beginning: the file was empty at the mark, or was rotated since then.
 func tail(f *os.File, since int64, hide func(string) string) (text string, whole bool) {
 	info, err := f.Stat()
 	if err != nil {
@@ -325,16 +329,16 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	return lastOf(end.Bytes(), hide), since == 0
 }
 
-// lastOf is the end of a stream, of which at most Kept bytes were read, as a cause has it.
+// lastOf returns the end of a stream, at most Kept bytes of which were read, in the form for a cause.
 func lastOf(data []byte, hide func(string) string) string {
-	if len(data) == Kept { // perhaps cut in a character
+	if len(data) == Kept { // the first character may be incomplete
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
 	return Readable(hide(string(data)), CauseLength)
 }
 
-// Readable keeps the last limit bytes of a text, in whole characters, without control characters
-// and terminal colours, so that it can be shown anywhere.
+// Readable returns the last limit bytes of a text, in whole characters, without control characters and terminal
+// colours, so that it can be shown anywhere.
 func Readable(text string, limit int) string {
 	var b strings.Builder
 	escape := false
@@ -344,11 +348,11 @@ func Readable(text string, limit int) string {
 		case r == 0x1b:
 			escape = true
 		case escape:
-			// ESC [ … letter; other sequences are two characters long.
+			// A sequence is ESC [ … letter; other sequences are two characters long.
 			if first := text[i-1] == 0x1b; first && r != '[' || !first && r >= '@' && r <= '~' {
 				escape = false
 			}
-		case r == utf8.RuneError && last == r: // one for each run of bytes that are no text
+		case r == utf8.RuneError && last == r: // one for each run of bytes that are not UTF-8
 		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r >= 0xa0):
 			b.WriteRune(r)
 			last = r

@@ -19,32 +19,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// Folder is the folder in the sandbox with a folder of each task's output, by the task's number.
+// Folder is the name of the folder in the sandbox that contains one folder of output per task, with the task's
+// number as its name.
 const Folder = "tasks"
 
-// outputMode is the mode of the folders of output.
+// outputMode is the mode of output folders.
 const outputMode = 0o755
 
-// Files looks after the files that tasks write to. They are plain files, so that output costs a task nothing and
-// outlives everything; so a size is only noticed after the fact. They are the executor's own. Where tasks are another
-// user's, that user can't reach them by a path, and can open them again by the descriptors that its processes have.
+// Files manages the output files of tasks. These are plain files, so that output costs a task nothing and survives
+// every process; therefore their size is noticed only after they have grown. They belong to the executor. If tasks
+// run as another user, that user can't reach them by a path, but can reopen them by the descriptors of its
+// processes.
 type Files struct {
 	sandbox string
 	limits  Limits
-	as      *isolation.Account // who writes to them, nil for the executor's own user
+	as      *isolation.Account // user of the tasks, nil for the executor's own
 	log     *slog.Logger
 
 	mu       sync.Mutex
 	live     map[string]*watched
-	begun    chan struct{} // of size 1: something has been added to live
-	ended    []folder      // oldest first
-	reusable []string      // no longer kept, to be used again
-	bytes    int64         // of ended
+	begun    chan struct{} // capacity 1; gets a value when live has grown
+	ended    []folder      // the oldest first
+	reusable []string      // folders that are not kept any more and can be reused
+	bytes    int64         // total of ended
 }
 
 type folder struct {
 	number string
-	at     time.Time // when its task ended
+	at     time.Time // time of its task's end
 	contents
 }
 
@@ -52,8 +54,8 @@ var streamNames = []string{"stdout", "stderr"}
 
 var _ Sink = (*Files)(nil)
 
-// NewFiles returns the output of the tasks whose sandbox it is. as is who writes to the files, nil for the executor's
-// own user. Watch must run for the limits to hold.
+// NewFiles returns the output of the tasks in a sandbox. as is the user of the tasks, nil for the executor's own
+// user. The limits hold only while Watch runs.
 func NewFiles(sandbox string, limits Limits, as *isolation.Account, log *slog.Logger) *Files {
 	return &Files{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{},
 		begun: make(chan struct{}, 1)}
@@ -63,7 +65,7 @@ func (o *Files) file(number, name string) string {
 	return filepath.Join(o.sandbox, Folder, number, name)
 }
 
-// Begin makes the task's files, empty.
+// Begin implements Sink. It creates the task's empty files.
 func (o *Files) Begin(number string) (end func(at time.Time), err error) {
 	if _, err := o.folder(number); err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (o *Files) Begin(number string) (end func(at time.Time), err error) {
 	return func(at time.Time) { o.end(number, at) }, nil
 }
 
-// open makes an output file, or takes one that is empty.
+// open creates an output file, or opens an empty one that exists.
 func (o *Files) open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -97,8 +99,8 @@ func (o *Files) open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// permit lets tasks open an output file again, as by /dev/stdout. The folder above keeps others of their group from
-// it.
+// permit allows tasks to reopen an output file, for example by /dev/stdout. The mode of the folder above keeps out
+// other users of the same group.
 func (o *Files) permit(f *os.File) error {
 	if o.as == nil {
 		return f.Chmod(0o644)
@@ -106,7 +108,7 @@ func (o *Files) permit(f *os.File) error {
 	return errors.Join(f.Chown(os.Geteuid(), int(o.as.GID)), f.Chmod(0o660))
 }
 
-// filesOf are the output files of a running task.
+// filesOf returns the output files of a running task.
 func (o *Files) filesOf(number string) []*os.File {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -116,7 +118,8 @@ func (o *Files) filesOf(number string) []*os.File {
 	return nil
 }
 
-// Streams opens the files again, so that no flag that a process sets on its descriptors counts for the executor's.
+// Streams implements Sink. It opens the files again, so that flags which a process sets on its descriptors do not
+// affect the executor's.
 func (o *Files) Streams(number string, _ *supervisor.Spec) (files []*os.File, ended func(), err error) {
 	for i := range streamNames {
 		f, err := o.writer(number, i)
@@ -129,15 +132,16 @@ func (o *Files) Streams(number string, _ *supervisor.Spec) (files []*os.File, en
 	return files, func() {}, nil
 }
 
+// Answers implements Sink. Answers go to the file of stdout.
 func (o *Files) Answers(number string) (io.WriteCloser, error) { return o.writer(number, 0) }
 
-// writer opens a running task's file for what is added to it.
+// writer opens a running task's output file for appending.
 func (o *Files) writer(number string, stream int) (*os.File, error) {
 	files := o.filesOf(number)
 	if files == nil {
 		return nil, errors.New("open the task's output: it has ended")
 	}
-	err := o.permit(files[stream]) // which its user may have changed
+	err := o.permit(files[stream]) // a task may have changed the file's mode
 	if err == nil {
 		var f *os.File
 		if f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", files[stream].Fd()), os.O_WRONLY|os.O_APPEND,
@@ -148,7 +152,7 @@ func (o *Files) writer(number string, stream int) (*os.File, error) {
 	return nil, fmt.Errorf("open the task's %s: %w", streamNames[stream], err)
 }
 
-// add begins to look after a task's output.
+// add begins to watch a task's output.
 func (o *Files) add(number string, w *watched) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -159,8 +163,8 @@ func (o *Files) add(number string, w *watched) {
 	}
 }
 
-// end counts a task's output among what is kept, in the order in which tasks ended. Large outputs take longer to be
-// looked at than small ones, so that calls for tasks that ended one after the other can overtake each other.
+// end adds a task's output to the kept ones, in the order in which tasks ended. It takes longer for large outputs
+// than for small ones, so calls for tasks that ended one after the other may overtake each other.
 func (o *Files) end(number string, at time.Time) {
 	o.mu.Lock()
 	w := o.live[number]
@@ -194,7 +198,7 @@ func (o *Files) end(number string, at time.Time) {
 	}
 }
 
-// shorten leaves the end of what an ended task's output is too large of.
+// shorten cuts each file of an ended task's output that is too large to its end.
 func (o *Files) shorten(number string) {
 	for _, stream := range streamNames {
 		path := o.file(number, stream)
@@ -207,8 +211,8 @@ func (o *Files) shorten(number string) {
 	}
 }
 
-// File systems are slow when many files come and go (see makeSpread), so folders to be removed are used
-// again, as many as a burst of tasks may need.
+// File systems are slow when many files are created and removed (see makeSpread), so folders that are not kept any
+// more are reused, as many as a burst of tasks may need.
 const (
 	mostReusable = 1024
 	reusableSize = 64 << 10
@@ -227,7 +231,7 @@ func (o *Files) keepForReuse(f folder) bool {
 	return true
 }
 
-// folder makes the folder of a task's output and gives its path.
+// folder creates the folder of a task's output, or reuses an old one, and returns its path.
 func (o *Files) folder(number string) (string, error) {
 	path := filepath.Join(o.sandbox, Folder, number)
 	o.mu.Lock()
@@ -243,14 +247,14 @@ func (o *Files) folder(number string) (string, error) {
 		}
 		_ = pack.RemoveTree(used)
 	}
-	// A task made what lies there already, and may have put anything into it.
+	// If the path exists already, a task created it, and may have put anything into it.
 	return path, remake(path)
 }
 
-// remake makes an empty folder in the place of whatever lies there.
+// remake creates an empty folder, and first removes whatever has its path.
 func remake(path string) error {
 	if os.Mkdir(path, outputMode) == nil {
-		return nil // it is new
+		return nil // nothing had the path
 	}
 	if err := pack.RemoveTree(path); err != nil {
 		return err
@@ -261,16 +265,16 @@ func remake(path string) error {
 	return os.Mkdir(path, outputMode)
 }
 
-// watched is a running task's output as it was seen last. Only watch uses what is not its files once it is in live.
+// watched is the state of a running task's output. Once it is in live, only Watch uses its fields other than files.
 type watched struct {
-	paths []string // of streams
+	paths []string // one for each stream
 	sizes [2]int64
 	every time.Duration
 	due   time.Time
 
-	files []*os.File // of streams, by the executor's own descriptors
+	files []*os.File // the executor's own descriptors, one for each stream
 
-	// mu is held while they are looked at, and to close them.
+	// mu is held while the files are checked or closed.
 	mu     sync.Mutex
 	closed bool
 }
@@ -282,15 +286,15 @@ func (w *watched) close() {
 	CloseAll(w.files)
 }
 
-// often is how often a task is looked at that is new, or whose output grows fast.
+// often returns the interval of checks for a new task, and for one whose output grows fast.
 func (o *Files) often() time.Duration {
 	return min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
 }
 
-// Watch rotates what grows too large, until ctx ends. It looks at a task often when it is new
-// or its output grows fast, then less and less.
+// Watch implements Sink. It checks a task often while the task is new or its output grows fast, then less and less
+// often.
 func (o *Files) Watch(ctx context.Context) {
-	var next time.Time // when the earliest task is due; zero without any
+	var next time.Time // time of the next check; zero if no task runs
 	timer := time.NewTimer(o.often())
 	defer timer.Stop()
 	for {
@@ -310,7 +314,7 @@ func (o *Files) Watch(ctx context.Context) {
 	}
 }
 
-// lookAtDue looks at the tasks that are due, and says when the next one is; zero if no task runs.
+// lookAtDue checks the tasks that are due, and returns the time of the next check; zero if no task runs.
 func (o *Files) lookAtDue() (next time.Time) {
 	now := time.Now()
 	o.mu.Lock()
@@ -328,7 +332,7 @@ func (o *Files) lookAtDue() (next time.Time) {
 	return next
 }
 
-// look rotates what is too large, and says when to look again.
+// look rotates files that are too large, and sets the interval until the next check.
 func (o *Files) look(w *watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -40,8 +40,8 @@ func (o *Files) mustBegin(t *testing.T, number string) (end func()) {
 	return func() { ended(time.Now()) }
 }
 
-// TestTheLastTasksAreKept in the order in which they ended, be it that the end of one takes longer than that of the
-// next.
+// TestTheLastTasksAreKept: output is kept in the order in which tasks ended, even if the end of one takes longer
+// than that of the next.
 func TestTheLastTasksAreKept(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, Limits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, Every: time.Hour})
@@ -112,7 +112,7 @@ func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	}
 }
 
-// TestSmallLimitsCountBytes: a file of few bytes has a whole block on the disk, which is no reason to rotate it.
+// TestSmallLimitsCountBytes: a small file uses a whole block on the disk, but is not rotated because of that.
 func TestSmallLimitsCountBytes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stdout")
@@ -125,8 +125,8 @@ func TestSmallLimitsCountBytes(t *testing.T) {
 	}
 }
 
-// TestOutputIsBoundedWhateverATaskDoesToItsFile: it can make the file larger than any disk is, allocate what its size
-// does not show, or take its name away; what it has written is kept as far as its file still has it.
+// TestOutputIsBoundedWhateverATaskDoesToItsFile: a task can make the file larger than any disk, allocate blocks
+// that its size does not show, or remove its name. Its output is kept as far as the file still has it.
 func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
@@ -245,7 +245,7 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 		o.write(t, number, "stdout", "")
 		end()
 	}
-	// 0 was used again, and 1 may be, which is until then still there.
+	// 0 was reused, and 1 may be; until then it still exists.
 	if got := kept(); got != "1 2 3 4" {
 		t.Errorf("kept %s", got)
 	}
@@ -268,8 +268,8 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	}
 }
 
-// TestOutputFolderIsNew: what a task put where a later one's folder will be goes, and
-// a link or pipe in the place of a folder is neither followed nor waited for.
+// TestOutputFolderIsNew: files that a task put in the place of a later task's folder are removed, and a link or
+// pipe in the place of a folder is neither followed nor waited for.
 func TestOutputFolderIsNew(t *testing.T) {
 	t.Parallel()
 	o := newTestOutputs(t, Limits{File: 1000, Tasks: 1, Bytes: 10_000, Every: time.Hour})

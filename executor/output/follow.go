@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// followEvery is how often a file is looked at that is followed.
+// followEvery is the interval of checks of a followed file.
 const followEvery = 20 * time.Millisecond
 
-// Follow writes what a file gets to to, until ctx ends and the file has been read to its end. A file that is not
-// there yet is waited for; one that was rotated is read from its beginning again. What can't be written is left out.
+// Follow copies a growing file to to, until ctx ends and the file has been read to its end. It waits for a file
+// that does not exist yet, and begins again at the beginning of one that was rotated. Failed writes are ignored.
 func Follow(ctx context.Context, path string, to io.Writer) {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
@@ -29,7 +29,7 @@ func Follow(ctx context.Context, path string, to io.Writer) {
 	}
 }
 
-// copyFrom writes what is in a file behind at, and returns by how much at moves.
+// copyFrom writes the content of a file from the offset at, and returns the change of the offset.
 func copyFrom(path string, at int64, to io.Writer) int64 {
 	file, err := openOwn(path, os.O_RDONLY)
 	if err != nil {

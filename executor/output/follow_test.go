@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
-// text is a writer that says what it has.
+// text is a writer whose content can be awaited.
 type text struct{ buffer.Locked }
 
 func (w *text) await(t *testing.T, want string) {
@@ -53,7 +53,7 @@ func TestFollowedFile(t *testing.T) {
 	got.await(t, "first\nsecond\n")
 	write(os.O_TRUNC, "rotated\n")
 	got.await(t, "first\nsecond\nrotated\n")
-	write(os.O_APPEND, "last\n") // what was written before the end is read
+	write(os.O_APPEND, "last\n") // output that was written before the end is read
 	cancel()
 	following.Wait()
 	got.await(t, "first\nsecond\nrotated\nlast\n")

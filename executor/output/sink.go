@@ -1,5 +1,5 @@
-// Package output is where the tasks of an executor write to: files in its sandbox, which it bounds and of which it
-// keeps the last ones (Files), or the streams of a pod's container (Streams). It finds in them why a task has failed.
+// Package output manages the output of an executor's tasks: files in its sandbox, whose size and number it limits
+// (Files), or the streams of a pod's container (Streams). It also extracts the cause of a failure from the output.
 package output
 
 import (
@@ -11,44 +11,46 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// Limits bound what tasks' output may take on the disk.
+// Limits limit the disk space of tasks' output.
 type Limits struct {
-	// File is the size, in bytes, at which stdout or stderr is rotated: its end goes to
-	// stdout.1, which is replaced, and the file begins empty.
+	// File is the size, in bytes, at which stdout or stderr is rotated: its end is moved to stdout.1 or stderr.1,
+	// and the file is emptied.
 	File int64
-	// Tasks and Bytes say how many ended tasks' folders are kept, and how large they may be together.
+	// Tasks is how many folders of ended tasks are kept, Bytes their maximum total size.
 	Tasks int
 	Bytes int64
-	// Every is how often sizes are checked.
+	// Every is the longest interval between checks of the sizes.
 	Every time.Duration
 }
 
-// DefaultLimits keep an executor below about 1.1 GiB, plus 128 MiB per running task.
+// DefaultLimits limit an executor to about 1.1 GiB, plus 128 MiB per running task.
 func DefaultLimits() Limits {
 	return Limits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
 }
 
-// Sink is where tasks write to: Files or Streams.
+// Sink is the destination of tasks' output: Files or Streams.
 type Sink interface {
-	// Begin makes room for a task's output. end must be called when its processes are gone, with when it was known
-	// that they are: before the task's end is reported, since tasks that start after that report end later.
+	// Begin prepares a task's output. end must be called when the task's processes have ended, with the time at
+	// which that was known, and before the end is reported. So a task that starts after that report always has a
+	// later end.
 	Begin(number string) (end func(at time.Time), err error)
-	// Streams gives a process of the task its standard output and standard error, by what it is started with: by the
-	// specification, or by descriptors, which the caller closes once the process has them. ended must be called when
-	// nothing of the process is left, or it was not started.
+	// Streams provides the standard output and standard error of a process of the task, either in the specification
+	// or as descriptors, which the caller closes once the process has them. ended must be called when nothing of
+	// the process is left, or if it was not started.
 	Streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
-	// Answers takes what a task's requests are answered.
+	// Answers returns the writer for the answers to a task's requests.
 	Answers(number string) (io.WriteCloser, error)
-	// Mark says where the output of what comes next begins.
+	// Mark returns the current position in the task's output.
 	Mark(number string) Mark
-	// Cause is why something failed: the end of what was written to stderr since the mark, after what happened. hide
-	// sees what is read before it is cut to its length, so that no half of a secret is left.
+	// Cause returns the cause of a failure: what, followed by the end of the output to stderr since the mark. hide
+	// removes secrets before the text is cut to its length, so that no part of a secret is left.
 	Cause(number, what string, since Mark, hide func(string) string) string
-	// Watch bounds what running tasks write, until ctx ends.
+	// Watch limits the output of running tasks, until ctx ends.
 	Watch(ctx context.Context)
 }
 
-// CloseAll closes files that were only read, or were written by others.
+// CloseAll closes files and ignores errors. It is for files that this process has only read, or that other
+// processes have written.
 func CloseAll(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()

@@ -17,44 +17,46 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Streams is the standard output and standard error of a pod's container. Processes of the task have the
-// former as it is, so that it costs nothing; records of the executor stand between what they write (wire.PodRecord).
-// Standard error goes through a pipe of each process, and its end is kept for the cause of a failure. The kubelet
-// bounds what is kept of both.
+// Streams is the standard output and standard error of a pod's container. Processes of the task get the container's
+// standard output itself, so that it costs nothing; records of the executor are written between their lines
+// (wire.PodRecord). Standard error goes through one pipe per process, and its end is kept for the cause of a
+// failure. The kubelet limits how much of both it keeps.
 type Streams struct {
 	stdout, stderr *os.File
-	folder         string // on the disk that tasks write to
+	folder         string // any on the disk to which tasks write
 
-	writing sync.Mutex // held for each write to stdout: an answer to a request has no record in it
+	writing sync.Mutex // held during each write to stdout, so that no record is inside of an answer
 
-	mu    sync.Mutex // held from a read of a pipe until what was read is written and kept
-	end   []byte     // of what was written to stderr
-	count int64      // of all that was
+	mu    sync.Mutex // held from a read of a pipe until its data is written and kept
+	end   []byte     // end of the data written to stderr
+	count int64      // number of all bytes written to stderr
 	pipes map[*os.File]bool
-	part  [16 << 10]byte // what is read at once
+	part  [16 << 10]byte // buffer for one read
 }
 
 var _ Sink = (*Streams)(nil)
 
-// NewStreams returns the output of the one task of a container with these streams. folder is any on the disk that the
-// task writes to.
+// NewStreams returns the output of the one task of a container with these streams. folder is any folder on the disk
+// to which the task writes.
 func NewStreams(stdout, stderr *os.File, folder string) *Streams {
 	return &Streams{stdout: stdout, stderr: stderr, folder: folder, pipes: map[*os.File]bool{}}
 }
 
+// Begin implements Sink. The streams need no preparation.
 func (o *Streams) Begin(string) (end func(time.Time), err error) {
 	return func(time.Time) {}, nil
 }
 
+// Watch implements Sink. It does nothing, because the kubelet limits the output.
 func (o *Streams) Watch(context.Context) {}
 
-// Streams passes the container's own stdout, and a pipe as stderr.
+// Streams implements Sink. It passes on the container's own stdout, and a pipe as stderr.
 func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) {
 	var fds [2]int
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, fmt.Errorf("make the pipe of stderr: %w", err)
 	}
-	_ = unix.SetNonblock(fds[0], true) // only our own end: a process expects writes that wait
+	_ = unix.SetNonblock(fds[0], true) // only the executor's end: processes expect blocking writes
 	read, write := os.NewFile(uintptr(fds[0]), "stderr of a process"),
 		os.NewFile(uintptr(fds[1]), "stderr of a process")
 	stdout, err := unix.FcntlInt(o.stdout.Fd(), unix.F_DUPFD_CLOEXEC, 0)
@@ -72,7 +74,7 @@ func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) 
 	}()
 	return []*os.File{os.NewFile(uintptr(stdout), "stdout"), write}, func() {
 		o.drain()
-		// Whoever has left the process and holds the pipe is not waited for.
+		// A process that has escaped and still holds the pipe is not waited for.
 		_ = read.SetReadDeadline(time.Unix(1, 0))
 		<-copied
 		o.mu.Lock()
@@ -82,7 +84,7 @@ func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) 
 	}, nil
 }
 
-// copy passes on what a process writes to stderr, until nobody holds the pipe or its deadline comes.
+// copy passes on what a process writes to stderr, until the pipe has no writer or its deadline passes.
 func (o *Streams) copy(pipe *os.File) {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
@@ -97,7 +99,7 @@ func (o *Streams) copy(pipe *os.File) {
 	})
 }
 
-// drain passes on at once what was written to the pipes until now, and not more than a pipe holds of what follows.
+// drain passes on what the pipes contain now, and at most one pipe's capacity of what follows.
 func (o *Streams) drain() {
 	o.mu.Lock()
 	var all []*os.File
@@ -118,10 +120,11 @@ func (o *Streams) drain() {
 	}
 }
 
-// pipeSize is what the kernel keeps of what nobody has read yet.
+// pipeSize is the capacity of a pipe in the kernel.
 const pipeSize = 64 << 10
 
-// take passes on the next part of what a pipe holds. It returns EAGAIN if it holds nothing now.
+// take passes on the next part of a pipe's content. It returns EAGAIN if the pipe is empty, and io.EOF if it has no
+// writer.
 func (o *Streams) take(fd uintptr) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -139,7 +142,7 @@ func (o *Streams) take(fd uintptr) error {
 	return writeWhole(o.stderr, o.part[:n])
 }
 
-// Record puts a record into the output: one write, so that nothing gets in between.
+// Record writes a record into the output, in one write, so that no other output comes in between.
 func (o *Streams) Record(r wire.PodRecord) error {
 	data, err := r.Encode()
 	if err != nil {
@@ -149,13 +152,14 @@ func (o *Streams) Record(r wire.PodRecord) error {
 	return err
 }
 
+// Answers implements Sink. Answers go to stdout.
 func (o *Streams) Answers(string) (io.WriteCloser, error) { return unclosed{o}, nil }
 
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// Write writes to stdout.
+// Write writes to the container's stdout.
 func (o *Streams) Write(data []byte) (int, error) {
 	o.writing.Lock()
 	defer o.writing.Unlock()
@@ -165,7 +169,8 @@ func (o *Streams) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// writeWhole waits where a process has made a stream non-blocking that it shares with us, as Node.js does.
+// writeWhole writes all data. It waits if the stream is non-blocking: a process that shares it may have made it so,
+// as Node.js does.
 func writeWhole(to *os.File, data []byte) error {
 	fd := int(to.Fd())
 	for len(data) > 0 {
@@ -184,6 +189,7 @@ func writeWhole(to *os.File, data []byte) error {
 	return nil
 }
 
+// Mark implements Sink. The mark is for stderr only.
 func (o *Streams) Mark(string) (m Mark) {
 	o.drain()
 	o.mu.Lock()
@@ -192,6 +198,7 @@ func (o *Streams) Mark(string) (m Mark) {
 	return m
 }
 
+// Cause implements Sink.
 func (o *Streams) Cause(_, what string, since Mark, hide func(string) string) string {
 	if diskFull(o.folder) {
 		what += "; the node's disk is full"

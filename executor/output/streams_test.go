@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// A process can make a stream non-blocking that it shares with its executor. A record is written whole nevertheless,
-// when there is room for it.
+// A process can make a stream non-blocking that it shares with its executor. The executor still writes complete
+// records, as soon as there is room for them.
 func TestRecordInANonBlockingStream(t *testing.T) {
 	t.Parallel()
 	read, write, err := os.Pipe()
@@ -49,7 +49,7 @@ func TestRecordInANonBlockingStream(t *testing.T) {
 	}
 }
 
-// What a run failed by is the end of what was written since it began, also while its process goes on.
+// The cause of a run's failure has the end of the output since the run began, also while its process goes on.
 func TestEndOfStderr(t *testing.T) {
 	t.Parallel()
 	stderr, err := os.Create(t.TempDir() + "/stderr")

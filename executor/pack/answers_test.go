@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// request is what a server saw.
+// request is a request that a server received.
 type request struct {
 	number int // from 1
 	*http.Request
 }
 
-// answer is how a server behaves.
+// answer is the behaviour of a server.
 type answer func(http.ResponseWriter, request)
 
-// brokenOff sends the first half of a text and breaks off.
+// brokenOff sends the first half of a text and closes the connection.
 func brokenOff(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Length", fmt.Sprint(len(text)))
 	_, _ = io.WriteString(w, text[:len(text)/2])
@@ -25,7 +25,7 @@ func brokenOff(w http.ResponseWriter, text string) {
 	panic(http.ErrAbortHandler)
 }
 
-// resumed breaks off the first time, and answers the second time as given.
+// resumed breaks off at the first request, and answers the second one as given.
 func resumed(tag string, second answer) answer {
 	return func(w http.ResponseWriter, r request) {
 		if r.number > 1 {
@@ -37,7 +37,7 @@ func resumed(tag string, second answer) answer {
 	}
 }
 
-// part answers with a part of a text, whether it was asked for or not.
+// part answers with a part of a text, whether the request asked for it or not.
 func part(w http.ResponseWriter, tag, text string, from int) {
 	h := w.Header()
 	h.Set("ETag", tag)
@@ -51,7 +51,7 @@ func whole(text string) answer {
 	return func(w http.ResponseWriter, r request) { _, _ = io.WriteString(w, text) }
 }
 
-// bare answers with these bytes and closes the connection, as no server of Go's would.
+// bare answers with these bytes and closes the connection, which Go's server does not do by itself.
 func bare(t *testing.T, text string) answer {
 	return func(w http.ResponseWriter, r request) {
 		conn, _, err := http.NewResponseController(w).Hijack()

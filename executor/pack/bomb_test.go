@@ -27,10 +27,10 @@ func zst(w io.Writer) (io.WriteCloser, error) {
 	return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 }
 
-// TestHostileSizes: archives that become more than they are, or say so.
+// TestHostileSizes: archives that unpack to much more than their size, or claim to.
 func TestHostileSizes(t *testing.T) {
 	t.Parallel()
-	many := func(n int) []byte { // entries, in pieces of 10,000
+	many := func(n int) []byte { // entries, written in pieces of 10,000
 		var piece bytes.Buffer
 		for i := range 10_000 {
 			piece.Write(rawHeader(rawEntry{name: fmt.Sprintf("d%d/", i%100), kind: '5'}))
@@ -74,7 +74,7 @@ func TestHostileSizes(t *testing.T) {
 	}
 }
 
-// xzDictionary rewrites the first block's claim of memory.
+// xzDictionary changes the memory that the first block requests.
 func xzDictionary(t testing.TB, bits byte) []byte {
 	t.Helper()
 	data := compressed(t, tarOf(t, plain("a")), xzip)
@@ -86,7 +86,7 @@ func xzDictionary(t testing.TB, bits byte) []byte {
 	return data
 }
 
-// TestBroken: archives that are damaged, or something else than their name says.
+// TestBroken: archives that are damaged, or are not what their name says.
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	good := tarOf(t, plain("a"))
@@ -127,7 +127,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestCutOff: an archive that was cut off is refused wherever the cut is, however much could be read.
+// TestCutOff: a truncated archive is refused wherever it was cut, and however much of it could be read.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	good := tarOf(t, plain("a"), entry{name: "b", content: strings.Repeat("0123456789", 100), mode: 0o755},
@@ -135,7 +135,7 @@ func TestCutOff(t *testing.T) {
 	for name, test := range map[string]struct {
 		data  []byte
 		end   int // bytes that may be missing: the second block of the end mark
-		whole int // so many bytes before the end, nothing is missing but xz's index, and its decoder doesn't mind
+		whole int // at this distance from the end only xz's index is missing, which its decoder does not notice
 	}{
 		"p.tar":     {data: good, end: 512},
 		"p.tar.gz":  {data: compressed(t, good, gz)},
@@ -163,7 +163,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestCancelledUnpacking: a kill ends it at once, with its own reason.
+// TestCancelledUnpacking: a kill ends unpacking at once, with the kill's own reason.
 func TestCancelledUnpacking(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "download")

@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// changing is a server whose package can be exchanged, and that counts what it was asked for.
+// changing is a server whose package can be replaced, and that counts its requests.
 type changing struct {
 	url         string
 	content     atomic.Value
@@ -26,7 +26,7 @@ type changing struct {
 	asked, full atomic.Int32
 }
 
-// newChanging starts it. With versions, each content has its ETag.
+// newChanging starts the server. With versions, each content has its own ETag.
 func newChanging(t *testing.T, versions bool) *changing {
 	t.Helper()
 	c := &changing{}
@@ -58,7 +58,7 @@ func sumOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// expect gets the package and looks at what it is.
+// expect gets the package and checks its content.
 func expect(t *testing.T, store *pack.Store, source pack.Source, want string) {
 	t.Helper()
 	got, err := store.Get(context.Background(), source)
@@ -72,15 +72,15 @@ func expect(t *testing.T, store *pack.Store, source pack.Source, want string) {
 	}
 }
 
-// limitsWith have few tries and ask so often.
+// limitsWith returns limits with one attempt and this interval of checks.
 func limitsWith(every time.Duration) pack.Limits {
 	limits := pack.Defaults()
 	limits.Tries, limits.Check = 1, every
 	return limits
 }
 
-// TestServerIsAskedNowAndThen: an executor that lives for long notices that the bytes behind a URL have changed, and
-// asks for that no more often than it should.
+// TestServerIsAskedNowAndThen: a long-lived executor notices that the content of a URL has changed, and asks the
+// server no more often than configured.
 func TestServerIsAskedNowAndThen(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, true)
@@ -105,7 +105,7 @@ func TestServerIsAskedNowAndThen(t *testing.T) {
 	expect(t, often, source, "#!two")
 	server.content.Store("#!one")
 	expect(t, often, source, "#!one")
-	// What the app says that it is needs no question.
+	// A package whose checksum the app names needs no check.
 	before := server.asked.Load()
 	source.SHA256 = sumOf("#!one")
 	for range 10 {
@@ -116,7 +116,8 @@ func TestServerIsAskedNowAndThen(t *testing.T) {
 	}
 }
 
-// TestServerWithoutVersions: one that can only be asked for the whole package is asked less often.
+// TestServerWithoutVersions: a server that sends no versions is asked less often, because each check fetches the
+// whole package.
 func TestServerWithoutVersions(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, false)
@@ -137,8 +138,7 @@ func TestServerWithoutVersions(t *testing.T) {
 	expect(t, store, source, "#!two")
 }
 
-// TestSilentServerIsAskedLess: who waits for a server that gives no answer does so more seldom than the server would
-// be asked else.
+// TestSilentServerIsAskedLess: a server that gives no answer is asked less often than one that does.
 func TestSilentServerIsAskedLess(t *testing.T) {
 	t.Parallel()
 	const every = 200 * time.Millisecond
@@ -158,14 +158,14 @@ func TestSilentServerIsAskedLess(t *testing.T) {
 	}
 	asks()
 	server.status.Store(http.StatusBadGateway)
-	asks() // and gets no answer
+	asks() // the server gives no answer
 	if after := asks(); after < 3*every {
 		t.Errorf("asked again after %v", after)
 	}
 }
 
-// TestServerIsAway: a package that is kept is used while its server gives no answer, by the executor that has it and
-// by the next one; but not if the server says that it has no such package.
+// TestServerIsAway: a kept package is used while its server gives no answer, by the executor that has it and by the
+// next one; but not if the server answers that it has no such package.
 func TestServerIsAway(t *testing.T) {
 	t.Parallel()
 	server := newChanging(t, true)
@@ -188,7 +188,7 @@ func TestServerIsAway(t *testing.T) {
 	server.status.Store(0)
 	server.content.Store("#!two")
 	expect(t, first, source, "#!two")
-	// A changed package is never used for want of a better one.
+	// A changed package is never used, even if no better one can be fetched.
 	server.status.Store(http.StatusServiceUnavailable)
 	found, err := filepath.Glob(filepath.Join(dir, "content", sumOf("#!two")+"*", "job.sh"))
 	if err != nil || len(found) != 1 {

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// This file makes archives that no honest writer would make.
+// This file builds archives that no regular program writes.
 
-// rawEntry is a header as it stands, sizes and all.
+// rawEntry is a tar header whose fields are written unchecked, including its size.
 type rawEntry struct {
 	name    string
 	kind    byte
-	size    string // the field, octal; what content has if empty
+	size    string // the octal field; that of content if empty
 	content string
 }
 
@@ -57,7 +57,7 @@ func rawHeader(e rawEntry) []byte {
 	return header
 }
 
-// paxTar has one file, named by records if there are any, else by bytes that are no UTF-8.
+// paxTar returns an archive of one file, whose name is in a PAX record if one is given, and else is not UTF-8.
 func paxTar(t testing.TB, record string) []byte {
 	t.Helper()
 	if record == "" {
@@ -95,7 +95,7 @@ func zipMode(t testing.TB, mode fs.FileMode) []byte {
 	return zipRaw(t, header, "x")
 }
 
-// zipRaw has one stored entry whose header says what it likes.
+// zipRaw returns an archive of one stored entry with an arbitrary header.
 func zipRaw(t testing.TB, header *zip.FileHeader, content string) []byte {
 	t.Helper()
 	var buffer bytes.Buffer
@@ -122,7 +122,7 @@ func zipRaw(t testing.TB, header *zip.FileHeader, content string) []byte {
 	return buffer.Bytes()
 }
 
-// zipDirectory repeats the one record of a zip's directory, so that many entries share one content.
+// zipDirectory repeats the only record of a zip's directory, so that many entries share one content.
 func zipDirectory(t testing.TB, archive []byte, times int) []byte {
 	t.Helper()
 	begin, end := bytes.Index(archive, []byte("PK\x01\x02")), bytes.Index(archive, []byte("PK\x05\x06"))
@@ -137,22 +137,22 @@ func zipDirectory(t testing.TB, archive []byte, times int) []byte {
 	return bytes.Join([][]byte{archive[:begin], directory, tail}, nil)
 }
 
-// megabytes are so many of a bomb. Its archive is one file of zeros.
+// megabytes is the size of a bomb, an archive of one file of zeros.
 const megabytes = 68
 
-// bombHeader is the first block of a tar archive that holds the bomb.
+// bombHeader returns the first block of the bomb's tar archive.
 func bombHeader() []byte {
 	return rawHeader(rawEntry{name: "a", kind: '0', size: fmt.Sprintf("%011o\x00", megabytes<<20)})
 }
 
-// bomb compresses the archive piece by piece; all of these formats may be continued.
+// bomb compresses the archive in pieces; all of these formats allow concatenation.
 func bomb(t testing.TB, open func(io.Writer) (io.WriteCloser, error)) []byte {
 	t.Helper()
 	million := compressed(t, make([]byte, 1<<20), open)
 	return append(compressed(t, bombHeader(), open), bytes.Repeat(million, megabytes+1)...)
 }
 
-// What bzip2 makes of the like of bombHeader, for 80 MB, and of a megabyte of zeros; there is no writer for Go.
+// The bzip2 data of a header like bombHeader, for 80 MB, and of a megabyte of zeros; Go has no writer for bzip2.
 const (
 	bzipHeader  = "QlpoOTFBWSZTWT37GIQAAB9bgMyAQABvAAAA4AAeAAgAIABUQTIaBkwMKmm0mNEaTUMG2r1hWiCgF4wWgRLGUc0Eq7Yoefb5M4oXckU4UJA9+xiE"
 	bzipMillion = "QlpoOTFBWSZTWThXHOUACAhAAMAEAAggADDMBSmmCAbEIB4u5IpwoSBwrjnK"
@@ -172,7 +172,7 @@ func decode(t testing.TB, text string) []byte {
 	return data
 }
 
-// sparse claims a file of a terabyte that has no bytes, as GNU tar 1.0 writes it.
+// sparse returns an archive that claims a sparse file of a terabyte without data, in the format of GNU tar 1.0.
 func sparse(t testing.TB) []byte {
 	t.Helper()
 	var records strings.Builder

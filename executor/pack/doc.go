@@ -1,16 +1,14 @@
-// Package pack brings an app's package onto the machine: it fetches, checks,
-// unpacks and keeps it.
+// Package pack fetches an app's package, checks it, unpacks it and keeps it.
 //
 //	URL ──Download──▶ one file, sha256 known ──Unpack──▶ folder of a package ──▶ Store
 //
-// A package is a tar archive (plain, gz, bz2, xz or zst), a zip archive, or one
-// file, script or program; its content decides, not its name. Unpacking goes
-// through [os.Root], so nothing can leave the target folder, and is bounded by
-// [Limits]. A [Store] keeps unpacked packages by content for all executors of an agent.
+// A package is a tar archive (plain, gz, bz2, xz or zst), a zip archive, or one file, script or program; its
+// content decides, not its name. Unpacking goes through [os.Root], so nothing can leave the target folder, and is
+// limited by [Limits]. A [Store] keeps unpacked packages by content for all executors of an agent.
 //
-// An archive must be whole: one that lacks its end, whose checksums are wrong or that goes
-// on after its compressed data has ended is refused, and so is a file that is no archive but
-// named like one. What fails leaves nothing on the disk.
+// An archive must be complete: it is refused if its end is missing, if a checksum is wrong, or if data follows its
+// compressed data. A file that is named like an archive but is none is refused too. A failure leaves nothing on the
+// disk.
 package pack
 
 import (
@@ -22,34 +20,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Limits bound what a package may take. All of them are positive; Defaults are the ones to begin with.
+// Limits limit a package and its fetch. All of them must be positive; Defaults returns the default values.
 type Limits struct {
-	// Download is the size of the file, in bytes.
+	// Download is the maximum size of the file, in bytes.
 	Download int64
-	// Bytes is the size of all files unpacked.
+	// Bytes is the maximum size of all unpacked files.
 	Bytes int64
-	// Files is the number of entries, implied folders included.
+	// Files is the maximum number of entries, including implied folders.
 	Files int
-	// Ratio is how many bytes one byte of the archive may become, checked above 64 MiB.
+	// Ratio is the maximum number of unpacked bytes per byte of the archive, checked above 64 MiB.
 	Ratio int64
-	// Name is the length of a path in bytes, Depth the number of its components.
+	// Name is the maximum length of a path in bytes, Depth the maximum number of its components.
 	Name, Depth int
-	// FirstByte is how long a server may take until it has sent a package's first byte, all tries together.
+	// FirstByte is the maximum time until a server has sent a package's first byte, over all attempts.
 	FirstByte time.Duration
-	// Check is how long a kept package is used before its server is asked whether it is still the same.
+	// Check is how long a kept package is used before its server is asked whether it has changed.
 	Check time.Duration
-	// Stall is how long a transfer may bring nothing before it counts as broken.
+	// Stall is how long a transfer may receive nothing before it counts as broken.
 	Stall time.Duration
-	// Rate is how many bytes a second a transfer brings at least, over each RateOver.
+	// Rate is the minimum number of bytes per second of a transfer, over each RateOver.
 	Rate     int64
 	RateOver time.Duration
-	// Transfer is how long a download may take, all its tries together; Unpacking is the same of unpacking.
+	// Transfer is the maximum time of a download, over all attempts; Unpacking is the maximum time of unpacking.
 	Transfer, Unpacking time.Duration
-	// Tries is how often a transfer is begun or resumed.
+	// Tries is how many attempts a transfer has, including resumptions.
 	Tries int
 }
 
-// Defaults are generous for real packages.
+// Defaults returns limits that are generous for real packages.
 func Defaults() Limits {
 	return Limits{
 		Download: 4 << 30, Bytes: 16 << 30, Files: 200_000, Ratio: 250,
@@ -58,20 +56,21 @@ func Defaults() Limits {
 	}
 }
 
-// Error is a package that can't be had. Its text says what was done to which URL, without a password or a query in it,
-// and why it failed.
+// Error is a failure to fetch or unpack a package. Its text contains the URL without a password or a query, and the
+// reason.
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host with its port ([wire.HostPort]), if it was not reached: its name is unknown,
-	// nothing accepts connections there, or no TLS comes about; else empty.
+	// Unreachable is the URL's host with its port ([wire.HostPort]) if it was not reached: its name is unknown, it
+	// accepts no connection there, or the TLS handshake fails; else empty.
 	Unreachable string
-	// Unanswered is set if the host was reached, and had no good answer for the URL in time: 5xx, a connection
+	// Unanswered means that the host was reached, but did not answer properly in time: status 5xx, a connection
 	// without an answer, or a late first byte.
 	Unanswered bool
 	Err        error
 }
 
+// Error returns the text for users, without secrets of the URL.
 func (e *Error) Error() string {
 	verb := "fetch"
 	if e.Phase == wire.PhaseUnpack {
@@ -80,15 +79,15 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %v", verb, redact(e.URL), e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// unpackError is an error of what follows the fetch.
+// unpackError is an error of a step after the fetch.
 type unpackError struct{ error }
 
 func (e unpackError) Unwrap() error { return e.error }
 
-// explain makes an error an [*Error], or the context's cause if that has ended.
+// explain wraps an error in an [*Error]. If ctx has ended, it returns ctx's cause instead.
 func explain(ctx context.Context, source Source, err error) error {
 	if err == nil {
 		return nil

@@ -23,7 +23,8 @@ import (
 	"time"
 )
 
-// version is what a server says of a content, to be asked later whether it still holds.
+// version is what a server says about the version of a content. A later request uses it to ask whether the version
+// has changed.
 type version struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"lastModified,omitempty"`
@@ -35,7 +36,8 @@ func versionOf(h http.Header) version {
 
 func (v version) known() bool { return v.ETag != "" || v.LastModified != "" }
 
-// validator is what goes with a Range, so that no two versions are mixed; weak marks don't do.
+// validator returns the value that goes with a Range header, so that two versions are not mixed; a weak ETag can't
+// be used.
 func (v version) validator() string {
 	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
 		return v.ETag
@@ -43,18 +45,18 @@ func (v version) validator() string {
 	return v.LastModified
 }
 
-// errUnchanged is the server's answer that the known version still holds.
+// errUnchanged means that the server has no newer version than the known one.
 var errUnchanged = errors.New("unchanged")
 
-// permanent is an answer that another try won't change.
+// permanent is an error that another attempt would not change.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// downloader fetches files, and logs about every five seconds how far it is.
+// downloader fetches files, and logs their progress about every five seconds.
 type downloader struct {
 	client *http.Client
-	open   func(path string) (*os.File, error) // of this machine
+	open   func(path string) (*os.File, error) // opens files of this machine
 	limits Limits
 	log    *slog.Logger
 }
@@ -70,7 +72,7 @@ func newDownloader(limits Limits, open func(path string) (*os.File, error), log 
 		}}}
 }
 
-// parse checks an address. Its error says what is allowed.
+// parse parses a URL and checks that it is supported. The error says what is allowed.
 func parse(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -93,7 +95,7 @@ func parse(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// baseName is the name of a package that is a single file.
+// baseName returns the file name of a package that is a single file.
 func baseName(u *url.URL) string {
 	name := path.Base(u.Path)
 	if name == "" || name == "." || name == "/" || name == ".." || strings.ContainsRune(name, 0) || len(name) > 255 {
@@ -102,8 +104,8 @@ func baseName(u *url.URL) string {
 	return name
 }
 
-// get brings what u names into the file to, and gives its sha256 in hex and its
-// version. If the server says that known still holds, the error is errUnchanged.
+// get downloads u into the file to, and returns its sha256 in hex and its version. The error is errUnchanged if the
+// server has no newer version than known.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
 	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressEvery)}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer,
@@ -128,7 +130,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 			if waitErr := wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
 				var late unanswered
 				if errors.As(waitErr, &late) {
-					waitErr = unanswered{err, t.reached.Load()} // which says more than that the time ran out
+					waitErr = unanswered{err, t.reached.Load()} // err says more than that the time ran out
 				}
 				return "", version{}, waitErr
 			}
@@ -148,7 +150,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 	return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
 }
 
-// wait waits for so long, or until ctx ends: then it returns the cause.
+// wait waits for d, or until ctx ends: then it returns ctx's cause.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -171,8 +173,8 @@ type transfer struct {
 	done  int64
 	total int64
 	next  time.Time
-	first *time.Timer // until the first byte; nil for a file of this machine
-	// reached is set once the last try had a connection, its TLS included.
+	first *time.Timer // runs until the first byte; nil for a file of this machine
+	// reached is set once the latest attempt has a connection, including TLS.
 	reached atomic.Bool
 }
 
@@ -189,7 +191,7 @@ func (t *transfer) once(ctx context.Context) error {
 		return permanent{err}
 	}
 	request.Header.Set("User-Agent", "elasticjob-executor")
-	request.Header.Set("Accept-Encoding", "identity") // the bytes are what was published
+	request.Header.Set("Accept-Encoding", "identity") // the bytes must be the published ones
 	resume := t.done > 0 && t.got.validator() != ""
 	switch {
 	case resume:
@@ -218,7 +220,7 @@ func (t *transfer) once(ctx context.Context) error {
 		return errUnchanged
 	case response.StatusCode == http.StatusPartialContent && resume:
 		if err := t.goesOn(response.Header); err != nil {
-			t.got = version{} // from the beginning
+			t.got = version{} // the next attempt starts from the beginning
 			return err
 		}
 	case response.StatusCode == http.StatusOK:
@@ -230,7 +232,7 @@ func (t *transfer) once(ctx context.Context) error {
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
 		return fmt.Errorf("the server answers %s", statusText(response.StatusCode))
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
-		t.got = version{} // from the beginning
+		t.got = version{} // the next attempt starts from the beginning
 		return fmt.Errorf("the server answers %s", statusText(response.StatusCode))
 	default:
 		return permanent{fmt.Errorf("the server answers %s", statusText(response.StatusCode))}
@@ -242,14 +244,15 @@ func (t *transfer) once(ctx context.Context) error {
 	return err
 }
 
-// statusText is a status in the words of HTTP: those that a server has for it are for nobody who only names a URL.
+// statusText returns a status with HTTP's own text for it. The server's text is not shown to a user who only names
+// a URL.
 func statusText(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// plainError drops the URL that net/http puts before its errors: ours has it already. It also drops what a server has
-// written that is no answer of HTTP, since packages are also fetched to be checked, in the network of the scheduler's
-// servers, for whoever names a URL.
+// plainError removes the URL that net/http puts before its errors, because [Error] has it already. It also removes
+// what a server has sent if that is no HTTP answer: packages are also fetched for a check, in the network of the
+// scheduler's servers and for any user who names a URL, and such a user must not read it.
 func plainError(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -264,7 +267,7 @@ func plainError(err error) error {
 	)
 	switch {
 	case strings.HasPrefix(err.Error(), "failed to parse Location header"):
-		return errors.New("the server redirects to what is no URL") // which may hold a password
+		return errors.New("the server redirects to what is no URL") // the text may contain a password
 	case errors.As(err, &network), errors.As(err, &refused), errors.As(err, &certificate), errors.As(err, &record),
 		errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch), isBroken(err):
 		return err
@@ -272,13 +275,14 @@ func plainError(err error) error {
 	return errors.New("the server does not answer as one of HTTP")
 }
 
-// isBroken reports whether a connection ended before its time.
+// isBroken reports whether the error is that of a connection which ended too early.
 func isBroken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
 }
 
-// goesOn checks that a part is the one asked for, and of the same content: not every server knows If-Range.
+// goesOn checks that a partial answer has the requested range and the same content. That is necessary because not
+// every server supports If-Range.
 func (t *transfer) goesOn(header http.Header) error {
 	part, total, _ := strings.Cut(header.Get("Content-Range"), "/")
 	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.done)) {
@@ -294,10 +298,11 @@ func (t *transfer) goesOn(header http.Header) error {
 	return nil
 }
 
-// maxRedirects is as many as browsers and curl follow, or fewer.
+// maxRedirects is no more than browsers and curl follow.
 const maxRedirects = 10
 
-// checkRedirect follows redirections on the network only; no try would change where they lead.
+// checkRedirect allows redirects to http and https only. Its errors are permanent, because another attempt would
+// get the same redirect.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return permanent{fmt.Errorf("more than %d redirections", maxRedirects)}
@@ -309,7 +314,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// restart begins at the first byte.
+// restart prepares the transfer for an answer that begins at the first byte.
 func (t *transfer) restart(response *http.Response) error {
 	if response.ContentLength > t.limits.Download {
 		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength,
@@ -346,7 +351,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			if _, err := t.to.Write(buffer[:n]); err != nil {
 				return permanent{err}
 			}
-			_, _ = t.sum.Write(buffer[:n]) // a hash never fails
+			_, _ = t.sum.Write(buffer[:n]) // a hash returns no error
 			if now := time.Now(); now.After(t.next) {
 				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.done, "of", t.total)
 				t.next = now.Add(progressEvery)
@@ -361,7 +366,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 	}
 }
 
-// copyFile is a download from this machine. Size and time stand for its version.
+// copyFile copies a file of this machine. Its size and time serve as its version.
 func (t *transfer) copyFile(ctx context.Context) error {
 	file, err := t.open(t.url.Path)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// Tasks that run as the executor's user can put links in the place of all that is in the cache and in the sandbox, to
-// what the executor sees and they don't. So names there are looked up below a folder that is held open, and no link
-// leads out of it.
+// Tasks that run as the executor's user can replace everything in the cache and in the sandbox by links to files
+// that the executor sees and they do not. So names in these folders are looked up below an open root, and no link
+// can lead out of it.
 
-// makeFolder makes a folder below root, in the place of whatever else has its name.
+// makeFolder creates a folder below root. It removes a file or link of that name first.
 func makeFolder(root *os.Root, name string) error {
 	err := root.Mkdir(name, 0o755)
 	if !errors.Is(err, fs.ErrExist) {
@@ -30,13 +30,13 @@ func makeFolder(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o755)
 }
 
-// makeTemporary makes a folder below root whose name begins so, and that nobody else knows.
+// makeTemporary creates a folder below root, whose name is the prefix and random text that no task can guess.
 func makeTemporary(root *os.Root, prefix string) (name string, err error) {
 	name = prefix + rand.Text()
 	return name, root.Mkdir(name, 0o700)
 }
 
-// removeIn is RemoveTree below root.
+// removeIn is RemoveTree for a folder below root.
 func removeIn(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if err == nil {
@@ -44,15 +44,15 @@ func removeIn(root *os.Root, name string) error {
 	}
 	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700) // before it is read
+			_ = root.Chmod(path, 0o700) // must be done before the folder can be read
 		}
 		return nil
 	})
 	return root.RemoveAll(name)
 }
 
-// openPlain opens a file or folder below root. Tasks can put links and pipes in its place: it follows none, and waits
-// for none.
+// openPlain opens a regular file or folder below root. If a task has put a link or a pipe in its place, openPlain
+// neither follows the link nor waits for the pipe, and returns an error.
 func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, fmt.Errorf("%s is no file", name)
@@ -68,7 +68,7 @@ func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// entriesOf are the names in a folder below root, sorted.
+// entriesOf returns the sorted names in a folder below root.
 func entriesOf(root *os.Root, name string) ([]string, error) {
 	folder, err := root.Open(name)
 	if err != nil {
@@ -80,12 +80,11 @@ func entriesOf(root *os.Root, name string) ([]string, error) {
 	return names, err
 }
 
-// maxDepth bounds how many folders a walk holds open. Packages are unpacked with fewer above each other
-// (Limits.Depth).
+// maxDepth limits how many folders a walk keeps open. Unpacked packages have fewer levels (Limits.Depth).
 const maxDepth = 256
 
-// walk visits a folder, as "", and all that is below it, as "/name" and "/name/name", each before what is in it and in
-// the order of their names. It follows no link. The visitor can end it with fs.SkipAll.
+// walk visits a folder, as "", and everything below it, as "/name" and "/name/name", each folder before its entries
+// and the entries in the order of their names. It follows no link. The visitor can end the walk with fs.SkipAll.
 func walk(root *os.Root, visit func(path string, info fs.FileInfo) error) error {
 	info, err := root.Lstat(".")
 	if err == nil {
@@ -131,7 +130,8 @@ func walkBelow(folder *os.Root, at string, depth int, visit func(path string, in
 	return nil
 }
 
-// openPackage opens the folder of a package. What is not there, or no folder any more, is gone.
+// openPackage opens the folder of a package. It returns fs.ErrNotExist or errStrange if there is no such folder any
+// more.
 func openPackage(root *os.Root, name string) (*os.Root, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -153,5 +153,5 @@ func openIn(dir, name string) (*os.Root, error) {
 	return openPackage(root, name)
 }
 
-// contentName is that of a kept package, below the cache.
+// contentName returns the path of a kept package below the cache.
 func contentName(name string) string { return path.Join("content", name) }

@@ -17,10 +17,10 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// block is the size of tar's header.
+// block is the size of a tar header.
 const block = 512
 
-// maxWindow bounds the memory that a decoder may ask for.
+// maxWindow limits the memory that an archive may request from a decoder.
 const maxWindow = 128 << 20
 
 var compressions = []struct {
@@ -52,11 +52,11 @@ var compressions = []struct {
 	}},
 }
 
-// compressionNames are the ends of archives' names by their compression.
+// compressionNames are the suffixes of archive names, by compression.
 var compressionNames = map[string]string{"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
-// decompress looks at the first bytes of r and undoes what compression they show.
-// The name is empty if there is none.
+// decompress detects the compression of r by its first bytes, and returns a reader of the plain data and the name
+// of the compression; empty if there is none.
 func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, closer func(), err error) {
 	head, err := r.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -75,7 +75,7 @@ func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, 
 	return r, "", func() {}, nil
 }
 
-// isTar reports whether r begins with a tar header, of whatever age: its checksum must be right.
+// isTar reports whether r begins with a tar header of any version: the header's checksum must be right.
 func isTar(r *bufio.Reader) bool {
 	head, err := r.Peek(block)
 	if err != nil {
@@ -84,7 +84,7 @@ func isTar(r *bufio.Reader) bool {
 	field := bytes.Trim(head[148:156], " \x00")
 	want, err := strconv.ParseInt(string(field), 8, 64)
 	if err != nil {
-		// The end mark of an archive without entries.
+		// This is the end mark of an archive without entries.
 		return bytes.Equal(head, make([]byte, block))
 	}
 	sum := int64(8 * ' ')
@@ -96,26 +96,26 @@ func isTar(r *bufio.Reader) bool {
 	return sum == want
 }
 
-// checkWindow looks at the first block of an xz stream for the memory that it asks for.
-// Blocks after it may ask for more, and get as much as they fill.
+// checkWindow checks how much memory the first block of an xz stream requests. Later blocks may request more; the
+// decoder then allocates only what they fill.
 func checkWindow(r *bufio.Reader) error {
 	const streamHeader = 12
 	head, err := r.Peek(streamHeader + 1)
 	if err != nil || head[streamHeader] == 0 {
-		return nil // cut off, or without any block: the decoder says so
+		return nil // truncated, or without a block: the decoder reports it
 	}
 	head, err = r.Peek(streamHeader + 4*(int(head[streamHeader])+1))
 	if err != nil {
 		return nil
 	}
 	flags, fields := head[streamHeader+1], head[streamHeader+2:]
-	for _, present := range []byte{0x40, 0x80} { // sizes, before and after decompression
+	for _, present := range []byte{0x40, 0x80} { // the sizes before and after decompression
 		if flags&present != 0 {
 			_, n := binary.Uvarint(fields)
 			fields = fields[max(n, 0):]
 		}
 	}
-	// The filter LZMA2, with one byte of properties.
+	// This is the filter LZMA2, with one byte of properties.
 	if len(fields) < 3 || fields[0] != 0x21 || fields[1] != 1 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func checkWindow(r *bufio.Reader) error {
 	return nil
 }
 
-// unsupported names archives that aren't supported, by how they begin.
+// unsupported returns the name of an archive format that is not supported, by its first bytes; else empty.
 func unsupported(head []byte) string {
 	for _, f := range []struct{ name, magic string }{
 		{"a 7z archive", "7z\xbc\xaf\x27\x1c"}, {"a rar archive", "Rar!\x1a\x07"}, {"lz4 data", "\x04\x22\x4d\x18"},
@@ -140,7 +140,7 @@ func unsupported(head []byte) string {
 	return ""
 }
 
-// archiveName reports whether a name promises an archive.
+// archiveName reports whether a file name is that of an archive.
 func archiveName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz",
@@ -152,7 +152,7 @@ func isZip(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
 }
 
-// isHTML finds the error pages that servers send with status 200.
+// isHTML detects error pages, which some servers send with status 200.
 func isHTML(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf"))
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))

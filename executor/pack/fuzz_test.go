@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// FuzzUnpack: whatever the bytes are, unpacking ends within its limits and stays in its folder.
-// Seeds are below and in testdata/fuzz/FuzzUnpack.
+// FuzzUnpack: for any bytes, unpacking ends within its limits and stays in its folder. Seeds are below and in
+// testdata/fuzz/FuzzUnpack.
 func FuzzUnpack(f *testing.F) {
 	good := tarOf(f, folder("d/"), entry{name: "d/run.sh", content: body, mode: 0o755}, symlink("l", "d/run.sh"),
 		hardlink("h", "d/run.sh"))
@@ -57,7 +57,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// mustBeSound checks a package that was taken.
+// mustBeSound checks a package that was accepted.
 func mustBeSound(t *testing.T, dir string, limits pack.Limits) {
 	t.Helper()
 	entries, bytes := 0, int64(0)
@@ -95,13 +95,13 @@ func mustBeSound(t *testing.T, dir string, limits pack.Limits) {
 		}
 		return nil
 	})
-	// Hard links share their bytes.
+	// Hard links share their bytes, so the total can exceed the limit.
 	if err != nil || entries == 0 || entries > limits.Files || bytes > limits.Bytes*int64(limits.Files) {
 		t.Errorf("%d entries of %d bytes (%v)", entries, bytes, err)
 	}
 }
 
-// memory is a folder that isn't on a disk, if there is one.
+// memory returns a folder in memory, if there is one.
 func memory() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"

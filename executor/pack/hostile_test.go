@@ -18,18 +18,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// hostile is a package that somebody made in order to do harm, or by accident.
+// hostile is a package that was made to do harm, or is harmful by accident.
 type hostile struct {
 	name   string
-	file   string // its name in the URL; p.tar if empty
+	file   string // name in the URL; p.tar if empty
 	data   []byte
-	limits pack.Limits       // what isn't 0 replaces a default
-	want   string            // essential words of the failure, or
-	tree   map[string]string // what it becomes, if it is taken
+	limits pack.Limits       // fields that are not 0 replace the defaults
+	want   string            // part of the error, or
+	tree   map[string]string // unpacked content, if the package is accepted
 }
 
-// run fetches the package from a folder full of canaries, as one that is kept and as one that
-// isn't. Nothing may change there, and of a package that is refused nothing may be left.
+// run fetches the package from a folder full of canaries, with and without the cache. The canaries must not change,
+// and a refused package must leave nothing behind.
 func (h hostile) run(t *testing.T) {
 	t.Parallel()
 	around := t.TempDir()
@@ -57,7 +57,7 @@ func (h hostile) run(t *testing.T) {
 	before := snapshot(t, around)
 	for _, cache := range []bool{false, true} {
 		if !cache && h.tree == nil && len(h.data) > 1<<14 {
-			continue // the large ones once
+			continue // large packages are tested once only
 		}
 		h.get(t, place, pack.Source{URL: "file://" + file, Cache: cache})
 		if diff := cmp.Diff(before, snapshot(t, around)); diff != "" {
@@ -124,7 +124,7 @@ func mustHold(t testing.TB, dir string, n int) {
 	}
 }
 
-// snapshot describes all that lies around the folders of the store, byte for byte.
+// snapshot describes everything around the folders of the store, byte for byte.
 func snapshot(t testing.TB, around string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -164,7 +164,7 @@ func hardlink(name, to string) entry { return entry{name: name, link: to, kind: 
 
 const isX = "-r--r--r-- x"
 
-// TestHostileNames: entries whose names lead out, or are no names.
+// TestHostileNames: entries whose names lead out of the package, or are invalid.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	for _, h := range []hostile{
@@ -246,7 +246,7 @@ func TestHostileLinks(t *testing.T) {
 	}
 }
 
-// TestHostileEntries: what isn't a file or folder, names that come twice, and odd modes.
+// TestHostileEntries: entries that are neither file nor folder, duplicate names, and unusual modes.
 func TestHostileEntries(t *testing.T) {
 	t.Parallel()
 	kind := func(kind byte) []byte { return tarOf(t, plain("f"), entry{name: "d", kind: kind}) }

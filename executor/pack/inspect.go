@@ -15,17 +15,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Contents is what a package is, as far as Inspect came.
+// Contents describes a package, as far as Inspect could read it.
 type Contents struct {
-	// Size and SHA256 are of what was fetched.
+	// Size and SHA256 are those of the fetched file.
 	Size   int64
 	SHA256 string
-	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for one that is no archive.
+	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a package that is no archive.
 	Format string
-	// Files are the first ones, by name, and Total is how many there are.
+	// Files are the first files, sorted by name, and Total is the number of all files.
 	Files []File
 	Total int
-	// Dir is where they lie, below the folder that was given.
+	// Dir is the folder with the unpacked files, below the folder that was given to Inspect.
 	Dir string
 }
 
@@ -36,9 +36,9 @@ type File struct {
 	Executable bool
 }
 
-// Inspect fetches a package into an empty folder, whose owner removes it, and unpacks it there, both as a Store does
-// it; Files has so many at most. Its sum is compared with nothing. The error is an [*Error], which shows nothing of
-// what the package holds, or the context's cause.
+// Inspect fetches and unpacks a package as a Store does, in an empty folder, which the caller removes.
+// Contents.Files gets at most most files. The checksum is not compared. The error is an [*Error], which shows
+// nothing of the package's content, or the context's cause.
 func Inspect(ctx context.Context, url, folder string, most int, limits Limits,
 	open func(path string) (*os.File, error)) (c Contents, err error) {
 	source := Source{URL: url}
@@ -74,7 +74,7 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits,
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return c, err
 	}
-	defer debug.FreeOSMemory() // as in a store
+	defer debug.FreeOSMemory() // as in Store.unpack
 	c.Format, err = unpackFile(ctx, file, root, baseName(u), limits)
 	var strange noPackage
 	if errors.As(err, &strange) {
@@ -86,8 +86,8 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits,
 	return c, c.list(root, most)
 }
 
-// withoutAddresses is an error of a fetch without what it shows of the network: a package is inspected in that of the
-// scheduler's servers, for whoever names a URL.
+// withoutAddresses removes from an error of a fetch what it shows about the network: a package is inspected in the
+// network of the scheduler's servers, for any user who names a URL.
 func withoutAddresses(err error) error {
 	text := netproblem.Text(err)
 	if text == "" {
@@ -100,7 +100,7 @@ func withoutAddresses(err error) error {
 	return errors.New(text)
 }
 
-// list finds the files. Links count as what they lead to, if that is in the package.
+// list lists the files. A link counts as its target, if that is in the package.
 func (c *Contents) list(root *os.Root, most int) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -14,24 +14,25 @@ import (
 	"time"
 )
 
-// Kept packages lie where a task, an operator or a cleaner of old files can change and remove what is in them: tasks
-// run as the executor's user, and often that is root, whom no permission stops. So there is an inventory of each,
-// which is compared before each use. A package that isn't as it was unpacked is fetched again and replaced.
+// A task, an operator or a cleaner of old files can change or remove the files of kept packages: tasks run as the
+// executor's user, often root, whom permissions do not stop. So each package has an inventory, which is compared
+// before each use. A package that has changed since it was unpacked is fetched again and replaced.
 
-// inventory is what is recorded of a kept package when it was unpacked.
+// inventory is the recorded state of a kept package after it was unpacked.
 type inventory struct {
-	// Entries counts all that is in it, folders included.
+	// Entries is the number of entries, including folders.
 	Entries int `json:"entries"`
-	// Digest is of every entry's path, kind, permissions and inode, and of the size and times of what isn't a folder.
-	// A folder's own times say nothing that its entries don't, and change when it is renamed.
+	// Digest covers every entry's path, kind, permissions and inode, and the size and times of every entry that is
+	// no folder. The times of a folder are left out: they change when the folder is renamed, and show nothing that
+	// its entries do not.
 	Digest string `json:"digest"`
 
-	newest  string // the entry that was changed last
+	newest  string // the entry with the latest change
 	changed time.Time
-	list    []sight // of all entries, if they are few
+	list    []sight // all entries, or nil if there are many
 }
 
-// sight is how an entry was seen. As long as no folder's own times change, there is no other entry in it.
+// sight is the observed state of an entry. As long as a folder's own times do not change, no entry was added to it.
 type sight struct {
 	path               string
 	inode              uint64
@@ -45,8 +46,8 @@ func sightOf(path string, stat *syscall.Stat_t) sight {
 		changing: stat.Ctim}
 }
 
-// same reports whether all entries are as they were seen. It reads no folder, and so takes a fraction of an
-// inventory's time.
+// same reports whether all entries are unchanged. It reads no folder, and so takes a fraction of the time of an
+// inventory.
 func same(list []sight) bool {
 	var now syscall.Stat_t
 	for i := range list {
@@ -59,7 +60,7 @@ func same(list []sight) bool {
 
 var errStrange = errors.New("neither file, folder nor link")
 
-// takeInventory looks at all that a package holds, which is at dir. It reads no file.
+// takeInventory takes the inventory of a package, whose path is dir. It reads no file content.
 func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	var i inventory
 	digest := sha256.New()
@@ -80,12 +81,12 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 		line = binary.LittleEndian.AppendUint64(line, stat.Ino)
 		line = binary.LittleEndian.AppendUint32(line, uint32(info.Mode()))
 		if !info.IsDir() {
-			// The time of change is the file system's: unlike the other one, no program can set it.
+			// The change time comes from the file system: unlike the modification time, no program can set it.
 			for _, number := range []int64{stat.Size, stat.Mtim.Nano(), stat.Ctim.Nano()} {
 				line = binary.LittleEndian.AppendUint64(line, uint64(number))
 			}
 		}
-		_, _ = digest.Write(line) // a hash never fails
+		_, _ = digest.Write(line) // a hash returns no error
 		if i.Entries <= fewEntries {
 			i.list = append(i.list, sightOf(dir+path, stat))
 		} else {
@@ -98,16 +99,18 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 }
 
 const (
-	// fewEntries is how large a package may be to be checked before each use. A larger one, for which that takes
-	// longer than a third of a millisecond, is checked so often that it takes a share of one processor at most.
+	// fewEntries is the size up to which a package is checked before each use. The check of a larger one takes
+	// longer than a third of a millisecond, so it is checked only so often that the checks take at most 1/shareOf
+	// of one processor.
 	fewEntries = 250
 	shareOf    = 20
 )
 
-// intact reports whether a package that was handed out is still as it was unpacked, and, if not, what is known of it.
+// intact reports whether a package that was handed out is still unchanged and, if not, what is known about the
+// change.
 func (s *Store) intact(e *entry) (bool, string) {
 	if e.State == "" {
-		return true, "" // of one task alone
+		return true, "" // only one task uses it
 	}
 	begun := time.Now()
 	s.mu.Lock()
@@ -129,7 +132,7 @@ func (s *Store) intact(e *entry) (bool, string) {
 	return true, ""
 }
 
-// inventoryOf is that of a package that was handed out.
+// inventoryOf takes the inventory of a package that was handed out.
 func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	above := s.dir
 	if e.name == "" {
@@ -147,7 +150,7 @@ func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	return takeInventory(context.Background(), root, e.Dir)
 }
 
-// changeText says of a package that isn't as it was what can be seen.
+// changeText describes what is known about the change of a package.
 func changeText(found inventory, err error) string {
 	const text = "the package in the cache was changed after it was unpacked"
 	switch {
@@ -161,11 +164,11 @@ func changeText(found inventory, err error) string {
 	return text + ": the last change is of " + found.newest[1:] + ", at " + found.changed.UTC().Format(time.RFC3339)
 }
 
-// recordOf is the name of a package's inventory, below the cache.
+// recordOf returns the path of a package's inventory below the cache.
 func recordOf(name string) string { return path.Join("whole", name) }
 
-// whole reports whether a kept package is as its inventory says. One of an earlier release, which let jobs write into
-// it, has none.
+// whole reports whether a kept package matches its inventory. A package of an earlier release, which let jobs write
+// into it, has none.
 func (s *Store) whole(ctx context.Context, cache *os.Root, name string) (state string, ok bool) {
 	var want inventory
 	if !readRecord(cache, recordOf(name), &want) || want.Digest == "" {
@@ -187,7 +190,7 @@ func (s *Store) whole(ctx context.Context, cache *os.Root, name string) (state s
 	return "", false
 }
 
-// noteChange keeps what is known of a change for the tasks that wait for the package to be fetched again.
+// noteChange records a change, for the note in the package that is fetched again.
 func (s *Store) noteChange(name, text string) {
 	s.mu.Lock()
 	_, reported := s.changes[name]

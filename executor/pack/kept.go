@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seal makes a package ready to be kept: it sees to it that all is on the disk, so that no power cut can leave empty
-// files under a good name, and takes its inventory.
+// seal prepares a package to be kept. It writes all of its files to the disk, so that a power failure can't leave
+// empty files under their names, and takes the inventory.
 func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
-	const few = 64 // above that, one call for the whole file system is cheaper
+	const few = 64 // for more files, one sync of the whole file system is faster
 	var paths []string
 	err := walk(root, func(path string, info fs.FileInfo) error {
 		if cause := context.Cause(ctx); cause != nil {
@@ -52,14 +52,14 @@ func withFile(root *os.Root, path string, do func(*os.File) error) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	// EINVAL is a file system's that doesn't know this.
+	// A file system that does not support the call returns EINVAL.
 	if err := do(f); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("bring %s to the disk: %w", path, err)
 	}
 	return nil
 }
 
-// readRecord reads one of the store's own small files.
+// readRecord reads one of the store's own small files, and reports whether it could.
 func readRecord(cache *os.Root, name string, to any) bool {
 	f, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
@@ -70,7 +70,7 @@ func readRecord(cache *os.Root, name string, to any) bool {
 	return err == nil && json.Unmarshal(data, to) == nil
 }
 
-// writeRecord writes it, by way of a file in work.
+// writeRecord writes such a file: first to a file in work, which it then renames.
 func writeRecord(cache *os.Root, work, name string, record any) error {
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -83,9 +83,9 @@ func writeRecord(cache *os.Root, work, name string, record any) error {
 	return cache.Rename(temporary, name)
 }
 
-// place gives the unpacked package, of the folder of a fetch, its name. If there is one already, since it was changed,
-// the two change places at once, so that whoever runs with it finds the good one under its name, and the other is
-// removed with its new folder.
+// place moves the unpacked package from the folder of its fetch to its final name. If a package has that name
+// already, because it was changed, the two are exchanged atomically: tasks that use the name then find the good
+// one, and the other is removed with the folder of the fetch.
 func (s *Store) place(cache *os.Root, name, work string) error {
 	content, from := contentName(name), path.Join(work, unpacked)
 	err := cache.Rename(from, content)
@@ -93,19 +93,19 @@ func (s *Store) place(cache *os.Root, name, work string) error {
 		return err
 	}
 	if info, err := cache.Lstat(content); err == nil && info.IsDir() {
-		_ = cache.Chmod(content, 0o700) // a task may have closed it
+		_ = cache.Chmod(content, 0o700) // a task may have removed the permissions
 	}
 	if exchange(cache, from, content) == nil {
 		return nil
 	}
-	// Not every file system can do that.
+	// Not every file system supports the exchange.
 	if trash := s.discard(cache, name); trash != "" {
 		defer s.remove(cache, trash)
 	}
 	return cache.Rename(from, content)
 }
 
-// exchange has two names change places.
+// exchange exchanges two names atomically.
 func exchange(root *os.Root, one, other string) error {
 	from, err := root.Open(path.Dir(one))
 	if err != nil {
@@ -120,14 +120,14 @@ func exchange(root *os.Root, one, other string) error {
 	return unix.Renameat2(int(from.Fd()), path.Base(one), int(to.Fd()), path.Base(other), unix.RENAME_EXCHANGE)
 }
 
-// discard takes a kept package's name from it, and gives the folder that is to be removed then. So a
-// half of it never counts as a package, even if this process is killed meanwhile.
+// discard renames a kept package into a temporary folder, and returns that folder, which the caller must remove. So
+// a partly removed package never counts as a package, even if this process is killed in between.
 func (s *Store) discard(cache *os.Root, name string) (trash string) {
 	trash, err := makeTemporary(cache, "tmp/old-")
 	if err == nil {
 		content, to := contentName(name), path.Join(trash, unpacked)
 		if err = cache.Rename(content, to); errors.Is(err, fs.ErrPermission) {
-			_ = cache.Chmod(content, 0o700) // a task has closed it
+			_ = cache.Chmod(content, 0o700) // a task has removed the permissions
 			err = cache.Rename(content, to)
 		}
 	}

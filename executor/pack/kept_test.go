@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// served is a package on a server that counts how often it sends the whole of it.
+// served serves a package, and counts how often the server sends all of it.
 func served(t *testing.T, data []byte) (url string, sent *atomic.Int32) {
 	t.Helper()
 	sent = &atomic.Int32{}
@@ -48,8 +48,8 @@ func get(t testing.TB, store *pack.Store, source pack.Source) string {
 	return got.Dir
 }
 
-// TestChangedPackageIsReplaced: whatever somebody did to a kept package, with the permissions of its owner, the next
-// use of it, by the executor that has it and by another one, finds it as it was published, and the change is reported.
+// TestChangedPackageIsReplaced: whatever was done to a kept package with the permissions of its owner, the next
+// use, by the executor that has it or by another one, finds it as it was published, and the change is reported.
 func TestChangedPackageIsReplaced(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, entry{name: "run.sh", content: body, mode: 0o755},
@@ -67,7 +67,7 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 			return nil
 		}
 	}
-	// write changes a file as its owner can, and sets its size and time back.
+	// write changes a file as its owner can, and restores its size and time.
 	write := func(name, content string) func(string) error {
 		return func(dir string) error {
 			path := filepath.Join(dir, name)
@@ -114,7 +114,7 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 		}, "it is gone"},
 		"a closed folder": {func(dir string) error { return os.Chmod(dir, 0) }, "changed after it was unpacked"},
 	} {
-		for _, uses := range []int{0, 1, 2} { // 0: another executor finds it
+		for _, uses := range []int{0, 1, 2} { // 0: another executor finds the change
 			same := uses > 0
 			t.Run(fmt.Sprint(name, ", uses: ", uses), func(t *testing.T) {
 				t.Parallel()
@@ -167,8 +167,8 @@ func TestChangedPackageIsReplaced(t *testing.T) {
 	}
 }
 
-// TestReplacedPackageIsTaken: what one executor has put right, another one that has the package in use takes without a
-// fetch of its own.
+// TestReplacedPackageIsTaken: if one executor has replaced a changed package, another one that uses the package
+// takes the new one without a fetch of its own.
 func TestReplacedPackageIsTaken(t *testing.T) {
 	t.Parallel()
 	url, sent := served(t, tarOf(t, plain("run.sh")))
@@ -191,7 +191,7 @@ func TestReplacedPackageIsTaken(t *testing.T) {
 	}
 }
 
-// TestPackageIsNeverHalfThere: while a changed package is replaced again and again, whoever looks under its name finds
+// TestPackageIsNeverHalfThere: while a changed package is replaced repeatedly, a look-up by its name always finds
 // all of it.
 func TestPackageIsNeverHalfThere(t *testing.T) {
 	t.Parallel()
@@ -227,8 +227,8 @@ func TestPackageIsNeverHalfThere(t *testing.T) {
 	}
 }
 
-// TestLargePackageIsLookedAtNowAndThen: of a package with many files a change is noticed soon, and looking for it does
-// not cost each of many short tasks what it costs one.
+// TestLargePackageIsLookedAtNowAndThen: a change of a package with many files is noticed soon, but the check does
+// not cost every short task as much as one task.
 func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
 	t.Parallel()
 	entries := make([]entry, 2000)
@@ -258,7 +258,7 @@ func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
 		}
 	}
 	noticed(changed())
-	// A use that follows another one at once does not look: so it misses a change, which is noticed later.
+	// A use immediately after another one does not check. So it misses a change, which is noticed later.
 	for range 100 {
 		get(t, store, source)
 		fetched := changed()
@@ -270,7 +270,7 @@ func TestLargePackageIsLookedAtNowAndThen(t *testing.T) {
 	t.Error("each use looks at all files")
 }
 
-// BenchmarkReady is what each attempt pays for the look at its package.
+// BenchmarkReady measures the cost per attempt of the check of its package.
 func BenchmarkReady(b *testing.B) {
 	for _, files := range []int{1, 30, 230, 10_000} {
 		b.Run(fmt.Sprint(files, " files"), func(b *testing.B) {

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestCacheLeadsNowhere: a job can put links in the place of the cache's own folders. What they lead to is neither
-// listed nor changed, its names are in no log and no error, and packages are fetched all the same.
+// TestCacheLeadsNowhere: a job can replace the cache's own folders by links. Their targets are neither listed nor
+// changed, names in them are in no log and no error, and packages are still fetched.
 func TestCacheLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("job.sh")))

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// entry is one of an archive; type 0 is a regular file.
+// entry is one entry of an archive; kind 0 is a regular file.
 type entry struct {
 	name, link, content string
 	kind                byte
@@ -115,7 +115,7 @@ func unpack(t testing.TB, data []byte, limits pack.Limits) (string, error) {
 	return dir, pack.UnpackFile(context.Background(), file, dir, "job.sh", limits)
 }
 
-// tree lists a folder: mode, then content or target of a link.
+// tree lists a folder: the mode, then the content or the target of a link.
 func tree(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

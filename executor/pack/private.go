@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// alone fetches for one task alone.
+// alone fetches a package for one task only.
 func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	s.number++
@@ -28,7 +28,7 @@ func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
 	return Package{Dir: filepath.Join(s.private, number, unpacked), SHA256: sum, Release: release}, nil
 }
 
-// openPrivate makes a folder of this executor's own.
+// openPrivate creates a folder that only this executor uses.
 func (s *Store) openPrivate(number string) (*os.Root, error) {
 	if err := os.MkdirAll(filepath.Dir(s.private), 0o755); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Store) openPrivate(number string) (*os.Root, error) {
 	name := path.Join(all, number)
 	err = makeFolder(above, all)
 	if err == nil {
-		_ = removeIn(above, name) // which a task may have made
+		_ = removeIn(above, name) // only a task can have created it
 		err = above.Mkdir(name, 0o755)
 	}
 	if err != nil {
@@ -51,17 +51,17 @@ func (s *Store) openPrivate(number string) (*os.Root, error) {
 	return above.OpenRoot(name)
 }
 
-// removePrivate removes one of these folders, or all of them.
+// removePrivate removes one of these folders, or all of them if number is empty.
 func (s *Store) removePrivate(number string) {
 	above, err := os.OpenRoot(filepath.Dir(s.private))
 	if err != nil {
-		return // then there is none
+		return // no private folder exists then
 	}
 	defer func() { _ = above.Close() }()
 	s.remove(above, path.Join(filepath.Base(s.private), number))
 }
 
-// sealAlone seals a package that this executor has for itself.
+// sealAlone seals a package that only this executor uses.
 func (s *Store) sealAlone(ctx context.Context, dir string) (inventory, error) {
 	below, err := filepath.Rel(filepath.Dir(s.private), dir)
 	if err != nil {

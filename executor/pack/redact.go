@@ -7,8 +7,9 @@ import (
 
 const redacted = "xxxxx"
 
-// redact is an address as it may be logged and reported: without a password, without what else stands there if it
-// can't be parsed, and without its query, which in signed URLs is as good as a password.
+// redact returns a URL in the form for logs and reports: without its password, and without its query, because that
+// of a signed URL is as good as a password. If the URL can't be parsed, everything that may be a part of the
+// password is removed too.
 func redact(address string) string {
 	u, err := url.Parse(address)
 	if err == nil && u.Opaque == "" && (u.Host != "" || !strings.Contains(address, "@") || u.Scheme == "file") {
@@ -17,7 +18,7 @@ func redact(address string) string {
 		}
 		return u.Redacted()
 	}
-	// Where the password begins and ends can't be known, so it goes with all that may be a part of it.
+	// The boundaries of the password are unknown, so everything that may be a part of it is removed.
 	if i := strings.LastIndex(address, "@"); i >= 0 {
 		before, rest := "", address[:i]
 		if scheme, after, ok := strings.Cut(rest, "//"); ok {

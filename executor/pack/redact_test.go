@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestNoSecretIsTold: neither a password, however strange, nor what signs a URL, whatever fails.
+// TestNoSecretIsTold: no error shows a password, however unusual, or the signature of a URL.
 func TestNoSecretIsTold(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 )
 
-// RemoveTree removes a folder with all that is in it, also where a task has taken its own
-// permissions away.
+// RemoveTree removes a folder with its content, even if a task has removed its own permissions.
 func RemoveTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
@@ -15,7 +14,7 @@ func RemoveTree(dir string) error {
 	}
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // before it is read
+			_ = os.Chmod(path, 0o700) // must be done before the folder can be read
 		}
 		return nil
 	})

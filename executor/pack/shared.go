@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// All executors of one agent and user share a folder of packages and know nothing of each other. They coordinate by
-// advisory locks on the files in its folder locks; the kernel releases them when a process dies, so a crash leaves
+// All executors of one agent and user share a folder of packages, without knowing each other. They coordinate by
+// advisory locks on files in the folder locks. The kernel releases the locks when a process dies, so a crash leaves
 // none behind:
 //
-//   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each package
-//     is downloaded once, and the executors that wait find it kept.
-//   - keep-SHA256 is held exclusively while a content is looked for, unpacked, named and recorded. So of several URLs
-//     with one content the first brings it, and the others find it: none replaces a package that a task is being
-//     started in.
-//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the one that
-//     removes it. So no package is removed under a task.
+//   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each
+//     package is downloaded once, and the executors that wait find it kept.
+//   - keep-SHA256 is held exclusively while a content is searched, unpacked, named and recorded. So if several URLs
+//     have one content, the first fetch brings it, and the others find it: none replaces a package in which a task
+//     is being started.
+//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the process
+//     that removes it. So no package is removed while a task uses it.
 //
-// A URL's lock is taken before keep's, and that before a content's. prune only tries content locks and never waits, so
-// there is no deadlock.
+// A URL's lock is taken before the keep lock, and that before the content's lock. prune only tries content locks
+// and never waits, so there is no deadlock.
 //
-// A content becomes visible by one rename, when it is complete and sealed. Whatever an executor had not finished when
-// it died lies in tmp, under an exclusive lock of its own, and prune removes it once that lock is free.
+// A content becomes visible by one rename, when it is complete and sealed. Until then it is in tmp, under an
+// exclusive lock of its own. If its executor dies, that lock becomes free, and prune removes the folder.
 
-// origin is the record of a URL, in a file of the folder urls: what it named when its server was last asked.
+// origin is the record of a URL, in a file of the folder urls: its content when its server was last asked.
 type origin struct {
 	URL     string  `json:"url"`
 	Version version `json:"version"`
@@ -43,15 +43,16 @@ type origin struct {
 // content is a package in the shared folder that this process uses.
 type content struct {
 	name  string
-	state string // its inventory's digest
-	// version is what its server says of it; silent says that it gave no answer when it was last asked.
+	state string // digest of its inventory
+	// version is the version that its server named; silent means that the server gave no answer when it was last
+	// asked.
 	version version
 	silent  bool
 }
 
-// shared finds or makes the package in the shared folder.
+// shared finds the package in the shared folder, or fetches it into the folder.
 func (s *Store) shared(ctx context.Context, source Source) (content, error) {
-	cache, err := s.openFolders(0o700) // somebody may have removed all
+	cache, err := s.openFolders(0o700) // the folders may have been removed
 	if err != nil {
 		return content{}, err
 	}
@@ -63,12 +64,12 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	}
 	defer func() { _ = lock.Close() }()
 
-	// The lock of the content is taken before the server is asked: the answer may be that nothing has changed, and
-	// until then nobody may remove what is kept.
+	// The content is locked before the server is asked: the server may answer that nothing has changed, and until
+	// then no process may remove the kept package.
 	record := path.Join("urls", key)
 	var last origin
 	if !readRecord(cache, record, &last) {
-		last = origin{} // a half of it may have been read
+		last = origin{} // a part of it may have been read
 	}
 	known, ok := s.use(ctx, cache, last.Content)
 	if ok {
@@ -76,7 +77,7 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	}
 	if source.exact() {
 		if certain, ok := s.have(ctx, cache, strings.ToLower(source.SHA256), source); ok {
-			return certain, nil // nothing to ask
+			return certain, nil // the checksum is known, so the server need not be asked
 		}
 	}
 	work, err := makeTemporary(cache, "tmp/fetch-")
@@ -89,7 +90,7 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 		return content{}, err
 	}
 	defer func() { _ = in.Close() }()
-	if held, err := tryLock(cache, work, os.O_RDONLY, syscall.LOCK_EX); err == nil { // see prune
+	if held, err := tryLock(cache, work, os.O_RDONLY, syscall.LOCK_EX); err == nil { // see removeLeftover
 		defer func() { _ = held.Close() }()
 	}
 	sum, got, err := s.fetch(ctx, source, in, known.version)
@@ -98,8 +99,8 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	case errors.Is(err, errUnchanged):
 		return known, source.check(last.SHA256)
 	case errors.As(err, &silent) && known.name != "" && source.check(last.SHA256) == nil:
-		// The package that was last fetched from there is probably still the current one. A server that answers that
-		// there is no such package is believed.
+		// The package that was last fetched from this URL is probably still the current one. But if the server
+		// answers that there is no such package, that counts.
 		s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url",
 			redact(source.URL), "sha256", last.SHA256, "error", err)
 		known.silent = true
@@ -119,16 +120,16 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	return found, nil
 }
 
-// withoutVersion is how many times longer than another one a package is used whose server sends no version with it: to
-// ask for it means to fetch all of it.
+// withoutVersion is the factor by which a package is used longer before the next check if its server sends no
+// version: such a check has to fetch all of it.
 const withoutVersion = 20
 
-// afterSilence is how many times longer a package is used whose server gave no answer: each question may have to wait
-// for that, and with it all tasks that want the package.
+// afterSilence is the factor by which a package is used longer before the next check if its server gave no answer:
+// the next check may have to wait that long again, and with it all tasks that need the package.
 const afterSilence = 4
 
-// nextCheck is when the server of a package is to be asked whether it has a new one; never if the source says what it
-// is.
+// nextCheck returns when the server of a package must be asked for a newer version; zero, which means never, if the
+// source names the checksum.
 func (s *Store) nextCheck(source Source, found content) time.Time {
 	if source.exact() {
 		return time.Time{}
@@ -143,10 +144,10 @@ func (s *Store) nextCheck(source Source, found content) time.Time {
 	return time.Now().Add(every)
 }
 
-// exact reports whether the source names the content by its sum.
+// exact reports whether the source names the content by its full checksum.
 func (source Source) exact() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
 
-// have finds a content by its sum, as an archive or as a single file of the URL's name.
+// have finds a content by its checksum, as an archive or as a single file with the URL's file name.
 func (s *Store) have(ctx context.Context, cache *os.Root, sum string, source Source) (content, bool) {
 	if found, ok := s.use(ctx, cache, sum); ok {
 		return found, true
@@ -154,8 +155,8 @@ func (s *Store) have(ctx context.Context, cache *os.Root, sum string, source Sou
 	return s.use(ctx, cache, single(sum, baseName(source.parsed())))
 }
 
-// single names the content that is one file. A long name goes by its hash: the names of contents, and of their locks,
-// can't be longer than those of files.
+// single returns the name of a content that is a single file. A long file name is replaced by its hash, because the
+// names of contents, and of their locks, are limited like those of files.
 func single(sum, file string) string {
 	const longest = 150
 	if len(file) > longest {
@@ -166,8 +167,8 @@ func single(sum, file string) string {
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
 
-// keep unpacks what was fetched into the shared folder, unless its content is there, and marks it used. The folder of
-// the fetch is work, and open as in.
+// keep unpacks the fetched file into the shared folder, unless its content is there already, and marks the content
+// as used. work is the folder of the fetch, and in is that folder opened.
 func (s *Store) keep(
 	ctx context.Context, cache *os.Root, source Source, sum, work string, in *os.Root,
 ) (content, error) {
@@ -210,13 +211,13 @@ func (s *Store) keep(
 	return content{name: name, state: sealed.Digest}, nil
 }
 
-// errHeld says that another executor has held a lock for longer than any fetch may take: it is frozen.
+// errHeld means that another executor has held a lock for longer than any fetch may take, so it must be frozen.
 var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
 
 // patience is how much longer lock waits than a fetch may take.
 const patience = 5 * time.Minute
 
-// lock waits for an exclusive lock. Closing the file gives it back; so does the death of the process.
+// lock waits for an exclusive lock. The lock is released when the file is closed, also by the death of the process.
 func (s *Store) lock(ctx context.Context, cache *os.Root, name string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+patience, errHeld)
 	defer cancel()
@@ -231,7 +232,7 @@ func (s *Store) lock(ctx context.Context, cache *os.Root, name string) (*os.File
 	}
 }
 
-// tryLock opens a file or folder below root and locks it, unless that has to wait.
+// tryLock opens a file or folder below root and locks it. It does not wait for the lock.
 func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
 	f, err := openPlain(root, name, flags)
 	if err != nil {
@@ -244,9 +245,10 @@ func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
 	return f, nil
 }
 
-// use marks a content as used by this process until Close. It reports whether it is there and as it was unpacked.
+// use marks a content as used by this process until Close. It returns false if the content does not exist or has
+// changed since it was unpacked.
 func (s *Store) use(ctx context.Context, cache *os.Root, name string) (content, bool) {
-	// One that is being removed can't be held; one that was removed before that isn't there.
+	// While a content is being removed, its lock can't be taken; if it was removed before, it does not exist.
 	if name == "" || filepath.Base(name) != name ||
 		!isThere(cache, name) || !s.tryHold(cache, name) || !isThere(cache, name) {
 		return content{}, false
@@ -263,9 +265,9 @@ func isThere(cache *os.Root, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// hold takes the shared lock of a content, so that nobody removes it.
+// hold takes the shared lock of a content, so that no process removes it.
 func (s *Store) hold(ctx context.Context, cache *os.Root, name string) error {
-	const removing = time.Minute // it takes a moment
+	const removing = time.Minute // a removal takes much less
 	ctx, cancel := context.WithTimeoutCause(ctx, removing, errHeld)
 	defer cancel()
 	for !s.tryHold(cache, name) {
@@ -286,7 +288,7 @@ func (s *Store) tryHold(cache *os.Root, name string) bool {
 		if err == nil && lost == nil && os.SameFile(ours, now) {
 			return true
 		}
-		_ = held.Close() // somebody has removed the locks, so this one means nothing to anybody
+		_ = held.Close() // the lock file was removed, so no other process sees this lock
 		delete(s.inUse, name)
 	}
 	f, err := tryLock(cache, lock, os.O_RDWR|os.O_CREATE, syscall.LOCK_SH)
@@ -299,8 +301,8 @@ func (s *Store) tryHold(cache *os.Root, name string) bool {
 	return true
 }
 
-// prune removes the contents that no process uses and none has used since before, and what killed executors left in
-// tmp.
+// prune removes the contents that no process uses and that none has begun to use since before, and the leftovers of
+// dead executors in tmp.
 func (s *Store) prune(cache *os.Root, before time.Time) {
 	contents, _ := entriesOf(cache, "content")
 	for _, name := range contents {
@@ -326,8 +328,8 @@ func (s *Store) prune(cache *os.Root, before time.Time) {
 	}
 }
 
-// removeLeftover removes the folder of a fetch that was cut off: nobody holds its lock any more. A folder of the last
-// minute is left, since its owner may not have locked it yet.
+// removeLeftover removes the folder of an interrupted fetch, whose lock is free. It leaves folders that were
+// changed within the last minute, because their owner may not have locked them yet.
 func (s *Store) removeLeftover(cache *os.Root, name string) {
 	info, err := cache.Lstat(name)
 	if err != nil || time.Since(info.ModTime()) < time.Minute {
@@ -335,7 +337,7 @@ func (s *Store) removeLeftover(cache *os.Root, name string) {
 	}
 	folder, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
-		s.remove(cache, name) // no name that this package made
+		s.remove(cache, name) // this package creates no such entry
 		return
 	}
 	defer func() { _ = folder.Close() }()

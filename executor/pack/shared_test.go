@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// TestUnusedPackageGoesAtOnce: however long its removal takes, there is never a part of it under its name, which
-// whoever comes after a kill would take for the whole.
+// TestUnusedPackageGoesAtOnce: however long a package's removal takes, its name never leads to a part of it, which
+// an executor would take for the whole package after a kill.
 func TestUnusedPackageGoesAtOnce(t *testing.T) {
 	t.Parallel()
 	const n = 1000
@@ -64,7 +64,7 @@ func TestUnusedPackageGoesAtOnce(t *testing.T) {
 	mustHold(t, filepath.Join(cache, "tmp"), 0)
 }
 
-// TestLongNames: a single file may be called as any file may.
+// TestLongNames: a package of a single file may have any file name.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{150, 151, 201, 255} {
@@ -83,8 +83,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestFrozenExecutor: a package that another executor keeps locked for longer than a fetch may take is fetched for
-// this one alone.
+// TestFrozenExecutor: if another executor keeps a package locked for longer than a fetch may take, this executor
+// fetches a copy of its own.
 func TestFrozenExecutor(t *testing.T) {
 	t.Parallel()
 	cache, private := t.TempDir(), t.TempDir()
@@ -130,7 +130,7 @@ func TestFrozenExecutor(t *testing.T) {
 	})
 }
 
-// TestPipesInTheCache: a task can put them where the store's own files are.
+// TestPipesInTheCache: a task can put pipes in the place of the store's own files.
 func TestPipesInTheCache(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, []byte(body))

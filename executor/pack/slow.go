@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// A package whose server hangs holds its task's CPU and memory for as long as it is waited for. So a server that
-// doesn't answer is an error of its own, for the scheduler to try it with few tasks (rule L8), and one that sends next
-// to nothing is given up.
+// A package whose server hangs occupies its task's CPU and memory during the wait. So the failure of a server to
+// answer is an error of its own, after which the scheduler tries the server with few tasks only (rule L8). A
+// transfer from a server that sends almost nothing is abandoned.
 
-// unanswered is a failure for which the server, or what is at its address, is to blame: it may well be back later.
-// What was reached is to blame for this URL only.
+// unanswered is a failure that the server, or the network on the way to it, has caused, and that may be temporary.
+// If reached is set, it concerns only this URL.
 type unanswered struct {
 	error
 	reached bool
@@ -20,7 +20,7 @@ type unanswered struct {
 
 func (u unanswered) Unwrap() error { return u.error }
 
-// noAnswer is the error of a request without a response. Reached says that there was a connection.
+// noAnswer returns the error of a request without a response. reached means that there was a connection.
 func noAnswer(err error, reached bool) error {
 	err = plainError(err)
 	var (
@@ -38,14 +38,14 @@ func noAnswer(err error, reached bool) error {
 	return err
 }
 
-// pace detects when a transfer brings less than is wanted.
+// pace detects a transfer that is slower than the minimum rate.
 type pace struct {
 	limits Limits
 	since  time.Time
 	bytes  int64
 }
 
-// slow counts n bytes.
+// slow counts n received bytes. It returns an error if the transfer is too slow.
 func (p *pace) slow(n int) error {
 	p.bytes += int64(n)
 	took := time.Since(p.since)

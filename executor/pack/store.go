@@ -16,42 +16,43 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Source is a package as a task names it.
+// Source is a package as a task refers to it.
 type Source struct {
 	URL string
-	// SHA256 is in hex; empty if the content isn't known.
+	// SHA256 is the checksum in hex; empty if it is not known.
 	SHA256 string
-	// Cache allows use of a copy that was fetched for an earlier task.
+	// Cache allows the use of a copy that was fetched for an earlier task.
 	Cache bool
 }
 
-// Package is an unpacked package. Release must be called when it is no longer
-// used; one that isn't cached is then removed.
+// Package is an unpacked package. Its user must call Release at the end; a package that is not cached is then
+// removed.
 type Package struct {
 	Dir string
-	// SHA256 is that of what was fetched, in hex.
+	// SHA256 is the checksum of the fetched file, in hex.
 	SHA256 string
-	// State changes when Dir is replaced. It is empty for a package that isn't cached, which nobody else uses.
+	// State changes when Dir is replaced. It is empty for a package that is not cached, which only one task uses.
 	State string
-	// Note says that the package had been changed by somebody, and so was fetched again for this use; usually empty.
+	// Note says that the cached package had been changed, and so was fetched again for this use; usually empty.
 	Note    string
 	Release func()
 }
 
-// Store keeps unpacked packages. Several processes may use one folder at once: what
-// they write is locked by flock and renamed into place when it is complete.
+// Store keeps unpacked packages. Several processes may use one folder concurrently: they coordinate by flock, and
+// rename what they write into place when it is complete.
 //
 //	content/<sha256>[+name]/  an unpacked package; +name if it is a single file
 //	locks/…                   flocked: exclusive while fetched or removed, shared while used
-//	urls/<hash of URL>        what was last fetched from there
+//	urls/<hash of URL>        the content that was last fetched from a URL
 //	whole/…                   a package's inventory, taken when it was unpacked
-//	tmp/…                     what is under way, or being removed
+//	tmp/…                     unfinished fetches, and packages that are being removed
 //
-// Files of a package have no write bits, since tasks share them; folders have, so that the cache can be removed with
-// rm. A package that was changed, or removed, is fetched again: see inventory.go.
+// Files of a package have no write permission, because tasks share them; folders have, so that the cache can be
+// removed with rm. A package that was changed or removed is fetched again (inventory.go). The methods may be called
+// concurrently, except for OpenFilesWith and Close.
 type Store struct {
-	dir      string // shared, for Cache
-	private  string // of this executor, for what isn't cached
+	dir      string // shared, for packages with Cache
+	private  string // of this executor, for packages that are not cached
 	limits   Limits
 	download *downloader
 	log      *slog.Logger
@@ -60,33 +61,33 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[Source]*entry
-	inUse   map[string]*os.File // shared locks, by name of content
-	changes map[string]string   // contents that were found changed, for those who wait for them
+	inUse   map[string]*os.File // shared locks, by name of the content
+	changes map[string]string   // descriptions of changed contents, for the next note
 	number  int
 }
 
-// entry is one source's fetch, shared by all who want it.
+// entry is the fetch of one source, shared by all tasks that need it.
 type entry struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	// These are set before done is closed.
-	Package           // its note is for those who waited
+	Package           // its note is for the tasks that waited
 	name    string    // of the content; empty if Dir is private
-	due     time.Time // when the server is to be asked again; zero: never
+	due     time.Time // time of the next check with the server; zero means never
 	err     error
 
 	// These are guarded by the store's mutex.
 	waiting int
-	seen    time.Time // until then it counts as checked
-	list    []sight   // what was seen of it when it was as it should be
+	seen    time.Time // until then it counts as intact
+	list    []sight   // its entries when it was last intact
 }
 
 // unusedFor is how long a package is kept that no executor uses.
 const unusedFor = 7 * 24 * time.Hour
 
-// Open makes a store in the shared folder dir, and below private for packages that aren't
-// kept. Close must be called in the end.
+// Open opens a store in the shared folder dir, with the folder private for packages that are not cached. The caller
+// must call Close at the end.
 func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) {
 	s := &Store{
 		dir: dir, private: private, limits: limits, log: log, entries: map[Source]*entry{},
@@ -102,16 +103,16 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	return s, nil
 }
 
-// OpenFilesWith has packages of this machine opened by a function, for who may not have all that this process can
-// read. It must be called before Get.
+// OpenFilesWith sets the function that opens packages of this machine, for a user who may not read all files that
+// this process can. It must be called before Get.
 func (s *Store) OpenFilesWith(open func(path string) (*os.File, error)) { s.download.open = open }
 
-// OpenFile opens a package of this machine without waiting for somebody to write, if it is a pipe.
+// OpenFile opens a package of this machine. It does not block if the path is a named pipe.
 func OpenFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// openFolders makes what isn't there of the store's folders, and opens the one that they are in.
+// openFolders creates the store's missing folders, and opens the folder that contains them.
 func (s *Store) openFolders(mode os.FileMode) (cache *os.Root, err error) {
 	if err = os.MkdirAll(s.dir, mode); err == nil {
 		cache, err = os.OpenRoot(s.dir)
@@ -127,7 +128,7 @@ func (s *Store) openFolders(mode os.FileMode) (cache *os.Root, err error) {
 	return cache, nil
 }
 
-// Close ends what is being fetched and gives up what this process uses.
+// Close cancels running fetches, releases the locks of this process, and removes packages that are not cached.
 func (s *Store) Close() {
 	s.mu.Lock()
 	for _, e := range s.entries {
@@ -145,7 +146,7 @@ func (s *Store) Close() {
 	s.removePrivate("")
 }
 
-// Ready gives the package at once if it is here already, and as it was unpacked.
+// Ready returns the package without waiting, if it is here, unchanged, and not due for a check with its server.
 func (s *Store) Ready(source Source) (Package, bool) {
 	if !source.Cache {
 		return Package{}, false
@@ -179,8 +180,8 @@ func (s *Store) Ready(source Source) (Package, bool) {
 	return Package{}, false
 }
 
-// forget makes the next task that wants the package look for it again. It reports whether nobody has done so before,
-// and is called with mu held.
+// forget removes the entry, so that the next task that needs the package looks for it again. It returns false if
+// another goroutine has done so before. The caller holds mu.
 func (s *Store) forget(source Source, e *entry) bool {
 	current := s.entries[source] == e
 	if current {
@@ -189,8 +190,8 @@ func (s *Store) forget(source Source, e *entry) bool {
 	return current
 }
 
-// Get brings the package here, or waits for another task's fetch of it. The error is an
-// [*Error], or the context's cause.
+// Get fetches the package, or waits for another task's fetch of it. The error is an [*Error], or the context's
+// cause.
 func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	if _, err := parse(source.URL); err != nil {
 		return Package{}, &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
@@ -205,7 +206,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	e := s.entries[source]
 	if e == nil {
-		// The fetch belongs to all who wait for it, and ends when none is left.
+		// The fetch belongs to all tasks that wait for it, and is cancelled when none is left.
 		shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		e = &entry{done: make(chan struct{}), cancel: cancel}
 		s.entries[source] = e
@@ -215,7 +216,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 			if e.err = explain(shared, source, s.kept(shared, source, e)); e.err != nil {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.forget(source, e) // the next task tries again
+				s.forget(source, e) // the next task starts a new fetch
 			}
 		})
 	}
@@ -230,7 +231,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	}
 }
 
-// leave ends a fetch that nobody waits for any more.
+// leave ends one task's wait, and cancels the fetch if no other task waits for it.
 func (s *Store) leave(source Source, e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +247,8 @@ func (s *Store) leave(source Source, e *entry) {
 	}
 }
 
-// kept finds or makes the package in the shared folder, or where another executor holds that up, a copy of our own.
+// kept gets the package from the shared folder. If another executor blocks that, it fetches a copy for this
+// executor.
 func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
 	found, err := s.shared(ctx, source)
 	if errors.Is(err, errHeld) {
@@ -275,13 +277,13 @@ func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
 	return nil
 }
 
-// What is in the folder of a fetch: what was downloaded, and what became of it.
+// Entries of the folder of a fetch: the downloaded file and the unpacked package.
 const (
 	download = "download"
 	unpacked = "package"
 )
 
-// fetchAndUnpack does both in a folder, and leaves nothing else there.
+// fetchAndUnpack fetches and unpacks a package in a folder, and leaves nothing else there.
 func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) (sum string, err error) {
 	sum, _, err = s.fetch(ctx, source, in, version{})
 	if err == nil {
@@ -293,8 +295,8 @@ func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) 
 	return sum, err
 }
 
-// fetch downloads a package, unless it is still the known version: then the error is errUnchanged. Its sum is the one
-// that the source asks for.
+// fetch downloads a package and compares its checksum with the source's. The error is errUnchanged if the server
+// has no newer version than known.
 func (s *Store) fetch(
 	ctx context.Context, source Source, to *os.Root, known version,
 ) (sum string, got version, err error) {
@@ -317,7 +319,7 @@ func (s *Store) fetch(
 	return sum, got, source.check(sum)
 }
 
-// check compares a package's sum with the one that the source names.
+// check compares a package's checksum with the one that the source names.
 func (source Source) check(sum string) error {
 	if source.SHA256 == "" || strings.EqualFold(source.SHA256, sum) {
 		return nil
@@ -325,7 +327,7 @@ func (source Source) check(sum string) error {
 	return fmt.Errorf("its sha256 is %s, but the app says %s: publish the app with the right sum, or the right package", sum, strings.ToLower(source.SHA256))
 }
 
-// parsed is the address, which Get has checked.
+// parsed returns the URL, which Get has checked.
 func (source Source) parsed() *url.URL {
 	u, _ := parse(source.URL)
 	return u
@@ -346,7 +348,7 @@ func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) error {
 		return unpackError{err}
 	}
 	defer func() { _ = to.Close() }()
-	defer debug.FreeOSMemory() // decoders take much, and then it is quiet again
+	defer debug.FreeOSMemory() // decoders use much memory, which is not needed afterwards
 	if _, err := unpackFile(ctx, file, to, baseName(source.parsed()), s.limits); err != nil {
 		return unpackError{err}
 	}

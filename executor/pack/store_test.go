@@ -30,7 +30,7 @@ func open(t testing.TB, dir string, limits pack.Limits) *pack.Store {
 	return store
 }
 
-// TestRevalidation: a new store asks whether its copy still holds.
+// TestRevalidation: a new store asks the server whether its copy is still current.
 func TestRevalidation(t *testing.T) {
 	t.Parallel()
 	var content atomic.Value
@@ -74,7 +74,7 @@ func TestRevalidation(t *testing.T) {
 	}
 }
 
-// TestStoresShareAFolder: two executors that want one package at once fetch it once.
+// TestStoresShareAFolder: two executors that need one package at the same time fetch it once.
 func TestStoresShareAFolder(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -111,8 +111,9 @@ func TestStoresShareAFolder(t *testing.T) {
 	}
 }
 
-// TestURLsShareAContent: executors that fetch one content from several URLs at once keep it once. None replaces what
-// another one has handed out already: a task that is being started in it would find it gone.
+// TestURLsShareAContent: executors that fetch one content from several URLs at the same time keep it once. None
+// replaces a package that another one has handed out already: a task that is being started in it would find it
+// gone.
 func TestURLsShareAContent(t *testing.T) {
 	t.Parallel()
 	url, _ := served(t, tarOf(t, plain("run.sh")))
@@ -143,7 +144,7 @@ func TestURLsShareAContent(t *testing.T) {
 	}
 }
 
-// TestResume: a broken transfer goes on where it broke, unless the content has changed.
+// TestResume: a broken transfer is resumed where it broke, unless the content has changed.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	text := "#!" + strings.Repeat("0123456789", 50_000)
@@ -235,7 +236,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// TestStall: a transfer that brings nothing for too long is broken off, and tried again.
+// TestStall: a transfer that receives nothing for too long is aborted and retried.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	var answered atomic.Int32
@@ -269,7 +270,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// TestCancel: a fetch ends when nobody waits for it any more, not before.
+// TestCancel: a fetch is cancelled when no task waits for it any more, and not before.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	asked, ended, goOn := make(chan struct{}, 4), make(chan struct{}, 4), make(chan struct{})

@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// excess is a limit that was passed. No "broken archive" is put before it.
+// excess is the error of an exceeded limit. The prefix "broken archive" is not added to it.
 type excess string
 
 func (e excess) Error() string { return string(e) }
 
-// broken says in what an error was found, unless it is that of a limit.
+// broken adds to an error which data is broken, unless it is the error of a limit.
 func broken(what string, err error) error {
 	var limit excess
 	if errors.As(err, &limit) {
@@ -22,7 +22,7 @@ func broken(what string, err error) error {
 	return fmt.Errorf("broken %s: %w", what, err)
 }
 
-// ratio refuses n bytes if they came of too few.
+// ratio returns an error if n unpacked bytes came from too few bytes of the archive.
 func (t *target) ratio(n int64) error {
 	if n > ratioFrom && n/t.limits.Ratio > t.source.n {
 		return excess(fmt.Sprintf("the package unpacks to more than %d times its size", t.limits.Ratio))
@@ -30,7 +30,7 @@ func (t *target) ratio(n int64) error {
 	return nil
 }
 
-// counter counts what was read of the archive, and ends when its context does.
+// counter counts the bytes that are read from the archive, and fails when its context ends.
 type counter struct {
 	ctx context.Context
 	r   io.Reader
@@ -46,8 +46,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded is what comes out of a decompressor, bounded also where no file is made of it. Its error
-// stays: some decompressors, asked again after one, say that all is well.
+// decoded is the output of a decompressor, which is limited even if no file is written from it. It repeats its
+// error, because some decompressors report success when they are read again after an error.
 type decoded struct {
 	t   *target
 	r   io.Reader
@@ -55,7 +55,8 @@ type decoded struct {
 	err error
 }
 
-// besides is how many bytes of an archive may belong to a file without being in it: headers, long names, padding.
+// besides is how many bytes of an archive may belong to a file without being its content: headers, long names,
+// padding.
 const besides = 4096
 
 func (d *decoded) Read(p []byte) (n int, err error) {
@@ -75,7 +76,7 @@ func (d *decoded) Read(p []byte) (n int, err error) {
 	return n, d.err
 }
 
-// endMark counts the zero bytes at the end of what was read. An archive ends with blocks of them.
+// endMark counts the zero bytes at the end of the data. A tar archive ends with blocks of them.
 type endMark struct {
 	r     io.Reader
 	zeros int
@@ -91,15 +92,15 @@ func (e *endMark) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// directoryReader bounds what a zip archive's directory, which is held in memory, may take: every
-// entry in it begins with a signature.
+// directoryReader limits the directory of a zip archive, which is held in memory. It counts the directory's entries
+// by the signature with which each begins.
 type directoryReader struct {
 	r       io.ReaderAt
 	limits  Limits
 	opening bool
 	bytes   int64
 	entries int
-	next    int64  // where the last reading ended
+	next    int64  // end of the last read
 	tail    []byte // its last bytes
 }
 
@@ -108,7 +109,7 @@ const (
 	maxDirectory = 64 << 20
 )
 
-// ReadAt is called by one goroutine only, as archive/zip does.
+// ReadAt implements io.ReaderAt. Only one goroutine may call it, as archive/zip does.
 func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := d.r.ReadAt(p, offset)
 	if !d.opening {
@@ -118,7 +119,7 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	if offset == d.next {
 		seen = append(d.tail, seen...)
 	} else {
-		d.entries = 0 // it looked for the directory's end until here
+		d.entries = 0 // archive/zip searched for the directory's end until here
 	}
 	d.entries += bytes.Count(seen, []byte(zipSignature))
 	d.bytes += int64(n)

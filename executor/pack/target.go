@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// ratioFrom is how much may be unpacked before the ratio is checked.
+// ratioFrom is how many bytes may be unpacked before the ratio is checked.
 const ratioFrom = 64 << 20
 
-// target is the folder that a package is unpacked into. Every write goes
-// through root, which refuses to leave the folder whatever links lie in it.
+// target is the folder into which a package is unpacked. Every write goes through root, which never leaves the
+// folder, whatever links are in it.
 type target struct {
 	root    *os.Root
 	limits  Limits
 	source  *counter
 	folders map[string]bool
-	links   bool // there are some
+	links   bool // the package has links
 	format  string
 	entries int
 	files   int
 	bytes   int64
 }
 
-// clean checks a name and brings it into its shortest form; "." is the folder itself.
+// clean checks a name and returns its shortest form; "." is the folder itself.
 func (t *target) clean(name string) (string, error) {
 	switch {
 	case name == "":
@@ -63,7 +63,7 @@ func (t *target) count() error {
 	return t.source.ctx.Err()
 }
 
-// enter cleans the name of an entry, counts it and makes the folders above it.
+// enter cleans the name of an entry, counts the entry and creates its parent folders.
 func (t *target) enter(name string) (string, error) {
 	name, err := t.clean(name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *target) folder(name string) error {
 	return t.mkdir(name)
 }
 
-// replace removes what stands in the way of an entry whose name was there before: the last one wins.
+// replace removes an earlier entry with the same name: the last one wins.
 func (t *target) replace(name string) error {
 	if name == "." {
 		return errors.New("has the package's own folder as its name")
@@ -128,7 +128,7 @@ func (t *target) replace(name string) error {
 	if info.IsDir() {
 		return errors.New("is a file and a folder")
 	}
-	clear(t.folders) // some may have been reached through a link of that name
+	clear(t.folders) // some may have been reached through a link with that name
 	return t.root.Remove(name)
 }
 
@@ -137,13 +137,13 @@ func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Nobody may write to it: tasks share packages.
+	// Files are read-only, because tasks share packages.
 	if mode&0o111 != 0 {
 		mode = 0o555
 	} else {
 		mode = 0o444
 	}
-	// Most names are new: replace is asked only when one isn't.
+	// Most names are new, so replace is called only if the creation fails.
 	f, err := t.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		if err := t.replace(name); err != nil {
@@ -158,7 +158,7 @@ func (t *target) file(name string, mode os.FileMode, content io.Reader) error {
 	return errors.Join(err, f.Close())
 }
 
-// limited writes within the limits.
+// limited is a writer that enforces the limits.
 type limited struct {
 	t *target
 	w io.Writer
@@ -194,7 +194,7 @@ func (t *target) symlink(name, to string) error {
 	return t.root.Symlink(to, name)
 }
 
-// inside reports whether a link stays in the package, by its text alone.
+// inside reports whether a link's text points into the package.
 func inside(name, to string) bool {
 	if to == "" || path.IsAbs(to) || strings.ContainsRune(to, 0) {
 		return false
@@ -203,9 +203,9 @@ func inside(name, to string) bool {
 	return target != ".." && !strings.HasPrefix(target, "../")
 }
 
-// checkLinks follows every link when all is there: links of links can lead out
-// although each of them, by its text, doesn't, and one can lie in another folder than its
-// entry's name said. One that leads nowhere within the package is harmless.
+// checkLinks follows every link once the package is complete. That is necessary because a chain of links can lead
+// out although none of them does by its text, and because a link can be in another folder than the name of its
+// entry says. A link to a missing file within the package is harmless.
 func (t *target) checkLinks() error {
 	if !t.links {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// unpackFile unpacks a file, from where it is read, into the folder root, which must be empty, and says what kind of
-// package it is. A file that is no archive is put there under the given name. Unpacking refuses what has no place in a
-// package: paths that are absolute or lead up, links out of the package, devices and pipes, encrypted entries. Modes
-// become 0555 or 0444, so set-user-id bits are lost. Of entries with one name the last one wins, as with tar. After an
-// error the folder holds rubbish.
+// unpackFile unpacks a file, from its current position, into the folder root, which must be empty, and returns the
+// format of the package. A file that is no archive is put there under the given name. Unpacking refuses entries
+// that do not belong in a package: absolute paths or paths that lead up, links out of the package, devices and
+// pipes, encrypted entries. Modes become 0555 or 0444, so set-user-id bits are lost. If several entries have one
+// name, the last one wins, as with tar. After an error the folder may contain a part of the package.
 func unpackFile(
 	ctx context.Context, f *os.File, root *os.Root, name string, limits Limits,
 ) (format string, err error) {
@@ -55,7 +55,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 		return err
 	}
 	if isZip(head) {
-		t.source.n = size // zip jumps; the whole of it counts
+		t.source.n = size // zip reads at offsets, so the whole file counts
 		t.format = "zip"
 		return t.zip(f, size)
 	}
@@ -87,7 +87,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	return t.file(name, 0o755, plain)
 }
 
-// noPackage says what was found instead, and how it begins.
+// noPackage is the error of a file that is no package. It says what the file is instead, and how it begins.
 type noPackage struct {
 	what string
 	head []byte
@@ -95,7 +95,7 @@ type noPackage struct {
 
 func (n noPackage) Error() string { return fmt.Sprintf("%s; it begins with %.60q", n.what, n.head) }
 
-// tar unpacks the archive, and reads the compression to its end, where its checksum is.
+// tar unpacks the archive, and reads the compressed data to its end, where its checksum is.
 func (t *target) tar(plain io.Reader, compression string) error {
 	ending := &endMark{r: plain}
 	archive := tar.NewReader(ending)
@@ -160,7 +160,7 @@ func (t *target) zip(f io.ReaderAt, size int64) error {
 }
 
 func (t *target) zipEntry(entry *zip.File) error {
-	// Some packers on Windows write their own separator.
+	// Some packers on Windows write their own path separator.
 	name := strings.ReplaceAll(entry.Name, `\`, "/")
 	mode := entry.Mode()
 	switch {
@@ -189,8 +189,8 @@ func (t *target) zipEntry(entry *zip.File) error {
 	return t.symlink(name, string(link))
 }
 
-// Root is the folder of an unpacked package in which its commands run: if the command's
-// first word isn't a file there, and the package is one folder, that folder.
+// Root returns the folder of an unpacked package in which its commands run. That is the package's only folder, if
+// the package has no other entries and the command's first word is no file in dir; else it is dir.
 func Root(dir, command string) string {
 	if command != "" && !path.IsAbs(command) {
 		if _, err := os.Stat(path.Join(dir, command)); err == nil {
@@ -205,7 +205,7 @@ func Root(dir, command string) string {
 	for _, entry := range entries {
 		name := entry.Name()
 		if name == "__MACOSX" || name == ".DS_Store" || strings.HasPrefix(name, "._") {
-			continue // what macOS adds
+			continue // added by macOS
 		}
 		if top != "" || !entry.IsDir() {
 			return dir

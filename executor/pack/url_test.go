@@ -20,13 +20,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// longScript is long enough to be sent in several parts; other is what it is changed into.
+// longScript is long enough to be sent in several parts; other is the content that replaces it.
 var (
 	longScript = "#!/bin/sh\n" + strings.Repeat("# 0123456789\n", 20_000)
 	other      = "#!/bin/sh\n" + strings.Repeat("# something else\n", 15_000)
 )
 
-// TestURL: what servers do, and what becomes of it.
+// TestURL: behaviours of servers, and their results.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	archive := tarOf(t, plain("a"))
@@ -39,11 +39,11 @@ func TestURL(t *testing.T) {
 		answer     answer
 		change     func(*pack.Limits)
 		sum        string
-		want       string   // words of the failure, or
-		content    string   // of the file
-		requests   int      // how many there are, if it matters
-		unanswered bool     // the failure says so
-		ranges     []string // of each
+		want       string   // part of the error, or
+		content    string   // content of the file
+		requests   int      // expected number, if it matters
+		unanswered bool     // the error has it set
+		ranges     []string // Range of each request
 	}{
 		{name: "good", answer: whole(longScript), content: longScript, requests: 1},
 		{name: "without length, by HTTP 1.0", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+longScript), content: longScript},
@@ -253,7 +253,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestNoWordOfAServerIsShown: whoever names a URL reads none of what another service than a web server says there.
+// TestNoWordOfAServerIsShown: a user who names a URL can't read the answer of a service that is no web server.
 func TestNoWordOfAServerIsShown(t *testing.T) {
 	t.Parallel()
 	limits := pack.Defaults()
@@ -275,7 +275,7 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if strings.HasPrefix(says, "HTTP") { // the others speak first
+			if strings.HasPrefix(says, "HTTP") { // the other services speak first
 				_, _ = conn.Read(make([]byte, 1))
 			}
 			_, _ = io.WriteString(conn, says)
@@ -292,7 +292,7 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 	}
 }
 
-// TestUnreachable: what is at an address that nobody answers at, or isn't there at all.
+// TestUnreachable: packages at an address that does not answer, or does not exist.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -324,7 +324,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestFileURL: what isn't a file, or too large a one.
+// TestFileURL: paths that are no file, and files that are too large.
 func TestFileURL(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -362,7 +362,7 @@ func TestSecretsInURLs(t *testing.T) {
 	}
 }
 
-// TestLeftovers: what an executor that was killed had under way is removed by the next one.
+// TestLeftovers: the unfinished work of a killed executor is removed by the next one.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

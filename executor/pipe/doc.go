@@ -4,8 +4,8 @@
 //	         ◀─ hello, progress, done ──────── descriptor 4 ─
 //
 // A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave
-// them to a process that outlives it. So lines are bounded, what is no message is passed over without being held,
-// writing has a deadline, and reading ends with the process and not with the pipe.
+// them to a process that outlives it. So the length of lines is limited, lines that are no message are skipped
+// without being buffered, writes have a deadline, and reading ends with the process, not with the pipe.
 package pipe
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Version is the newest version of the protocol that this executor speaks.
+// Version is the newest version of the protocol that this executor supports.
 const Version = 1
 
-// Bounds of what is read, in bytes. Longer lines are passed over, longer texts are cut.
+// Limits of what is read, in bytes. Longer lines are skipped, longer texts are cut.
 const (
 	maxLine  = 65_536
 	maxError = 4096
@@ -36,19 +36,19 @@ const (
 // Message is one message from a process; each type has some of the fields.
 type Message struct {
 	Type string `json:"type"`
-	// Version and SDK are of hello.
+	// Version and SDK are for hello.
 	Version int    `json:"version"`
 	SDK     string `json:"sdk"`
-	// Run is the id of the run that progress or done is about; a process without hello may leave it out.
+	// Run is the id of the run, for progress and done; a process that has sent no hello may omit it.
 	Run string `json:"run"`
-	// Fraction, from 0 to 1, and Message are of progress.
+	// Fraction, from 0 to 1, and Message are for progress.
 	Fraction float64 `json:"fraction"`
 	Message  string  `json:"message"`
-	// Error is of done: empty when the run succeeded.
+	// Error is for done; empty if the run succeeded.
 	Error string `json:"error"`
 }
 
-// parse reads a line; false when it is no message of a known type. Texts are cut to their bounds.
+// parse parses a line. It returns false if the line is no message of a known type. Texts are cut to their limits.
 func parse(line []byte) (Message, bool) {
 	var m Message
 	if json.Unmarshal(line, &m) != nil {
@@ -64,7 +64,7 @@ func parse(line []byte) (Message, bool) {
 	return m, true
 }
 
-// cut keeps the first bytes of a text, in whole characters.
+// cut returns the first limit bytes of a text, in whole characters.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -75,7 +75,7 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// Run asks a resident process for a run.
+// Run is the message that asks a resident process for a run.
 type Run struct {
 	ID          string
 	FireTime    time.Time
@@ -88,7 +88,7 @@ type Run struct {
 	Props map[string]string
 }
 
-// MarshalJSON is the form that goes over the pipe.
+// MarshalJSON returns the form for the pipe.
 func (r Run) MarshalJSON() ([]byte, error) {
 	props := r.Props
 	if props == nil {
@@ -106,10 +106,10 @@ func (r Run) MarshalJSON() ([]byte, error) {
 	}{"run", r.ID, r.FireTime.UTC(), r.Source, r.Attempt, r.ExecutionID, r.Context, props})
 }
 
-// Cancel asks a resident process to end a run early.
+// Cancel is the message that asks a resident process to end a run early.
 type Cancel struct{ Run, Reason string }
 
-// MarshalJSON is the form that goes over the pipe.
+// MarshalJSON returns the form for the pipe.
 func (c Cancel) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Type   string `json:"type"`

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a process may take to read a message once its pipe is full.
+// patience is how long a process may take to read a message when its pipe is full.
 const patience = 2 * time.Second
 
-// Pipe is the executor's ends of a process's two pipes. Its methods may be called from any goroutine.
+// Pipe is the executor's ends of a process's two pipes. Any goroutine may call its methods.
 type Pipe struct {
-	in  *os.File // what the process reads
-	out *os.File // what it writes
+	in  *os.File // the process reads from it
+	out *os.File // the process writes to it
 
 	sending sync.Mutex
 	read    chan struct{} // closed when Read has returned
 }
 
-// Open makes the pipes of a process. theirs are its descriptors 3 and 4; they must be closed before Read is called,
-// so that Send notices when the process has closed its end. Read must be called.
+// Open creates the pipes of a process. theirs are the process's descriptors 3 and 4. The caller must close them
+// before it calls Read, so that Send notices when the process has closed its end. The caller must call Read.
 func Open() (p *Pipe, theirs []*os.File, err error) {
 	var fds [4]int
 	if err := unix.Pipe2(fds[:2], unix.O_CLOEXEC); err != nil {
@@ -37,7 +37,7 @@ func Open() (p *Pipe, theirs []*os.File, err error) {
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1])
 		return nil, nil, fmt.Errorf("make the process's pipes: %w", err)
 	}
-	// Only our own ends: a process expects reads and writes that wait.
+	// Only the executor's ends are non-blocking: a process expects reads and writes that block.
 	err = errors.Join(unix.SetNonblock(fds[1], true), unix.SetNonblock(fds[2], true))
 	file := func(i int) *os.File { return os.NewFile(uintptr(fds[i]), "pipe of a process") }
 	p = &Pipe{in: file(1), out: file(2), read: make(chan struct{})}
@@ -52,8 +52,9 @@ func Open() (p *Pipe, theirs []*os.File, err error) {
 	return p, theirs, nil
 }
 
-// Read calls handle with each message, until the process has closed its end or, after Ended, all that it had written
-// is read. In the first case it calls closed, before Ended returns: the process may have ended, or may go on.
+// Read calls handle with each message, until the process has closed its end or, after a call of Ended, everything
+// that it had written is read. In the first case Read calls closed, before Ended returns: the process may have
+// ended, or may go on.
 func (p *Pipe) Read(handle func(Message), closed func()) {
 	defer close(p.read)
 	end := &rest{file: p.out}
@@ -67,7 +68,7 @@ func (p *Pipe) Read(handle func(Message), closed func()) {
 			if errors.Is(err, io.EOF) && !end.ended {
 				closed()
 			}
-			return // what has no end is no message
+			return // a line without a newline is no message
 		case err != nil:
 			skip = skip || len(line)+len(part) > maxLine
 			if !skip {
@@ -88,19 +89,20 @@ func (p *Pipe) Read(handle func(Message), closed func()) {
 	}
 }
 
-// Ended says that the process has ended, and returns when Read has handled what it wrote. A process that it left
-// behind may hold the pipe open, and is not waited for.
+// Ended must be called when the process has ended. It returns when Read has handled everything that the process
+// wrote. It does not wait for a process that was left behind and holds the pipe open.
 func (p *Pipe) Ended() {
 	_ = p.out.SetReadDeadline(time.Unix(1, 0))
 	<-p.read
 	p.Close()
 }
 
-// ErrClosed is what becomes of a run whose process has said hello and then closed its pipe: no answer can come.
+// ErrClosed is the cause of a run whose process has sent a hello and then closed its pipe, so that no answer can
+// arrive.
 var ErrClosed = errors.New("the process said hello, and has closed its pipe (ELASTICJOB_PIPE)")
 
-// Send sends a Run or a Cancel. It fails when the process has closed its end, or doesn't read for some seconds; then a
-// part of the message may have been sent, so that nothing more can be.
+// Send sends a Run or a Cancel. It fails if the process has closed its end, or does not read for some seconds.
+// After a failure nothing more can be sent, because a part of the message may have been sent.
 func (p *Pipe) Send(message json.Marshaler) error {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -120,24 +122,25 @@ func (p *Pipe) Send(message json.Marshaler) error {
 	return nil
 }
 
-// End ends the stream that the process reads: no more runs.
+// End ends the stream to the process: it gets no more runs.
 func (p *Pipe) End() { _ = p.in.Close() }
 
-// Close closes both ends. Read returns.
+// Close closes both ends; Read then returns.
 func (p *Pipe) Close() {
 	_ = p.in.Close()
 	_ = p.out.Close()
 }
 
-// rest reads from a pipe and, once its deadline has passed, what is in it then.
+// rest is a reader of a pipe. Once the read deadline has passed, it reads what is in the pipe at that time, and
+// then ends.
 type rest struct {
 	file  *os.File
 	ended bool
 	left  int
 }
 
-// mostLeft bounds what is read after the end: a pipe holds so much where anybody may set it, and a process that
-// holds it open could fill it for ever.
+// mostLeft limits what is read after the end. A pipe holds at most this much without special rights, and a process
+// that keeps it open could fill it forever.
 const mostLeft = 1 << 20
 
 func (r *rest) Read(buffer []byte) (int, error) {
@@ -147,7 +150,7 @@ func (r *rest) Read(buffer []byte) (int, error) {
 			return n, err
 		}
 		r.ended, r.left = true, mostLeft
-		_ = r.file.SetReadDeadline(time.Time{}) // else it would hold for what follows, too
+		_ = r.file.SetReadDeadline(time.Time{}) // otherwise the deadline would also fail the reads below
 	}
 	if r.left <= 0 {
 		return 0, io.EOF
@@ -161,12 +164,12 @@ func (r *rest) Read(buffer []byte) (int, error) {
 		for err = unix.EINTR; err == unix.EINTR; {
 			n, err = unix.Read(int(fd), buffer)
 		}
-		return true // it doesn't wait
+		return true // does not wait for the pipe to become readable
 	}); failed != nil {
 		return 0, failed
 	}
 	if err != nil || n <= 0 {
-		return 0, io.EOF // EAGAIN too: nothing is left
+		return 0, io.EOF // EAGAIN too: the pipe is empty
 	}
 	r.left -= n
 	return n, nil

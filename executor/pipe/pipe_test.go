@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open makes a pipe that is read: messages gives what came, once the pipe is at its end.
+// open creates a pipe and starts to read it; messages returns the messages, once the pipe has ended.
 func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe.Message) {
 	t.Helper()
 	p, theirs, err := pipe.Open()
@@ -81,7 +81,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A line of 100 MB, and as much that is no line, are passed over without being held.
+// A line of 100 MB, and a last line without an end, are skipped without being buffered.
 func TestEndlessLine(t *testing.T) {
 	_, theirs, messages := open(t)
 	var before, after runtime.MemStats
@@ -104,7 +104,8 @@ func TestEndlessLine(t *testing.T) {
 	}
 }
 
-// What a process wrote before its end is read, and one that holds the pipe open and goes on writing isn't waited for.
+// Output that a process wrote before its end is read; another process that keeps the pipe open and goes on writing
+// is not waited for.
 func TestEndedWhileTheirEndIsOpen(t *testing.T) {
 	t.Parallel()
 	p, theirs, messages := open(t)

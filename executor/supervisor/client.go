@@ -16,9 +16,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Client is the executor's end of a supervisor. Its methods may be called from any goroutine.
+// Client is the executor's connection to a supervisor. Any goroutine may call its methods.
 type Client struct {
-	command *exec.Cmd // nil if this process is the supervisor
+	command *exec.Cmd // nil if this process is its own supervisor
 	conn    *net.UnixConn
 	files   *net.UnixConn // descriptors for processes
 	reader  sync.WaitGroup
@@ -30,12 +30,12 @@ type Client struct {
 
 	mu        sync.Mutex
 	last      uint64
-	processes map[uint64]*Process // nil when the supervisor is lost
+	processes map[uint64]*Process // nil once the supervisor is lost
 }
 
-// Process is one task's main process, with all that came of it.
+// Process is one task's main process, with all of its descendants.
 type Process struct {
-	// PID and Started hold from the return of Start on.
+	// PID and Started are set when Start returns.
 	PID     int
 	Started time.Time
 
@@ -46,9 +46,9 @@ type Process struct {
 	exit    Exit
 }
 
-// Launch starts a supervisor by running the program exe with args; that program must call [isolation.Enter] and then
-// [Serve]. The supervisor gets an empty environment and a process group of its own. It and all that it starts see
-// nothing of hidden, unless that is nil.
+// Launch starts a supervisor by running the program exe with args; that program must call [isolation.Enter] and
+// then [Serve]. The supervisor gets an empty environment and its own process group. If hidden is not nil, those
+// places are hidden from the supervisor and all of its descendants.
 func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
 	raiseUserLimit()
 	conn, theirs, err := socketPair(unix.SOCK_STREAM)
@@ -91,7 +91,7 @@ func newClient(conn, files *net.UnixConn) *Client {
 	return c
 }
 
-// socketPair makes a pair of connected sockets: ours, and the supervisor's.
+// socketPair creates a pair of connected sockets: the executor's, and the supervisor's.
 func socketPair(kind int) (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -104,12 +104,12 @@ func socketPair(kind int) (*net.UnixConn, *os.File, error) {
 		_ = theirs.Close()
 		return nil, nil, fmt.Errorf("use a socket pair: %w", err)
 	}
-	return conn.(*net.UnixConn), theirs, nil // what it is for sockets of this family
+	return conn.(*net.UnixConn), theirs, nil // FileConn returns this type for sockets of this family
 }
 
-// wakeUp continues a supervisor that was stopped: no task would end any more.
+// wakeUp continues a supervisor that was stopped, because a stopped supervisor ends no task.
 func (c *Client) wakeUp() {
-	// The kernel signals a parent when a child stops.
+	// The kernel sends this signal to a parent when a child stops.
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, syscall.SIGCHLD)
 	defer signal.Stop(stopped)
@@ -123,8 +123,8 @@ func (c *Client) wakeUp() {
 	}
 }
 
-// Inside makes this process its own supervisor, for as long as it lives. It must have no children, and start none in
-// another way. Close kills all that is left of all tasks.
+// Inside makes this process its own supervisor, as long as it lives. The process must have no children, and must
+// start none by other means. Close kills all processes that are left of all tasks.
 func Inside() (*Client, error) {
 	if err := Inherit(); err != nil {
 		return nil, err
@@ -144,17 +144,17 @@ func Inside() (*Client, error) {
 		_, _, _, _ = conn.Close(), theirs.Close(), files.Close(), theirFiles.Close()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	s.limit = nil // what bounds tasks here is the container; the limit of one would be this process's for a moment
+	s.limit = nil // the container limits tasks; fork would set a task's limit on this process
 	c := newClient(conn, files)
 	go func() {
-		_ = s.serve() // the client sees that it has ended
+		_ = s.serve() // the client notices the end
 		_, _ = theirs.Close(), theirFiles.Close()
 	}()
 	c.reader.Go(c.read)
 	return c, nil
 }
 
-// Inherit makes this process the one that gets what a supervisor leaves behind that was killed.
+// Inherit makes this process a subreaper, so that it inherits the processes of a supervisor that was killed.
 func Inherit() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become subreaper: %w", err)
@@ -162,7 +162,7 @@ func Inherit() error {
 	return nil
 }
 
-// PID is the supervisor's own process id.
+// PID returns the supervisor's process id.
 func (c *Client) PID() int {
 	if c.command == nil {
 		return os.Getpid()
@@ -170,12 +170,13 @@ func (c *Client) PID() int {
 	return c.command.Process.Pid
 }
 
-// Lost is closed when the supervisor has ended.
+// Lost returns a channel that is closed when the supervisor has ended.
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
-// Start starts a process and returns as soon as it runs. An error of the
-// system is a [*StartError]. The files become the process's descriptors from 1 on; Start closes them,
-// whatever it returns, and before the process is forked: when the process runs, it alone holds its end of a pipe.
+// Start starts a process and returns as soon as it runs. If a system call of the start fails, the error is a
+// [*StartError]; if the supervisor has ended, it is ErrLost. The files become the process's descriptors from 1 on.
+// Start always closes them, and before the process is forked: when the process runs, it alone holds its end of a
+// pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	defer closeAll(files)
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
@@ -200,35 +201,37 @@ func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	return p, nil
 }
 
-// StartError says which step of a start failed.
+// StartError is the failure of one step of a start.
 type StartError struct {
-	// Op is "exec", or what was done before it.
+	// Op is "exec", or the name of an earlier step.
 	Op    string
 	Errno syscall.Errno
 }
 
+// Error names the step and the system's error.
 func (e *StartError) Error() string { return e.Op + ": " + e.Errno.Error() }
 
-// Unwrap gives the system's error number.
+// Unwrap returns the system's error number.
 func (e *StartError) Unwrap() error { return e.Errno }
 
-// Kill sends SIGTERM to the process group and, after grace, SIGKILL to all that
-// is left of the task. It doesn't wait. A later call can shorten the grace.
+// Kill sends SIGTERM to the process group and, after grace, SIGKILL to all processes that are left of the task. It
+// does not wait for their end. A later call can shorten the grace.
 func (p *Process) Kill(grace time.Duration) error {
 	return p.client.send(request{ID: p.id, Grace: grace})
 }
 
-// Done is closed when the process has ended and nothing of it is left.
+// Done returns a channel that is closed when the process has ended and nothing of it is left, or when the
+// supervisor is lost.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit says how it ended, once Done is closed. If the supervisor was lost first, ok is false.
+// Exit waits for Done and returns how the process ended. ok is false if the supervisor was lost first.
 func (p *Process) Exit() (exit Exit, ok bool) {
 	<-p.done
 	return p.exit, !p.exit.At.IsZero()
 }
 
-// send sends a request, and the descriptors of a start before it, so that the supervisor never waits for them. Both
-// sockets have the same order, by the lock. The descriptors are closed before the request leaves: from then on the
+// send sends a request, after the descriptors of a start, so that the supervisor never waits for them. The lock
+// keeps the order of both sockets the same. The descriptors are closed before the request is sent: from then on the
 // socket holds them.
 func (c *Client) send(r request, files ...*os.File) error {
 	c.sendMu.Lock()
@@ -249,7 +252,7 @@ func (c *Client) send(r request, files ...*os.File) error {
 	return nil
 }
 
-// closeAll closes files; those that are closed already stay so.
+// closeAll closes files; some of them may be closed already.
 func closeAll(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()
@@ -297,8 +300,8 @@ func (c *Client) read() {
 	close(c.lost)
 }
 
-// Close kills all that is left of all tasks, at once, and returns when nothing is, or when the supervisor is lost. It
-// may be called again, and gives the same answer.
+// Close kills all processes that are left of all tasks at once, and returns when none is left, or when the
+// supervisor is lost. Further calls return the same result.
 func (c *Client) Close() error { return c.close() }
 
 func (c *Client) end() error {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipes makes two pipes: what a process gets, and the other ends.
+// pipes creates two pipes: the ends for a process, and the other ends.
 func pipes(t testing.TB) (theirs []*os.File, in, out *os.File) {
 	t.Helper()
 	ends := make([]*os.File, 4)
@@ -30,7 +30,7 @@ func pipes(t testing.TB) (theirs []*os.File, in, out *os.File) {
 	return []*os.File{ends[0], ends[3]}, ends[1], ends[2]
 }
 
-// Many processes that are started at once get the descriptors that were meant for each, and no others.
+// If many processes are started at once, each gets its own descriptors and no others.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -64,7 +64,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A start that fails leaves the supervisor no descriptor, and the next process gets its own.
+// A failed start leaves no descriptor in the supervisor, and the next process gets its own.
 func TestFilesOfStartThatFails(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()

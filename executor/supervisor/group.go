@@ -12,29 +12,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a cgroup of version 2 that the supervisor and all of its descendants are in: whatever else these shed, one
-// write kills all of them at once, which no chain of forks outruns. It lies below the cgroup that the executor was
-// started in, where that may be changed (see ownGroup); on other machines there is none, and the zero group stands for
-// that. One for each task would also be possible, and was measured: starting a process in it takes half a millisecond
+// group is a cgroup of version 2 with the supervisor and all of its descendants. One write kills all of them at
+// once, even those that have dropped everything else by which they are recognized; a chain of forks can't escape
+// it. The cgroup lies below the one that the executor was started in, if the executor may change that one (see
+// ownGroup). On other machines there is no such cgroup, which the zero group represents. One cgroup per task would
+// also be possible, but by measurement a start of a process in it takes half a millisecond more.
 // more.
 type group struct{ folder string }
 
 const groupPrefix = "elasticjob-"
 
-// groupOf is the group of the supervisor with that pid, if it has one.
+// groupOf returns the group of the supervisor with that pid; zero if there is none.
 func groupOf(pid int) group {
 	own := ownGroup()
 	if own == "" {
 		return group{}
 	}
 	folder := filepath.Join(own, groupPrefix+strconv.Itoa(pid))
-	if _, err := os.Stat(filepath.Join(folder, "cgroup.kill")); err != nil { // Linux has it from 5.14 on
+	if _, err := os.Stat(filepath.Join(folder, "cgroup.kill")); err != nil { // exists since Linux 5.14
 		return group{}
 	}
 	return group{folder}
 }
 
-// joinGroup makes a group of this process, and removes those of supervisors that are gone.
+// joinGroup creates a group and moves this process into it. It removes the groups of supervisors that have ended.
 func joinGroup() group {
 	own := ownGroup()
 	if own == "" {
@@ -63,7 +64,8 @@ func moveTo(folder string) error {
 	return os.WriteFile(filepath.Join(folder, "cgroup.procs"), []byte("0"), 0)
 }
 
-// leave moves this process out of its group, so that it can kill all others that are in it.
+// leave moves this process out of its group, so that kill does not kill this process. It returns the zero group if
+// the process can't leave.
 func (g group) leave() group {
 	if g != (group{}) && moveTo(filepath.Dir(g.folder)) != nil {
 		return group{}
@@ -71,14 +73,15 @@ func (g group) leave() group {
 	return g
 }
 
-// kill kills all that is in the group.
+// kill kills all processes in the group.
 func (g group) kill() {
 	if g != (group{}) {
 		_ = os.WriteFile(filepath.Join(g.folder, "cgroup.kill"), []byte("1"), 0)
 	}
 }
 
-// remove removes the group, in which nothing lives any more: that can take a moment to be seen.
+// remove removes the group. All processes in it must have ended, which can take the kernel a moment to notice; so
+// remove retries for up to a second.
 func (g group) remove() {
 	for end := time.Now().Add(time.Second); g != (group{}) && time.Now().Before(end); <-time.After(time.Millisecond) {
 		if err := os.Remove(g.folder); !errors.Is(err, unix.EBUSY) {
@@ -87,9 +90,9 @@ func (g group) remove() {
 	}
 }
 
-// ownGroup is the folder of the cgroup (version 2) that this process is in, or "" where there is none that it may
-// change: one that belongs to it, or, for root, one that systemd has delegated or where no systemd runs.
-// See systemd's CGROUP_DELEGATION.
+// ownGroup returns the folder of the cgroup (version 2) that this process is in, or "" if the process may not
+// change it. It may change a cgroup that belongs to its user or, as root, one that systemd has delegated, or any
+// one if no systemd runs. See systemd's CGROUP_DELEGATION.
 func ownGroup() string {
 	line, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -124,7 +127,7 @@ func ownGroup() string {
 	return ""
 }
 
-// delegated reports whether root may make cgroups in one: systemd, where it runs, marks those.
+// delegated reports whether root may create cgroups in this one: if systemd runs, it marks those that it delegates.
 func delegated(folder string) bool {
 	if _, err := os.Stat("/run/systemd/system"); errors.Is(err, fs.ErrNotExist) {
 		return true

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// TestX7SameSession shows that a task has its own group but our session.
+// TestX7SameSession: a task has its own process group but the executor's session.
 func TestX7SameSession(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -37,8 +37,7 @@ func TestX7SameSession(t *testing.T) {
 	}
 }
 
-// TestX7Leftovers shows that nothing of a task is left when its end is reported,
-// and that others are left alone.
+// TestX7Leftovers: no process of a task is left when its end is reported, and other tasks' processes live on.
 func TestX7Leftovers(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -69,7 +68,7 @@ func TestX7Leftovers(t *testing.T) {
 	mustEnd(t, other.PID, unrelated, otherChild.PID)
 }
 
-// TestX7MarksLost: what sheds all that we know it by lives until no other task is left.
+// TestX7MarksLost: a process that drops everything by which it is recognized lives until no other task is left.
 func TestX7MarksLost(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -79,7 +78,7 @@ func TestX7MarksLost(t *testing.T) {
 	mustEnd(t, number(t, content(t, filepath.Join(dir, "t.out"))))
 }
 
-// TestX7SupervisorStopped: a supervisor that a task has stopped goes on.
+// TestX7SupervisorStopped: a supervisor that a task has stopped is continued.
 func TestX7SupervisorStopped(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -90,7 +89,7 @@ func TestX7SupervisorStopped(t *testing.T) {
 	}
 }
 
-// TestX7SupervisorKilled: even the supervisor's own death takes the tasks with it.
+// TestX7SupervisorKilled: tasks end with the supervisor even if it is killed.
 func TestX7SupervisorKilled(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -121,9 +120,9 @@ func running(script string) (n int) {
 	return n
 }
 
-// TestForkChains: what forks without end is ended with its task, while other tasks go on, and its end is reported when
-// nothing of it is left: each of twenty chains is one process at a time, whose parent is gone, and a thousand a
-// second.
+// TestForkChains: a task that forks forever is ended with all of its processes, while other tasks go on, and its
+// end is reported when none of them is left. Each of its twenty chains is one process at a time, whose parent has
+// ended, and starts a thousand processes per second.
 func TestForkChains(t *testing.T) {
 	for name, setsid := range map[string]string{"in the group": "", "in other sessions": "setsid"} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +133,7 @@ func TestForkChains(t *testing.T) {
 				fmt.Sprintf("i=0; while [ $i -lt 20 ]; do %s sh -c 'f() { f & }; f' %s & i=$((i+1)); done; echo up; exec sleep 1000", setsid, script)))
 			content(t, filepath.Join(dir, "chains.out"))
 			for range 20 {
-				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the supervisor has time for others
+				wait(t, start(t, client, shell(dir, "quick", "exit 0"))) // the supervisor still serves other tasks
 			}
 			if err := process.Kill(50 * time.Millisecond); err != nil {
 				t.Fatal(err)

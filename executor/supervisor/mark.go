@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marks show whose a process is that has left its group and its session and dropped its environment.
-// They are soft limits of a resource that only real-time processes use, too high to ever be felt:
-// limits go on to whatever a process starts, and nobody changes this one but on purpose.
+// marks are the last means to recognize the processes of a task: they also work for a process that has left its
+// group and its session and dropped its environment. A mark is a soft limit of a resource that only real-time
+// processes use (RLIMIT_RTTIME), too high to have an effect. Processes inherit limits, and programs change this one
+// only on purpose.
 type marks struct{ base, hard uint64 }
 
-// ownMarks differ from those of another supervisor, which may be a task's descendant.
-// They are zero if the resource is limited here already.
+// ownMarks returns marks that differ from those of any other supervisor, because a task's descendant may be a
+// supervisor too. They are zero if the resource is limited already.
 func ownMarks() marks {
 	const high = 1 << 60
 	var limit unix.Rlimit
@@ -24,7 +25,7 @@ func ownMarks() marks {
 	return marks{base: high | uint64(os.Getpid())<<32, hard: limit.Max}
 }
 
-// next marks what this process starts from now on. A mark of 0 is none.
+// next sets the mark that processes inherit which this process starts from now on, and returns it; 0 means no mark.
 func (m marks) next(id uint64) uint64 {
 	if m.base == 0 {
 		return 0
@@ -45,8 +46,8 @@ func hasMark(pid int, mark uint64) bool {
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err != unix.EPERM {
 		return err == nil && limit.Cur == mark
 	}
-	// It is another user's, and root in a container has no right to ask so. The kernel also writes limits for
-	// everybody to read.
+	// The process belongs to another user, and root in a container may not have the right to read its limits this
+	// way. The kernel also shows them in a file that all users can read.
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if err != nil {
 		return false

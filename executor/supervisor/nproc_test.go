@@ -14,15 +14,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// bounded is a process that may have so many, of a user for whom the kernel has limits, and whose output the test
-// can read.
+// bounded returns a process with a limit of processes, of a user to whom the limit applies, and with output that
+// the test can read.
 func bounded(t testing.TB, dir, id, script string, processes int) supervisor.Spec {
 	t.Helper()
 	spec := shell(dir, id, script)
 	spec.Processes = processes
 	if os.Geteuid() == 0 {
-		// A user of its own, so that nobody else's processes are counted. Pids are a good choice: no other test has
-		// this one.
+		// The user is used by no other process, so that only the task's processes are counted. Pids are good uids
+		// for this: no other running test has the same one.
 		uid := 1<<20 + uint32(os.Getpid())
 		spec.As = &isolation.Account{UID: uid, GID: uid, Groups: []uint32{uid}}
 		if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
@@ -32,7 +32,7 @@ func bounded(t testing.TB, dir, id, script string, processes int) supervisor.Spe
 	return spec
 }
 
-// userLimitOf is the soft limit of a process's user that a process has. Everybody may read it, also root in a
+// userLimitOf returns a process's soft limit of its user's processes. Every user may read the file, also root in a
 // container.
 func userLimitOf(t testing.TB, pid int) string {
 	t.Helper()
@@ -44,7 +44,7 @@ func userLimitOf(t testing.TB, pid int) string {
 	return strings.Fields(after)[0]
 }
 
-// The limit of a task is not one of the supervisor: it has to make threads while a task has as many as it may have.
+// The limit of a task does not apply to the supervisor, which must create threads while a task is at its limit.
 func TestSupervisorKeepsItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()
@@ -59,7 +59,7 @@ func TestSupervisorKeepsItsOwnLimit(t *testing.T) {
 	}
 }
 
-// A task that has as many processes as it may have keeps no other from being started.
+// A task at its limit of processes does not keep other tasks from starting.
 func TestTaskAtItsLimitKeepsNoOtherFromStarting(t *testing.T) {
 	client, dir := launch(t), t.TempDir()
 	// The subshell ends with the first fork that fails.
@@ -72,7 +72,8 @@ func TestTaskAtItsLimitKeepsNoOtherFromStarting(t *testing.T) {
 	}
 }
 
-// The supervisor has all threads that it will ever need before it starts a process: it can't make one while it forks.
+// The supervisor has all threads that it will ever need before it starts a process, because it can't create one
+// while it forks.
 func TestSupervisorStartsNoThreadsLater(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()

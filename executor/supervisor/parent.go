@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// parentLook is how often the supervisor looks whether the executor is stopped.
+// parentLook is how often the supervisor checks whether the executor is stopped.
 const parentLook = 2 * time.Second
 
-// continueParent continues the executor where it was found stopped twice in a row, for ever: tasks run as its user and
-// can stop it, and no kill would be heard any more (rule K3). The executor does the same for the supervisor. One that
-// a debugger holds has another state.
+// continueParent sends SIGCONT to the executor when two checks in a row find it stopped, for as long as the
+// supervisor lives. Tasks that run as the executor's user can stop it, and then no kill would reach it any more
+// (rule K3). The executor does the same for the supervisor. A process that a debugger holds has another state, so
+// it is not continued.
 func continueParent(pid int) {
 	stopped := false
 	for range time.Tick(parentLook) {

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peek gives the pid of a child that has ended, and leaves it to be reaped. With
-// WNOHANG it gives 0 if all of them run.
+// peek returns the pid of a child that has ended, without reaping it. With WNOHANG it returns 0 if no child has
+// ended.
 func peek(options int) (int, error) {
-	// The C structure's first words on 64-bit Linux; x/sys hides all but the first three.
+	// The first words of the C structure on 64-bit Linux; x/sys exports only the first three.
 	type childInfo struct {
 		signo, errno, code, _ int32
 		pid                   int32
@@ -28,18 +28,18 @@ func peek(options int) (int, error) {
 	return int((*childInfo)(unsafe.Pointer(&info)).pid), nil
 }
 
-// orphans lists the children of the process's first thread: what tasks left behind.
+// orphans lists the children of the process's first thread: the processes that tasks left behind (see Serve).
 func orphans() []int {
 	return childrenIn("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children")
 }
 
 // children lists all children of this process.
 func children() []int {
-	files, _ := filepath.Glob("/proc/self/task/[0-9]*/children") // the pattern is a good one
+	files, _ := filepath.Glob("/proc/self/task/[0-9]*/children") // the pattern is valid
 	return childrenIn(files...)
 }
 
-// childrenIn reads the kernel's lists of threads' children.
+// childrenIn reads the kernel's lists of the children of threads.
 func childrenIn(files ...string) (all []int) {
 	known := false
 	for _, file := range files {
@@ -57,7 +57,7 @@ func childrenIn(files ...string) (all []int) {
 	return all
 }
 
-// childrenByParent is for kernels without the list of children: it reads all of /proc.
+// childrenByParent finds the children in all of /proc, for kernels without these lists.
 func childrenByParent() []int {
 	self := strconv.Itoa(os.Getpid())
 	return slices.DeleteFunc(processes(), func(pid int) bool {
@@ -66,10 +66,10 @@ func childrenByParent() []int {
 	})
 }
 
-// processes lists the pids of the machine.
+// processes lists the pids of all processes in /proc.
 func processes() []int { return numbersIn("/proc") }
 
-// numbersIn lists the entries of a folder of the kernel's that are numbers.
+// numbersIn lists the entries of a kernel folder whose names are numbers.
 func numbersIn(folder string) (list []int) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -83,8 +83,8 @@ func numbersIn(folder string) (list []int) {
 	return list
 }
 
-// statOf gives the fields of /proc/PID/stat that follow the process's name, which may hold anything: its state, its
-// parent and so on. There are none of a process that is gone.
+// statOf returns the fields of /proc/PID/stat after the process's name (which may contain any character): its
+// state, its parent and so on. It returns nil if the process is gone.
 func statOf(pid int) []string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -102,7 +102,7 @@ func hasVariable(pid int, variable string) bool {
 	return err == nil && slices.Contains(strings.Split(string(environ), "\x00"), variable)
 }
 
-// closeOnExec keeps every descriptor that was inherited, the socket among them, from the tasks.
+// closeOnExec keeps tasks from inheriting this process's descriptors, such as the socket.
 func closeOnExec() {
 	for _, fd := range numbersIn("/proc/self/fd") {
 		if fd > 2 {

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapAtOnce bounds how many children are reaped while others wait for the lock.
+// reapAtOnce is how many children are reaped before the lock is released.
 const reapAtOnce = 4096
 
-// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its children
-// are the main processes of tasks and whatever these have orphaned. All children that have ended by then are reaped
-// under one lock, and their tasks are examined together: a task that forks without end leaves thousands of orphans,
-// and an examination of all children for each of them would be slower than the task forks.
+// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its
+// children are the main processes of tasks and the processes that these have orphaned. It reaps all children that
+// have ended under one lock, and examines their tasks together: a task that forks without end leaves thousands of
+// orphans, and an examination of all children for each of them would be slower than the task forks.
 func (s *server) reap() {
 	for {
 		switch _, err := peek(0); err {
@@ -28,12 +28,13 @@ func (s *server) reap() {
 	}
 }
 
-// reapEnded reaps the children that have ended. It is called with mu held, so that no signal can go to a pid that
-// was freed here and that the kernel has given to another process.
+// reapEnded reaps the children that have ended. The caller holds mu, so that no signal can go to a pid that is
+// freed here and that the kernel then gives to another process.
 func (s *server) reapEnded() {
 	ended := false
 	for range reapAtOnce {
-		// The zombie stays until its group is signalled, so that the kernel gives its pid to nobody else.
+		// The child stays a zombie until its group has been signalled, so that the kernel does not reuse its pid
+		// before.
 		pid, err := peek(unix.WNOHANG)
 		if err != nil || pid == 0 {
 			break
@@ -66,8 +67,8 @@ func (s *server) reapEnded() {
 	}
 }
 
-// reportEnded reports the end of each task whose main process was reaped and of which no other process is left. It
-// returns the processes that are left of the others. It is called with mu held.
+// reportEnded reports the end of each task whose main process was reaped and that has no other process left. It
+// returns the remaining processes of all other tasks whose main process was reaped. The caller holds mu.
 func (s *server) reportEnded() map[*process][]int {
 	left := s.leftovers()
 	for p := range s.ending {
@@ -78,7 +79,7 @@ func (s *server) reportEnded() map[*process][]int {
 	return left
 }
 
-// report sends the end of p to the executor. It is called with mu held.
+// report sends the end of p to the executor. The caller holds mu.
 func (s *server) report(p *process) {
 	if p.timer != nil {
 		p.timer.Stop()
@@ -88,16 +89,16 @@ func (s *server) report(p *process) {
 	s.send(event{ID: p.id, Exit: &p.exit})
 }
 
-// sweepAgain is how long the sweeper waits for a child to end before it looks again. It rests for sweepRest after each
-// look, so that thousands of children that end in the meantime cost one look.
+// sweepAgain is how long the sweeper waits for a child to end before its next round. After each round it pauses for
+// sweepRest, so that thousands of children that end in the meantime need only one round.
 const (
 	sweepAgain = 20 * time.Millisecond
 	sweepRest  = time.Millisecond
 )
 
-// sweep kills the processes that a main process left behind, and reports its end when none is left. After a kill on
-// request, processes that handle SIGTERM keep the rest of their grace. Each round kills again, whatever was reaped in
-// between: a fork bomb would otherwise keep the sweeper waiting for ever.
+// sweep kills the processes that a main process left behind, and reports the end when none of them is left. After a
+// requested kill, processes that handle SIGTERM keep the rest of their grace. Each round kills again, regardless of
+// what was reaped in between: otherwise a fork bomb would keep the sweeper waiting forever.
 func (s *server) sweep() {
 	for range s.toSweep {
 		for {
@@ -127,8 +128,8 @@ func (s *server) sweep() {
 	}
 }
 
-// killTree kills a child, and its process group if that is the child's own the task's: one signal reaches all of a
-// group, and none of its processes can fork before it dies.
+// killTree kills a child. It also kills the child's process group, if the child leads that group or the group is
+// the task's: one signal reaches every process of a group, and none of them can fork before it dies.
 func killTree(pid, tasks int) {
 	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == tasks) {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
@@ -136,9 +137,9 @@ func killTree(pid, tasks int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to a task whose
-// process group, mark or marker it has. When no other task runs, it belongs to the one that is left, even if it has
-// shed all three. It is called with mu held.
+// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to the task whose
+// process group, mark or marker it has. If only one task is left, every orphan belongs to it, even one that has
+// dropped all three. The caller holds mu.
 func (s *server) leftovers() map[*process][]int {
 	if len(s.ending) == 0 {
 		return nil
@@ -162,7 +163,7 @@ func (s *server) leftovers() map[*process][]int {
 	return left
 }
 
-// killAll kills all children, and returns when there is none, and so no descendant.
+// killAll kills all children, and returns when this process has none, and so no descendant.
 func (s *server) killAll() {
 	for {
 		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {
@@ -180,7 +181,7 @@ func (s *server) killAll() {
 	}
 }
 
-// killChildren kills all children of this process with their groups, but not its own group.
+// killChildren kills all children of this process and their process groups, except for its own group.
 func killChildren() {
 	own := syscall.Getpgrp()
 	for _, pid := range children() {
@@ -191,10 +192,10 @@ func killChildren() {
 	}
 }
 
-// KillChildren kills the processes that a killed supervisor left behind: every child of this process with its group,
-// and the orphans that this process inherits from them, until there is none or patience has run out. It returns the
-// pids that are left. Each round kills again, since a child can fork until it is reaped. The calling process must have
-// no other children than those that it inherited, and Close must have returned.
+// KillChildren kills the processes that a dead supervisor left behind: every child of this process with its process
+// group, and the orphans that this process inherits from them, until none is left or patience has passed. It
+// returns the pids that are left. Each round kills again, because a child can fork until it is reaped. The calling
+// process must have no other children than those that it inherited, and Close must have returned.
 func (c *Client) KillChildren(patience time.Duration) (left []int) {
 	group := groupOf(c.PID())
 	defer group.remove()

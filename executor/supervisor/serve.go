@@ -17,26 +17,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Descriptor is where the supervisor finds its socket, and the next one that by which it gets descriptors for
-// processes.
+// Descriptor is the supervisor's descriptor of its socket; the next one is that of the socket for the descriptors
+// of processes.
 const Descriptor = 3
 
-// mostFiles is how many descriptors a process can get.
+// mostFiles is how many descriptors a process can get at its start.
 const mostFiles = 4
 
-// Serve is the supervisor. It returns when the executor has closed the socket, or
-// died, and none of the supervisor's descendants is left. It must be called from
-// main, in a process that does nothing else: it reaps every child.
+// Serve runs the supervisor. It returns when the executor has closed the socket, or died, and none of the
+// supervisor's descendants is left. It must be called from main, in a process that does nothing else, because it
+// reaps every child.
 func Serve() error {
-	// It does one thing at a time. With more, each start and end would wake another thread.
+	// The supervisor does one thing at a time. With more processors, each start and end would wake another thread.
 	runtime.GOMAXPROCS(1)
-	// Orphans become children of the process's first thread. Tasks are forked on another
-	// one, so that the list of the first thread's children is a list of orphans.
+	// Orphans become children of the process's first thread. Tasks are forked on another thread, so the list of the
+	// first thread's children is the list of orphans.
 	runtime.LockOSThread()
 	if err := Inherit(); err != nil {
 		return err
 	}
-	// Handled and not ignored: an ignored signal would stay ignored in tasks.
+	// The signals are handled, not ignored, because tasks would inherit an ignored signal as ignored.
 	ignored := make(chan os.Signal, 1)
 	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
@@ -66,8 +66,8 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 	}, nil
 }
 
-// serve returns when the executor has closed the socket and no descendant of this process is left. From its call on
-// every child of this process is reaped, for as long as the process lives.
+// serve returns when the executor has closed the socket and no descendant of this process is left. Once called, it
+// reaps every child of this process, for as long as the process lives.
 func (s *server) serve() error {
 	go s.reap()
 	go s.sweep()
@@ -79,8 +79,8 @@ func (s *server) serve() error {
 	return err
 }
 
-// fork calls f on a thread that tasks are forked on: they die with it (Pdeathsig). It is not the process's first one,
-// which orphans become children of.
+// fork calls f on the thread for the forks of tasks. Tasks die with that thread (Pdeathsig), so it must stay alive.
+// It is not the process's first thread, whose children are the orphans.
 func (s *server) fork(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
@@ -88,33 +88,40 @@ func (s *server) fork(f func()) {
 		return
 	}
 	go s.fork(f)
-	select {} // so that the thread stays locked
+	select {} // keeps the first thread locked, so that f gets another one
 }
 
+// server is the supervisor's state, which these goroutines share: listen handles the executor's requests one after
+// the other, on the thread that forks; reap reaps children; sweep kills the processes that ended tasks left behind;
+// and a timer per kill sends SIGKILL after the grace.
+//
+// A task is in processes and byPID while its main process lives, in processes and ending after that was reaped, and
+// in none of them once its end is reported, which is when nothing of it is left.
 type server struct {
 	socket io.ReadWriter
-	files  int // descriptors for processes come over this one
+	files  int // the socket for the descriptors of processes
 	null   int
 	marks  marks
-	limit  *userLimit // nil where none can be set
+	limit  *userLimit // nil if no limit can be set
 
 	group group
 
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
 
-	// mu is held while a process is forked and entered, and while one is reaped
-	// or signalled: so no signal goes to a pid that was given to somebody else.
+	// mu is held while a process is forked and entered, and while one is reaped or signalled, so that no signal
+	// goes to a pid that the kernel has given to another process.
 	mu        sync.Mutex
 	processes map[uint64]*process
 	byPID     map[int]*process
-	ending    map[*process]bool // their main process was reaped, and something of them is left
-	changed   chan struct{}     // closed and replaced whenever something was reaped, or a grace has ended
+	ending    map[*process]bool // main process reaped, other processes left
+	changed   chan struct{}     // closed and replaced when a child was reaped or a grace has ended
 
-	started chan struct{} // wakes the reaper when there is a child again
-	toSweep chan struct{} // wakes the sweeper when something is ending
+	started chan struct{} // wakes the reaper after a start, as it may have had no child
+	toSweep chan struct{} // wakes the sweeper when ending is not empty
 }
 
+// process is a task, from the start of its main process until its end is reported. server.mu guards it.
 type process struct {
 	id     uint64
 	pid    int
@@ -148,11 +155,12 @@ func (s *server) listen(socket io.Reader) error {
 func (s *server) send(e event) {
 	s.sendMu.Lock()
 	defer s.sendMu.Unlock()
-	_ = s.encoder.Encode(e) // an executor that is gone is noticed by the reader
+	_ = s.encoder.Encode(e) // listen notices that the executor is gone
 }
 
-// receive takes the descriptors of one start. It is called for each start that has some, so that those of the next are
-// never taken for them. The caller closes what it returns, also beside an error.
+// receive receives the descriptors of one start. It must be called for each start that has some, so that those of
+// different starts are not mixed up. The caller closes the descriptors that it returns, even if it also returns an
+// error.
 func receive(socket, count int) (fds []int, err error) {
 	space := make([]byte, unix.CmsgSpace(mostFiles*4)) // a descriptor has 4 bytes
 	var n, flags int
@@ -174,12 +182,12 @@ func receive(socket, count int) (fds []int, err error) {
 		fds = append(fds, more...)
 	}
 	if flags&unix.MSG_CTRUNC != 0 || len(fds) != count {
-		return fds, syscall.EMFILE // the kernel passes as many as this process may have
+		return fds, syscall.EMFILE // the kernel passes only as many as this process may have open
 	}
 	return fds, nil
 }
 
-// start starts a process and reports that it runs, or what kept it from being started.
+// start starts a process, and reports that it runs or why it could not be started.
 func (s *server) start(id uint64, spec *Spec, passed int) {
 	files, failed := s.collectFiles(passed)
 	if failed != nil {
@@ -192,8 +200,8 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	err := s.forkExec(p, spec, files)
 	at := time.Now()
 	// The process has its own copies now. The executor may write to a pipe as soon as it knows of the start, and
-	// must see then that the process has closed its end: a reader left here would take the message, and nobody
-	// would ever answer it.
+	// must then get an error if the process has closed its end: a reader left open here would take the message, and
+	// it would never be answered.
 	closeFiles(files)
 	if err != nil {
 		s.mu.Unlock()
@@ -202,7 +210,7 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	}
 	s.processes[id] = p
 	s.byPID[p.pid] = p
-	// Under the lock, so that it can't be overtaken by the news of its end.
+	// This is sent under the lock, so that the event of the process's end can't overtake it.
 	s.send(event{ID: id, PID: p.pid, At: at})
 	s.mu.Unlock()
 	select {
@@ -216,7 +224,7 @@ func (s *server) refuse(id uint64, failed *StartError) {
 	s.send(event{ID: id, Op: failed.Op, Errno: int(failed.Errno)})
 }
 
-// errnoOf is the system's error number in an error.
+// errnoOf returns the system's error number in an error; EINVAL if there is none.
 func errnoOf(err error) syscall.Errno {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -225,8 +233,8 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// collectFiles returns the descriptors that the executor has passed for a process. The caller closes what it returns,
-// also beside an error.
+// collectFiles returns the descriptors that the executor has passed for a process. The caller closes them, even if
+// there is also an error.
 func (s *server) collectFiles(passed int) (files []int, failed *StartError) {
 	if passed == 0 {
 		return nil, nil
@@ -244,8 +252,8 @@ func closeFiles(files []int) {
 	}
 }
 
-// forkExec starts the process's program, and sets its pid and mark. It is called with mu held, so that no other
-// process is forked meanwhile: the child would hold these descriptors until it executes its program.
+// forkExec starts the process's program, and sets its pid and mark. The caller holds mu, so that no other process
+// is forked at the same time: that child would hold these descriptors until it executes its program.
 func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 	descriptors := []uintptr{uintptr(s.null)}
 	for _, fd := range files {
@@ -261,7 +269,7 @@ func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 	return err
 }
 
-// credential is what the kernel is asked for, nil for no change.
+// credential returns the user to ask the kernel for; nil for no change.
 func credential(as *isolation.Account) *syscall.Credential {
 	if as == nil {
 		return nil
@@ -301,11 +309,11 @@ func (s *server) kill(id uint64, grace time.Duration) {
 	})
 }
 
-// signal reaches the main process and its group; the rest follows when the
-// main process has ended. Called with mu held.
+// signal signals the main process and its group. The sweeper kills the task's other processes after the main
+// process has ended. The caller holds mu.
 func (s *server) signal(p *process, sig syscall.Signal) {
 	if s.byPID[p.pid] != p {
-		return // reaped: its pid may be somebody else's
+		return // reaped: its pid may belong to another process
 	}
 	_ = syscall.Kill(-p.pid, sig)
 	if group, err := syscall.Getpgid(p.pid); err == nil && group != p.pid {
@@ -313,7 +321,7 @@ func (s *server) signal(p *process, sig syscall.Signal) {
 	}
 }
 
-// wake wakes all goroutines that wait for a change. Called with mu held.
+// wake wakes all goroutines that wait for a change. The caller holds mu.
 func (s *server) wake() {
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reportSocket stands for the executor's end of the socket: it calls report with the first bytes of the first event.
+// reportSocket replaces the executor's end of the socket: it calls report with the first bytes of the first event.
 type reportSocket struct{ report func() }
 
 func (r *reportSocket) Read([]byte) (int, error) { return 0, io.EOF }
@@ -25,9 +25,9 @@ func (r *reportSocket) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// A start is reported once the supervisor has closed its copies of the descriptors. Otherwise the executor could
-// write to a pipe whose reader has closed it, and would wait for an answer that never comes.
-// It is not parallel: a child that another test forks has all descriptors until it executes its program.
+// A start is reported after the supervisor has closed its copies of the descriptors. Otherwise the executor could
+// write to a pipe whose reader has closed it, and would wait for an answer forever. The test is not parallel: a
+// child that another test forks has all descriptors until it executes its program.
 func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 	for name, test := range map[string]struct{ path, script string }{
 		"started":     {"/bin/sh", `exec 3<&-; echo hello >&4; exec sleep 1000`},
@@ -68,7 +68,7 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runtime.LockOSThread() // the process dies with the thread that has forked it
+			runtime.LockOSThread() // the process dies with the thread that forked it
 			defer runtime.UnlockOSThread()
 			dir := t.TempDir()
 			s.start(1, &Spec{
@@ -89,7 +89,7 @@ func TestStartIsReportedAfterDescriptorsAreClosed(t *testing.T) {
 	}
 }
 
-// killed kills a child, and gives its pid.
+// killed kills a child, and returns its pid.
 func killed(t *testing.T, pid int) int {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {

@@ -51,7 +51,8 @@ func shell(dir, id, script string) supervisor.Spec {
 	}
 }
 
-// run starts a process whose output goes to files in its folder, called as the value of its marker: x.out and x.err.
+// run starts a process whose output goes to the files x.out and x.err in its folder, where x is the value of its
+// marker.
 func run(client *supervisor.Client, spec supervisor.Spec, files ...*os.File) (*supervisor.Process, error) {
 	_, id, _ := strings.Cut(spec.Marker, "=")
 	var output []*os.File
@@ -88,7 +89,7 @@ func wait(t testing.TB, process *supervisor.Process) supervisor.Exit {
 	return exit
 }
 
-// content waits for a file that ends in a line end.
+// content waits until a file ends with a newline, and returns its content.
 func content(t testing.TB, path string) string {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-time.After(2 * time.Millisecond) {
@@ -160,7 +161,7 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
-// TestOutputBlocks: tasks get plain files, not ones for which the supervisor's caution holds.
+// TestOutputBlocks: a task's output files block and are in append mode.
 func TestOutputBlocks(t *testing.T) {
 	t.Parallel()
 	client, dir := launch(t), t.TempDir()

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// alarmLead is how long before its moment a shard changes from a timer to the alarm. A timer of Go's is late by up
-	// to a millisecond, in which a resident process has begun its run.
+	// alarmLead is how long before its fire time a shard switches from a Go timer to the alarm. A Go timer is late
+	// by up to a millisecond, and a resident process begins its run in less time than that.
 	alarmLead = 2 * time.Millisecond
-	// alarmStep is how far apart two moments are at least. Shards with the same cron share theirs, and with it the
-	// thread that sleeps.
+	// alarmStep is the resolution of wake-up times. Shards with the same cron expression share a wake-up time, and
+	// so share the thread that sleeps until it.
 	alarmStep = 50 * time.Microsecond
 )
 
-// alarm wakes shards at a moment to the tens of microseconds.
+// alarm wakes shards at a given time with a precision of tens of microseconds.
 type alarm struct {
-	began    time.Time // moments are counted from it
+	began    time.Time // wake-up times count from here
 	sleeping sync.WaitGroup
 
 	mu      sync.Mutex
@@ -27,7 +27,7 @@ type alarm struct {
 
 func newAlarm() *alarm { return &alarm{began: time.Now(), moments: map[time.Duration]chan struct{}{}} }
 
-// after gives a channel that is closed when wait, of at most alarmLead, is over, or at most alarmStep later.
+// after returns a channel that is closed once wait has passed, at most alarmStep late. wait is at most alarmLead.
 func (a *alarm) after(wait time.Duration) <-chan struct{} {
 	at := (time.Since(a.began) + wait + alarmStep - 1).Truncate(alarmStep)
 	a.mu.Lock()
@@ -47,13 +47,14 @@ func (a *alarm) after(wait time.Duration) <-chan struct{} {
 	return c
 }
 
-// wait returns when no moment is left. It is called when no shard is.
+// wait blocks until no sleeper is left. The caller must have ended all shards, because a later call of after starts
+// a new sleeper.
 func (a *alarm) wait() { a.sleeping.Wait() }
 
-// sleepUntil holds a thread.
+// sleepUntil blocks its thread, because a runtime timer is not precise enough (alarmLead).
 func sleepUntil(at time.Time) {
 	for left := time.Until(at); left > 0; left = time.Until(at) {
 		pause := unix.NsecToTimespec(int64(left))
-		_ = unix.Nanosleep(&pause, nil) // a signal ends it early
+		_ = unix.Nanosleep(&pause, nil) // a signal interrupts it
 	}
 }

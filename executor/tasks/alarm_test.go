@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Shards that wait for the same moment are woken together, and none before it.
+// The alarm wakes shards with the same wake-up time together, and no shard before its wake-up time.
 func TestAlarm(t *testing.T) {
 	t.Parallel()
 	a := newAlarm()
@@ -18,7 +18,7 @@ func TestAlarm(t *testing.T) {
 	}
 	first := a.after(alarmLead)
 	shared := false
-	for range 100 { // a moment may end in between
+	for range 100 { // the first wake-up time may pass in between
 		if second := a.after(alarmLead); second == first {
 			shared = true
 		} else {

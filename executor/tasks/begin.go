@@ -19,7 +19,7 @@ func (t *task) run() {
 	defer t.cancel(nil)
 	report, err := t.begin()
 	t.endedAt = time.Now()
-	// Only when the cause of the end has been read from the task's folders.
+	// The folders are released only after the cause of the end was read from them.
 	defer func() {
 		for _, release := range slices.Backward(t.releases) {
 			release()
@@ -33,7 +33,8 @@ func (t *task) run() {
 		status := t.status
 		status.Phase, status.SupervisorLost = wire.PhaseRun, true
 		status.Cause = "the process that supervises the executor's tasks was killed, and the task with it: by a task of this app, or possibly out of memory"
-		// The end is reported when nothing of the task is left; else the report says what is.
+		// LeftBehind returns when no process of the task is left, so that the end is not reported before. The
+		// report names the processes that it could not kill.
 		if left := t.host.LeftBehind(); len(left) > 0 {
 			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", left)
 		}
@@ -54,9 +55,9 @@ func (t *task) run() {
 	}
 }
 
-// begin takes the task from its description to its end, and gives what reports that. Rule E1 rests on the order of its
-// steps: no process is made before announce has returned, so a task that is lost without a word from announce never
-// began.
+// begin runs the task from the decoding of its description to its end, and returns the function that reports that
+// end. Rule E1 depends on the order of the steps: no process is started before announce has returned. So a task
+// that is lost without an update from announce has never begun.
 func (t *task) begin() (report func(), err error) {
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
@@ -95,12 +96,13 @@ func (t *task) begin() (report func(), err error) {
 	return t.transient(spec)
 }
 
-// announce returns when the agent has an update which says that the task's process may begin. A task that is lost
-// without such an update never began, and the scheduler launches it again (rule E1).
+// announce returns when the agent has an update which says that the task's process may begin. The scheduler
+// launches a task that was lost without such an update again, because it never began (rule E1).
 //
-// Two kinds of tasks need it: those whose last update said that the package is being fetched, and all tasks until the
-// scheduler has acknowledged an update of this executor. After that the scheduler takes a task that was lost
-// without any update for one that began. Most tasks are of neither kind and wait for nothing.
+// Only two kinds of tasks need this update: a task whose last update said that its package is being fetched, and
+// every task until the scheduler has acknowledged an update of this executor. After that acknowledgement the
+// scheduler counts a task that was lost without any update as begun. Most tasks are of neither kind and do not
+// wait.
 func (t *task) announce(fetching bool) error {
 	if !fetching && t.host.Ledger.WasHeard() {
 		return nil
@@ -115,7 +117,7 @@ func (t *task) announce(fetching bool) error {
 	}
 }
 
-// fetch gives the package, and whether it was reported as being fetched.
+// fetch returns the package, and whether the task was reported as fetching it.
 func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
 	if ready := t.host.Container.Prepared(); ready != nil {
 		return *ready, false, nil

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// clockWatch tells daemons' shards when the wall clock has been set: their timers run by another one, which goes on
-// evenly. So one timer looks at the clock, and not one for each shard.
+// clockWatch notifies daemons' shards when the wall clock has been set. Their timers run by the monotonic clock,
+// which does not jump, so they would not notice. One watch polls the wall clock for all shards.
 type clockWatch struct {
 	log *slog.Logger
 
@@ -20,9 +20,9 @@ type clockWatch struct {
 
 const (
 	lookAtClock = time.Second
-	// setByMore is from which step on shards hear of it. Smaller ones add up until then.
+	// setByMore is the smallest step that is reported to the shards. Smaller steps add up until they reach it.
 	setByMore = 2 * time.Millisecond
-	// worthALog is the step that a person may want to know of.
+	// worthALog is the smallest step that is logged.
 	worthALog = time.Second
 )
 
@@ -30,7 +30,8 @@ func newClockWatch(log *slog.Logger) *clockWatch {
 	return &clockWatch{log: log, told: map[chan struct{}]bool{}}
 }
 
-// tell has a value sent to the channel, which has room for one, whenever the clock was set, until stop is called.
+// tell registers a channel, whose capacity must be one. The channel gets a value whenever the clock was set, until
+// stop is called.
 func (c *clockWatch) tell(set chan struct{}) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +45,7 @@ func (c *clockWatch) tell(set chan struct{}) (stop func()) {
 
 func (c *clockWatch) watch(ctx context.Context) {
 	begin := time.Now()
-	// How far the wall clock is ahead of where it would be by the other one.
+	// ahead returns how far the wall clock has moved ahead of the monotonic clock since begin.
 	ahead := func() time.Duration {
 		now := time.Now()
 		return now.Round(0).Sub(begin.Round(0)) - now.Sub(begin)

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// secretsOf are the secrets in a task's description.
+// secretsOf returns the secret values in a task's description.
 func secretsOf(spec wire.Task) (known []string) {
 	every := []map[string]string{spec.Env, spec.Props}
 	if r := spec.HTTP; r != nil {
@@ -25,14 +25,14 @@ func secretsOf(spec wire.Task) (known []string) {
 	return known
 }
 
-// concealment hides what a task was given and must not be shown in what is reported of it. It is for use by any
-// goroutine.
+// concealment removes the secrets that a task was given from the texts that are reported about the task. Any
+// goroutine may use it.
 type concealment struct {
 	mu    sync.Mutex
 	known []string
 }
 
-// add has more secrets hidden from now on.
+// add registers more secrets; later calls of hide remove them too.
 func (c *concealment) add(more []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *concealment) add(more []string) {
 	}
 }
 
-// hide is a text without the secrets: what a process says may hold what it was given.
+// hide returns the text without the secrets. A process may print or report the secrets that it was given.
 func (c *concealment) hide(text string) string {
 	c.mu.Lock()
 	known := c.known

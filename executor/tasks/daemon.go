@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"time"
-	_ "time/tzdata" // what a zone's name means must not depend on the machine
+	_ "time/tzdata" // the meaning of a zone's name must not depend on the machine
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
@@ -39,7 +39,7 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 	s.giveTurnBack()
 	status := s.statusWith(cut)
 	if err != nil {
-		t.status = status // for the report of the lost supervisor
+		t.status = status // run reports the lost supervisor with this status
 		return nil, err
 	}
 	return func() {
@@ -49,7 +49,8 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 	}, nil
 }
 
-// newRunner is where it is decided what a run is.
+// newRunner checks what a run needs and returns the runner for the shard: requests for an HTTP job, processes for
+// any other.
 func (s *shard) newRunner() (runner, error) {
 	if s.spec.HTTP != nil {
 		return newRequestRunner(s)
@@ -61,7 +62,8 @@ func (s *shard) newRunner() (runner, error) {
 		return nil, err
 	}
 	root, search := s.root(s.spec), s.host.Base["PATH"]
-	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull) // there is nothing in the last one
+	// The device holds no file, so Find then searches the PATH only.
+	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull)
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}

@@ -13,44 +13,46 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/workdir"
 )
 
-// Options are what an executor gives its tasks to work with.
+// Options are the parts of an executor that its tasks use.
 type Options struct {
-	// App, if not empty, is the app that the executor is for: tasks of any other fail.
+	// App is the app that the executor is for; tasks of any other app fail. Empty means any app.
 	App string
-	// AgentSandbox is the sandbox as the agent names it, empty without an agent that people could look at it with.
+	// AgentSandbox is the path of the sandbox in the agent's view. It is empty if no agent serves the sandbox to
+	// users.
 	AgentSandbox string
-	// Processes bounds each task's processes and threads; 0 does not.
+	// Processes limits the number of each task's processes and threads; 0 means no limit.
 	Processes int
-	// Container is the pod's that this runs in, nil elsewhere.
+	// Container is the pod's container that this executor runs in; nil outside of a pod.
 	Container *container.Container
-	// As is who tasks run as, nil for the executor's own user. Refuses is why no process of a task can be started, or
-	// nil.
+	// As is the account that tasks run as; nil means the executor's own user. Refuses is the reason why no process
+	// of a task can be started; nil if processes can.
 	As      *isolation.Account
 	Refuses error
-	// Base is the environment that each process gets before its own.
+	// Base is the environment that every process gets; the task's own variables override it.
 	Base       launch.Environment
 	References launch.References
 
 	Supervisor *supervisor.Client
-	// LeftBehind waits until the supervisor has ended and what it left behind was killed, and gives the processes that
-	// could not be.
+	// LeftBehind waits until the supervisor has ended and the processes that it left behind were killed. It returns
+	// the ids of the processes that could not be killed.
 	LeftBehind func() []int
 
 	Store  *pack.Store
 	Ledger *agent.Ledger
-	// Outputs is where tasks write to; Temporaries and Works have their TMPDIR and their working folders.
+	// Outputs is the destination of the tasks' output. Temporaries has their TMPDIR folders, Works their working
+	// folders.
 	Outputs            output.Sink
 	Temporaries, Works *workdir.Folders
 	Log                *slog.Logger
 }
 
-// starters is how many processes are being prepared and started at once.
+// starters is how many processes are prepared and started concurrently.
 const starters = 4
 
-// host is what all tasks of an executor share.
+// host is the state that all tasks of an executor share.
 type host struct {
 	Options
-	starting chan struct{} // holds one for each process that is being started
+	starting chan struct{} // holds a value for each process that is being started
 	turns    *turns
 	clock    *clockWatch
 	alarm    *alarm

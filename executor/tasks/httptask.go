@@ -13,9 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// transientRequest takes a task that is one request to its end, and gives what reports that. As a process, it is
-// reported as running when it takes longer than a moment, and ended by a kill, at once: what the server made of it
-// until then nobody knows.
+// transientRequest runs a task that consists of one request, and returns the function that reports its end. Like a
+// process, the request is reported as running if it takes longer than shortTask. A kill cuts the request off at
+// once, without a grace; the executor can't know how much of it the server has processed by then.
 func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 	output, err := t.requestOutput()
 	if err != nil {
@@ -65,7 +65,7 @@ func (t *task) requestEnded(code int, err error) {
 	t.report(agent.Failed, output.Readable(first, output.MessageLength), status)
 }
 
-// requestOutput is where the answers to a task's requests go.
+// requestOutput opens the file for the answers to a task's requests. The task closes it at its end.
 func (t *task) requestOutput() (io.Writer, error) {
 	if err := t.beginOutput(); err != nil {
 		return nil, err

@@ -10,23 +10,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// process is a process of a task, with its pipe and the folders that are its own.
+// process is a process of a task, with its pipe and its own folders.
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
-	ended    func()                // ends its output
-	releases []func(keepAs string) // of its folders
+	ended    func()                // ends the capture of its output
+	releases []func(keepAs string) // one for each of its folders
 }
 
-// end ends the process, with SIGKILL after the grace, and its pipe.
+// end kills the process, with SIGKILL after the grace, and ends its pipe.
 func (p *process) end(grace time.Duration) error {
 	err := p.Kill(grace)
 	p.pipe.End()
 	return err
 }
 
-// wait returns when the process has ended and all that it wrote to its pipe was heard. It is false if the supervisor
-// was lost first.
+// wait returns when the process has ended and every message that it wrote to its pipe was handled. It returns false
+// if the supervisor was lost first.
 func (p *process) wait() (supervisor.Exit, bool) {
 	exit, ok := p.Exit()
 	p.pipe.Ended()
@@ -34,20 +34,20 @@ func (p *process) wait() (supervisor.Exit, bool) {
 	return exit, ok
 }
 
-// release gives back the folders, once no process is left in them. A name keeps the working folder of a failed
-// process, if so many are kept.
+// release gives the folders back; no process may be left in them. A keepAs that is not empty keeps the working
+// folder of a failed process under that name, within the number of folders that are kept.
 func (p *process) release(keepAs string) {
 	for _, release := range p.releases {
 		release(keepAs)
 	}
 }
 
-// failedBy reports whether a process that ended so has failed by itself.
+// failedBy reports whether the process failed by itself, not by a kill.
 func failedBy(exit supervisor.Exit, ok bool) bool {
 	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
 }
 
-// exitOf is an exit as updates have it.
+// exitOf returns an exit in the form that updates use: a status or the name of a signal.
 func exitOf(exit supervisor.Exit) (status *int, signal string) {
 	if exit.Signal != 0 {
 		return nil, syscall.Signal(exit.Signal).String()

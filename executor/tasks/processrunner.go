@@ -14,51 +14,57 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// processRunner makes runs by processes. One that says hello is resident: it stays, and gets each run over its pipe.
-// One that doesn't is one run.
+// processRunner executes a shard's runs by processes. A process that sends a hello is resident: it stays, and gets
+// each run over its pipe. The life of any other process is one run.
+//
+// The shard's goroutine owns all fields except for current. There is at most one process, and none while a restart
+// is pending. A run that was given to a process ends with that process at the latest. A run that waits for the
+// hello of a restarted process fails if the process ends before; any other run that was not given yet goes to the
+// next process. Once dying is set, the process gets no run any more. Messages of a former process may arrive late:
+// hello, done and pipeClosed ignore them.
 type processRunner struct {
 	*shard
-	count    int // of processes
+	count    int // number of processes started so far
 	process  *process
-	resident bool // it has said hello
-	dying    bool // we have asked it to end, or it can't be spoken to
+	resident bool // the process has sent its hello
+	dying    bool // the runner has asked the process to end, or can't reach it any more
 
-	current atomic.Int64 // the number of the run under way, 0 without one, for the goroutine that reads the pipe
+	current atomic.Int64 // number of the run under way, 0 if none; read by the goroutine of the pipe
 
-	run   *daemon.Run // until it is finished
-	given bool        // the process has it: by its start, or over its pipe
-	mark  output.Mark // where the run's output begins
+	run   *daemon.Run // the run that is not finished yet
+	given bool        // the process has got the run, by its start or over its pipe
+	mark  output.Mark // start of the run's output
 
 	restarts daemon.Restarts
-	restart  *time.Timer // runs while a resident process is to be started again; else nil
+	restart  *time.Timer // set while the restart of a resident process is pending; else nil
 }
 
 func (r *processRunner) left() bool {
 	if r.restart != nil {
-		r.restart.Stop() // nothing is started any more
+		r.restart.Stop() // the task is killed, so no process is started any more
 	}
 	return r.process != nil
 }
 
-// ready is false while a process ends that is of no use, or is to be started again after a while.
+// ready is false while a process that can't take runs any more ends, and while a restart is pending.
 func (r *processRunner) ready() bool { return r.restart == nil && (r.process == nil || !r.dying) }
 
-// start gives the run to the resident process, or starts one for it.
+// start passes the run to the resident process, or starts a process for it.
 func (r *processRunner) start(run daemon.Run) {
 	r.run, r.given = &run, false
 	r.current.Store(run.Number)
 	switch {
 	case r.process == nil && r.restart == nil:
 		r.launch()
-	case r.process == nil || r.dying: // it ended while the run waited for its turn: the next process gets it
+	case r.process == nil || r.dying: // the process ended while the run waited: the next one gets it
 	case r.resident:
 		r.give()
 	default:
-		r.started() // it is to say hello in the time that a run may take
+		r.started() // the process must send its hello within the run's timeout
 	}
 }
 
-// launch starts a process, for the run if one waits.
+// launch starts a process, which also begins the pending run, if there is one.
 func (r *processRunner) launch() {
 	if r.run != nil {
 		r.mark = r.host.Outputs.Mark(r.number)
@@ -66,7 +72,7 @@ func (r *processRunner) launch() {
 	p, err := r.startProcess(r.specOf(r.run), r.hear, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
 	switch {
 	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
-		return // the shard sees it
+		return // live, the shard's loop, handles both
 	case err != nil && r.run != nil:
 		r.finish(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
 		return
@@ -88,7 +94,8 @@ func (r *processRunner) launch() {
 	}
 }
 
-// hear is called in the goroutine that reads the process's pipe.
+// hear handles a message of the process. The goroutine that reads the pipe calls it, so it posts to the shard's
+// goroutine.
 func (r *processRunner) hear(p *process, m pipe.Message) {
 	switch m.Type {
 	case pipe.Progress:
@@ -120,8 +127,8 @@ func (r *processRunner) hello(p *process, m pipe.Message) {
 	}
 }
 
-// pipeClosed gives a resident process that has closed its pipe the grace to end: mostly it has ended. No answer can
-// come from it.
+// pipeClosed gives a resident process that has closed its pipe the kill grace to end by itself; mostly it has ended
+// already. After that the process is ended and its run fails, because no answer can arrive any more.
 func (r *processRunner) pipeClosed(p *process) {
 	if p != r.process || !r.resident || r.dying {
 		return
@@ -139,7 +146,7 @@ func (r *processRunner) pipeClosed(p *process) {
 	})
 }
 
-// give asks the resident process for the run.
+// give sends the run to the resident process.
 func (r *processRunner) give() {
 	if !r.given {
 		r.mark = r.host.Outputs.Mark(r.number)
@@ -163,7 +170,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 	r.finish(daemon.Result{Cause: errorOf(m)})
 }
 
-// end asks a process to end that is of no use any more.
+// end ends a process that can't take runs any more.
 func (r *processRunner) end(p *process) {
 	r.dying = true
 	if err := p.end(r.grace()); err != nil {
@@ -192,15 +199,15 @@ func (r *processRunner) stop() {
 	}
 }
 
-// finish ends the run. What the shard does next is begun after it, so nothing may follow it in its callers that
-// reckons with the run.
+// finish ends the run. It may begin the shard's next run before it returns, so its callers must not use the run's
+// state after it.
 func (r *processRunner) finish(result daemon.Result) {
 	r.run, r.given = nil, false
 	r.current.Store(0)
 	r.finished(result)
 }
 
-// exited takes the end of the process.
+// exited handles the end of the process.
 func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	keepAs := ""
 	if failedBy(exit, ok) {
@@ -210,7 +217,7 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	resident := r.resident
 	r.process, r.resident = nil, false
 	if !ok {
-		return // the shard sees that the supervisor is lost
+		return // live returns ErrLost
 	}
 	text := exitText(exit)
 	if r.killed() {
@@ -226,12 +233,12 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	case r.run != nil && r.given && !resident:
 		r.finish(r.resultOf(exit, text))
 	case r.run != nil && r.given:
-		r.startAgain(r.restarts.Ended(lived)) // first, so that the next run waits for it
+		r.startAgain(r.restarts.Ended(lived)) // before finish, so that the next run waits for the restart
 		r.finish(r.resultOf(exit, "the process ended during the run: "+text))
 	case r.run != nil && !resident && !r.dying:
 		r.startAgain(r.restarts.Ended(lived))
 		r.finish(r.resultOf(exit, "the process ended before it said hello: "+text))
-	case r.run != nil: // the run waits for the next process
+	case r.run != nil: // the run has not been given to a process yet, so the next process gets it
 		r.startAgain(r.restarts.Ended(lived))
 	case resident || !r.dying:
 		wait := r.restarts.Ended(lived)
@@ -240,7 +247,7 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	}
 }
 
-// startAgain starts a process after a while, for the run that waits then, if one does.
+// startAgain starts a process after wait, also for the run that is pending then, if there is one.
 func (r *processRunner) startAgain(wait time.Duration) {
 	r.restart = time.AfterFunc(wait, func() {
 		r.post(func() {
@@ -251,7 +258,7 @@ func (r *processRunner) startAgain(wait time.Duration) {
 	})
 }
 
-// tellRestart reports that a process has ended which no run was given to.
+// tellRestart reports the end of a resident process that had no run.
 func (r *processRunner) tellRestart(what string, wait time.Duration) {
 	what += fmt.Sprintf("; it is started again in %v", wait)
 	r.log.Warn("resident process ended", "error", what)
@@ -260,7 +267,7 @@ func (r *processRunner) tellRestart(what string, wait time.Duration) {
 	}
 }
 
-// resultOf is a failure by the end of the process.
+// resultOf returns the result of a run that failed by the end of its process.
 func (r *processRunner) resultOf(exit supervisor.Exit, text string) daemon.Result {
 	status, signal := exitOf(exit)
 	return daemon.Result{Cause: r.causeOf(text, r.mark), ExitStatus: status, Signal: signal}

@@ -12,10 +12,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// reportAtMostEvery is how often the executor speaks of its tasks' progress.
+// reportAtMostEvery is the shortest interval between two reports of progress.
 const reportAtMostEvery = time.Second
 
-// reports hold what the executor says of its tasks between updates (wire.Report).
+// reports collects the progress and health of tasks, which the executor sends between updates (wire.Report).
 type reports struct {
 	mu      sync.Mutex
 	tasks   map[string]*taskNews
@@ -30,7 +30,7 @@ type taskNews struct {
 
 func newReports() *reports { return &reports{tasks: map[string]*taskNews{}} }
 
-// of is called with mu held.
+// of returns the entry of a task, and creates it if it is new. The caller holds mu.
 func (r *reports) of(id string) *taskNews {
 	n := r.tasks[id]
 	if n == nil {
@@ -40,7 +40,7 @@ func (r *reports) of(id string) *taskNews {
 	return n
 }
 
-// progress takes how far a task's run has come.
+// progress records the progress of a task's run.
 func (r *reports) progress(id string, m pipe.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +50,8 @@ func (r *reports) progress(id string, m pipe.Message) {
 	n.changed = true
 }
 
-// shard takes which run of a daemon's shard is under way, if one is, and its counts.
+// shard records the fire time of the run under way of a daemon's shard, zero if there is none, and the shard's
+// totals.
 func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,12 +61,12 @@ func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 		r.daemons++
 	}
 	if !n.Fire.Equal(fire) {
-		n.Fire, n.Progress = fire.UTC(), nil // it was another run's
+		n.Fire, n.Progress = fire.UTC(), nil // the progress was that of another run
 	}
 	n.Totals = &totals
 }
 
-// forget ends what is said of a task.
+// forget removes a task from the reports.
 func (r *reports) forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,8 +76,8 @@ func (r *reports) forget(id string) {
 	delete(r.tasks, id)
 }
 
-// due gives what is to be said now: nothing while no progress has changed, and no shard of a daemon is there or the
-// last report is not old enough.
+// due returns the report to send now. It returns false unless a task's progress has changed, or there are shards of
+// daemons and the last report is about wire.ReportEvery old.
 func (r *reports) due(now time.Time) (wire.Report, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +99,7 @@ func (r *reports) due(now time.Time) (wire.Report, bool) {
 	return report, true
 }
 
-// send sends what is due, until ctx ends. What gets lost is said again, or has become old.
+// send sends the reports that are due, until ctx ends. A lost report is not repeated: the next one replaces it.
 func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, log *slog.Logger) {
 	ticker := time.NewTicker(reportAtMostEvery)
 	defer ticker.Stop()

@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/output"
 )
 
-// requestRunner makes a shard's runs by requests.
+// requestRunner executes a shard's runs by HTTP requests.
 type requestRunner struct {
 	*shard
 	output io.Writer
-	end    context.CancelCauseFunc // of the request under way, nil without one
+	end    context.CancelCauseFunc // cancels the request under way, nil if there is none
 }
 
 func newRequestRunner(s *shard) (runner, error) {
@@ -33,7 +33,7 @@ func (r *requestRunner) ready() bool { return true }
 
 func (r *requestRunner) start(run daemon.Run) {
 	spec := r.specOf(&run)
-	ctx, end := context.WithCancelCause(r.ctx) // a kill cuts it off
+	ctx, end := context.WithCancelCause(r.ctx) // a kill of the task cancels the request
 	r.end = end
 	r.started()
 	r.waiting.Go(func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// known refuses a process whose version of the protocol is not known.
+// known returns an error if the process speaks a version of the pipe's protocol that this executor does not know.
 func known(hello pipe.Message) error {
 	if hello.Version >= 1 && hello.Version <= pipe.Version {
 		return nil
@@ -19,7 +19,7 @@ func known(hello pipe.Message) error {
 		hello.SDK, hello.Version, pipe.Version)
 }
 
-// errorOf is the error of a done, as it can be shown; empty when the run succeeded.
+// errorOf returns the error text of a done message in printable form; empty if the run succeeded.
 func errorOf(done pipe.Message) string {
 	text := output.Readable(done.Error, len(done.Error))
 	if text == "" && done.Error != "" {
@@ -28,9 +28,9 @@ func errorOf(done pipe.Message) string {
 	return text
 }
 
-// runOf is what a resident process is asked for.
+// runOf returns the message that asks a resident process for a run.
 func runOf(spec wire.Task, id string) pipe.Run {
-	shard, _ := launch.ShardContext(spec) // without an error: its process was started with it
+	shard, _ := launch.ShardContext(spec) // it can't fail here: the process was started with the same context
 	return pipe.Run{
 		ID: id, FireTime: spec.FireTime, Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
 		Context: json.RawMessage(shard), Props: spec.Props,

@@ -1,10 +1,12 @@
-// Package tasks has the tasks of an executor, each from its launch to its last update. A Set launches them and kills
-// them; begin.go takes a task from its description to what runs it: a process (transient.go), a request (httptask.go),
-// or as a daemon's shard (daemon.go), whose runs are the one or the other (processrunner.go, requestrunner.go).
+// Package tasks runs the tasks of an executor, each from its launch to its last update. A Set launches and kills
+// them. begin.go decodes a task's description and begins what executes it: a process (transient.go), an HTTP
+// request (httptask.go), or a daemon's shard (daemon.go), whose runs are processes (processrunner.go) or requests
+// (requestrunner.go).
 //
-// A task reports by the ledger of package agent, and without what it was given as a secret (conceal.go). What is said
-// between updates, progress and health, may get lost (reports.go). A daemon's shards share the turns of their job
-// (turns.go), and are woken to the microsecond (alarm.go) by a clock that somebody may set (clockwatch.go).
+// A task reports through the ledger of package agent, with its secrets removed (conceal.go). Progress and health,
+// which are sent between updates, may get lost (reports.go). The shards of a daemon share the concurrency limit of
+// their job (turns.go). The alarm wakes them with a precision of microseconds (alarm.go), and a watch notifies them
+// when the wall clock was set (clockwatch.go).
 package tasks
 
 import (
@@ -17,21 +19,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 )
 
-// Set has the tasks of an executor that have not ended.
+// Set holds the tasks of an executor that have not ended. Its methods may be called by any goroutine.
 type Set struct {
 	host *host
 
 	mu     sync.Mutex
 	tasks  map[string]*task
-	closed bool // no more tasks
+	closed bool // Launch begins no more tasks
 	number int
-	work   sync.WaitGroup // tasks
+	work   sync.WaitGroup // goroutines of tasks
 }
 
-// New is an empty set.
+// New returns an empty set.
 func New(o Options) *Set { return &Set{host: newHost(o), tasks: map[string]*task{}} }
 
-// Launch begins a task, unless its id is known (rule X5).
+// Launch begins a task. It ignores a task whose id is known already (rule X5). After KillAll it reports the task as
+// killed.
 func (s *Set) Launch(a agent.Assignment) {
 	if !s.host.Ledger.Add(a) {
 		s.host.Log.Warn("launch of a known task ignored", "task", a.ID)
@@ -54,7 +57,8 @@ func (s *Set) Launch(a agent.Assignment) {
 	})
 }
 
-// Kill ends a task, with its own grace unless the agent names another.
+// Kill ends a task, with the agent's grace, or with the task's own if grace is nil. It ignores an id that is not
+// known.
 func (s *Set) Kill(id string, grace *time.Duration) {
 	s.mu.Lock()
 	t := s.tasks[id]
@@ -67,11 +71,12 @@ func (s *Set) Kill(id string, grace *time.Duration) {
 	if grace != nil {
 		wait = *grace
 	}
-	// The scheduler alone knows why.
+	// Only the scheduler knows the reason of the kill.
 	t.kill(wait, "killed")
 }
 
-// KillAll ends every task, with its own grace but no more than most, and lets no more begin.
+// KillAll ends every task, with its own grace but at most most, and lets no more tasks begin. why is reported as
+// the cause.
 func (s *Set) KillAll(most time.Duration, why string) {
 	s.mu.Lock()
 	s.closed = true
@@ -82,14 +87,13 @@ func (s *Set) KillAll(most time.Duration, why string) {
 	}
 }
 
-// Wait returns when no task is left. It is called after KillAll.
+// Wait returns when no task is left. Call it after KillAll.
 func (s *Set) Wait() {
 	s.work.Wait()
 	s.host.alarm.wait()
 }
 
-// Serve does what tasks need beside them, until ctx ends: it looks at the wall clock, and sends what they say between
-// their updates.
+// Serve watches the wall clock and sends the reports of progress and health, until ctx ends.
 func (s *Set) Serve(ctx context.Context, to agent.API) {
 	var all sync.WaitGroup
 	all.Go(func() { s.host.clock.watch(ctx) })

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// shard drives a daemon's shard: one goroutine, that of its task, waits for what happens, tells the state machine, and
-// does what that decides. Nothing of it is used by another goroutine, but events.
+// shard drives a daemon's shard. One goroutine, that of its task, waits for events, passes them to the state
+// machine (package daemon), and carries out its decisions. Other goroutines may use only events, by post.
 type shard struct {
 	*task
 	spec    wire.Task
@@ -19,29 +19,29 @@ type shard struct {
 	machine *daemon.Shard
 	runner  runner
 
-	// events are functions to be called by the shard's goroutine; gone is closed when it takes no more.
+	// events are functions for the shard's goroutine to call; gone is closed when it calls no more of them.
 	events  chan func()
 	gone    chan struct{}
-	waiting sync.WaitGroup // for the ends of processes
+	waiting sync.WaitGroup // goroutines that wait for the end of a process or request
 
-	next *daemon.Run   // is to be begun, once the runner is ready and it has its turn
-	turn *turn         // of the run that waits for it, or is under way
+	next *daemon.Run   // the run to begin once the runner is ready and the turn is granted
+	turn *turn         // of the run that waits for it or is under way
 	last daemon.Result // of the run that a kill has cut off
 }
 
-// runner makes a shard's runs, one at a time: each is a process, what a resident process does, or a request. It is
-// used by the shard's goroutine only, and tells it by shard.started and shard.finished what becomes of a run.
+// runner executes a shard's runs, one at a time: each is a process, a run of a resident process, or a request. Only
+// the shard's goroutine uses it. It reports the start and the end of a run by shard.started and shard.finished.
 type runner interface {
-	// ready reports whether a run could begin now. One that has to wait for more than its turn must not hold the turn
-	// of others; an event follows when it is ready.
+	// ready reports whether a run could begin now. The shard asks for a turn only while it is true, so that a run
+	// which waits for its runner does not keep a turn from other shards. An event follows when it becomes true.
 	ready() bool
-	// start begins a run. The last one has ended.
+	// start begins a run. The previous run must have ended.
 	start(daemon.Run)
-	// cancel asks for the early end of the run under way; stop forces it.
+	// cancel asks the run under way to end early; stop forces it to end.
 	cancel(reason string)
 	stop()
-	// left reports whether something of the runner is left, once the task is killed; an event will follow when nothing
-	// is.
+	// left reports whether a process or request of the runner is left after the task was killed. An event follows
+	// when it becomes false.
 	left() bool
 }
 
@@ -50,7 +50,8 @@ func (s *shard) now() daemon.Moment {
 	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.host.Ledger.Backlog(s.id)}
 }
 
-// live goes on until the task is killed and nothing of its runs is left, or the supervisor is lost.
+// live runs the shard until the task is killed and nothing of its runs is left. It returns ErrLost if the
+// supervisor is lost.
 func (s *shard) live() error {
 	s.setFired(true)
 	defer s.setFired(false)
@@ -58,7 +59,7 @@ func (s *shard) live() error {
 	defer s.host.clock.tell(set)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var moment <-chan struct{} // when the timer has come near
+	var moment <-chan struct{} // closed at the fire time, once the timer has come within alarmLead of it
 	kill := s.ctx.Done()
 	for kill != nil || s.runner.left() {
 		var turn chan struct{}
@@ -86,13 +87,13 @@ func (s *shard) live() error {
 			return supervisor.ErrLost
 		}
 		if s.killed() {
-			timer.Stop() // nothing is begun any more
+			timer.Stop() // no run begins any more
 			continue
 		}
 		s.do(s.machine.Tick(s.now()))
 		s.host.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
 		moment = nil
-		switch wait, some := s.machine.Wait(s.now()); { // later than Tick: a start takes its time
+		switch wait, some := s.machine.Wait(s.now()); { // read the clock after Tick: to start a run takes time
 		case !some:
 			timer.Stop()
 		case wait > alarmLead:
@@ -105,21 +106,21 @@ func (s *shard) live() error {
 	return nil
 }
 
-// setFired says whether the shard can be drained.
+// setFired sets whether the shard can be drained.
 func (s *shard) setFired(fired bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fired = fired
 }
 
-// drainLimit is when draining has to end, in the machine's time.
+// drainLimit returns the time at which draining must end, in the machine's time.
 func (s *shard) drainLimit() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.drainBy.Sub(s.began)
 }
 
-// post has the shard's goroutine call f, unless it takes no more.
+// post passes f to the shard's goroutine, which calls it, unless the shard has ended.
 func (s *shard) post(f func()) {
 	select {
 	case s.events <- f:
@@ -127,7 +128,7 @@ func (s *shard) post(f func()) {
 	}
 }
 
-// do does what the machine has decided.
+// do carries out a decision of the machine.
 func (s *shard) do(d daemon.Decision) {
 	for _, run := range d.Reports {
 		s.tell(agent.Running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
@@ -146,18 +147,18 @@ func (s *shard) do(d daemon.Decision) {
 	}
 }
 
-// started is told by the runner when the run under way has begun.
+// started records that the run under way has begun. The runner calls it.
 func (s *shard) started() { s.machine.Began(s.now()) }
 
-// finished is told by the runner when it has ended.
+// finished records the result of the run under way. The runner calls it.
 func (s *shard) finished(result daemon.Result) {
 	result.Cause = s.secrets.hide(result.Cause)
 	if s.killed() {
 		if result.Cause != "" {
-			s.last = result // cut off, and not failed by itself
+			s.last = result // the kill cut the run off; it did not fail by itself
 			return
 		}
-		s.machine.Drain(s.now(), 0) // nothing follows the run
+		s.machine.Drain(s.now(), 0) // no run follows this one
 	}
 	s.giveTurnBack()
 	if result.Cause != "" {
@@ -166,7 +167,7 @@ func (s *shard) finished(result daemon.Result) {
 	s.do(s.machine.Ended(s.now(), result))
 }
 
-// killed reports whether the task is killed: what ends now is cut off.
+// killed reports whether the task is killed. A run that ends after that was cut off by the kill.
 func (s *shard) killed() bool { return s.ctx.Err() != nil }
 
 func (s *shard) giveTurnBack() {
@@ -176,7 +177,7 @@ func (s *shard) giveTurnBack() {
 	s.turn, s.next = nil, nil
 }
 
-// statusWith is what an update says, with the run that it is about, if any.
+// statusWith returns the status for an update, with the run that the update is about; nil if it is about none.
 func (s *shard) statusWith(run *wire.Run) wire.Status {
 	status := s.status
 	totals := s.machine.Totals()
@@ -184,19 +185,19 @@ func (s *shard) statusWith(run *wire.Run) wire.Status {
 	return status
 }
 
-// tell reports something of the shard, which goes on.
+// tell sends an update about the shard while it goes on.
 func (s *shard) tell(state agent.State, message string, run *wire.Run) {
 	s.report(state, message, s.statusWith(run))
 }
 
-// specOf is the task as it is for one run, or for none.
+// specOf returns the task's description for one run; nil gives the one for a process that has no run yet.
 func (s *shard) specOf(run *daemon.Run) wire.Task {
 	spec := s.spec
 	spec.Source = ""
 	if run != nil {
 		spec.FireTime, spec.Source, spec.Attempt = run.Fire, run.Source, run.Attempt
 		spec.ExecutionID = spec.JobName + "@" +
-			run.Fire.UTC().Format("20060102T150405Z") // as the core names a fire's execution
+			run.Fire.UTC().Format("20060102T150405Z") // the name that the core gives the fire's execution
 	}
 	return spec
 }

@@ -17,13 +17,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// startProcess starts a process of the task, in a working folder that shows the package, if there is one. closed is
-// called when it has closed its pipe, mostly because it has ended; hear is called with what the process writes to its
-// pipe, in another goroutine, until wait has returned; wait must be called.
+// startProcess starts a process of the task in a working folder that shows the package, if there is one. It calls
+// hear with each message that the process writes to its pipe, and closed when the process has closed its pipe,
+// mostly because it has ended; both in another goroutine, which ends before wait returns. The caller must call
+// wait.
 func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process,
 	err error) {
-	// Processes are started one by one anyhow. Those that wait for it have no folders yet: so
-	// many short tasks need few of them.
+	// The supervisor starts processes one after the other, so more of them in preparation would not be faster. A
+	// process gets its folders only after it has got a slot: so many short tasks need few folders.
 	t.host.starting <- struct{}{}
 	defer func() { <-t.host.starting }()
 
@@ -58,7 +59,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	return p, nil
 }
 
-// beginOutput makes room for the task's output, once.
+// beginOutput prepares the folder for the task's output; only its first call has an effect.
 func (t *task) beginOutput() error {
 	if t.writes {
 		return nil
@@ -73,7 +74,7 @@ func (t *task) beginOutput() error {
 
 var errNoCommand = errors.New("the app has no command to run")
 
-// root is the package's folder that the command is in, "" without a package.
+// root returns the folder of the package that contains the command; empty without a package.
 func (t *task) root(spec wire.Task) string {
 	if t.fetched.Dir == "" {
 		return ""
@@ -81,7 +82,7 @@ func (t *task) root(spec wire.Task) string {
 	return pack.Root(t.fetched.Dir, spec.Command[0])
 }
 
-// startIn starts the process in its folders, unless the task was killed meanwhile.
+// startIn starts the process in its folders, unless the task was killed in the meantime.
 func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	spec, err := t.withReferences(spec)
 	if err != nil {
@@ -136,13 +137,13 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	defer t.mu.Unlock()
 	t.process = p
 	if t.ctx.Err() != nil {
-		t.end(p) // killed in between
+		t.end(p) // killed since the check above
 	}
 	return nil
 }
 
-// withReferences is the task with the values of its references, read now; from now on they are hidden in what is
-// reported of it.
+// withReferences returns the description with the values of its references, which it reads now. Reports hide these
+// values from now on.
 func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
 	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
 		return spec, nil

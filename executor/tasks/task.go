@@ -17,40 +17,40 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// DefaultGrace is for tasks that name none.
+// DefaultGrace is the kill grace of tasks that specify none.
 const DefaultGrace = 5 * time.Second
 
-// shortTask is how long a process runs before it is reported as running.
+// shortTask is how long a process or request runs before it is reported as running.
 const shortTask = 25 * time.Millisecond
 
-// task is one attempt at one shard, from its launch to its last update.
+// task is one attempt of one shard, from its launch to its last update.
 type task struct {
 	host   *host
 	log    *slog.Logger
 	id     string
 	data   []byte
 	number string
-	status wire.Status // what every update says
+	status wire.Status // the part that every update contains
 
-	ctx    context.Context // ends at a kill, with why it was killed
+	ctx    context.Context // cancelled by a kill, with its reason as the cause
 	cancel context.CancelCauseFunc
 
 	fetched  pack.Package
-	writes   bool     // there is room for its output
-	releases []func() // give back what the task uses, the last one first
+	writes   bool     // its output folder is prepared
+	releases []func() // give back what the task uses, in reverse order
 	endedAt  time.Time
 
-	secrets concealment // no report has them
+	secrets concealment // removed from every report
 
-	drain chan struct{} // has room for one value, sent when drainBy has changed
+	drain chan struct{} // capacity one; gets a value when drainBy has changed
 
 	mu      sync.Mutex
 	spec    wire.Task
 	process *process
 	wait    time.Duration // the grace of a kill
-	fired   bool          // it is a daemon's shard, and ready to be fired
+	fired   bool          // it is a daemon's shard whose machine runs, so it can be drained
 	drainBy time.Time
-	reason  string // why it drains
+	reason  string // why the shard drains
 }
 
 func newTask(h *host, a agent.Assignment, number int) *task {
@@ -69,7 +69,7 @@ func (t *task) grace() time.Duration {
 	return t.ownGrace()
 }
 
-// ownGrace is called with mu held.
+// ownGrace returns the task's own kill grace. The caller holds mu.
 func (t *task) ownGrace() time.Duration {
 	if ms := t.spec.KillGraceMillis; ms > 0 {
 		return time.Duration(ms) * time.Millisecond
@@ -77,7 +77,7 @@ func (t *task) ownGrace() time.Duration {
 	return DefaultGrace
 }
 
-// kill ends the task, wherever it is. Later calls can only shorten the grace. With more grace than the task's own a
+// kill ends the task in any state. Later calls can only shorten the grace. If the grace exceeds the task's own, a
 // daemon's shard is drained first: its run under way may go on for the difference.
 func (t *task) kill(grace time.Duration, why string) {
 	t.mu.Lock()
@@ -102,14 +102,14 @@ func (t *task) kill(grace time.Duration, why string) {
 	}
 }
 
-// end ends a process of the task that is killed. It is called with mu held.
+// end ends a process of a killed task. The caller holds mu.
 func (t *task) end(p *process) {
 	if err := p.end(t.wait); err != nil {
 		t.log.Warn("kill failed", "error", err)
 	}
 }
 
-// drained ends the task when its shard is drained.
+// drained kills the task after its shard was drained.
 func (t *task) drained() {
 	t.mu.Lock()
 	grace, why := t.ownGrace(), t.reason
@@ -117,15 +117,15 @@ func (t *task) drained() {
 	t.kill(grace, why)
 }
 
-// why the task was killed, nil if it wasn't.
+// why returns the reason of the kill; nil if the task was not killed.
 func (t *task) why() error { return context.Cause(t.ctx) }
 
 func (t *task) report(s agent.State, message string, status wire.Status) {
 	t.deliver(s, message, status, nil)
 }
 
-// deliver reports a state, without the task's secrets, and closes delivered, unless that is nil, when the agent has
-// the report.
+// deliver reports a state, with the task's secrets removed. It closes delivered, if not nil, when the agent has the
+// report.
 func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
 	shown := func(text string) string { return t.host.Container.InWords(t.secrets.hide(text)) }
 	message, status.Cause = shown(message), shown(status.Cause)
@@ -141,12 +141,12 @@ func (t *task) deliver(s agent.State, message string, status wire.Status, delive
 		At: time.Now(), Delivered: delivered})
 }
 
-// causeOf is what happened, with the end of the output since the mark.
+// causeOf returns the text with the last lines of the output since the mark.
 func (t *task) causeOf(what string, since output.Mark) string {
 	return t.host.Outputs.Cause(t.number, what, since, t.secrets.hide)
 }
 
-// firstLine is a text for where there is room for one line; never empty.
+// firstLine returns the first line of a text, at most output.MessageLength bytes and an ellipsis; never empty.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(output.Readable(text, len(text)), "\n")
 	if len(line) > output.MessageLength {

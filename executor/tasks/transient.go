@@ -11,20 +11,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// transientRun is the id of a transient task's one run.
+// transientRun is the id of the only run of a transient task.
 const transientRun = "1"
 
-// answer is what a transient task's process has said over its pipe.
+// answer is what a transient task's process has sent over its pipe.
 type answer struct {
 	hello, done bool
-	failure     string // of done
-	refused     string // why the process was ended by us
-	closed      bool   // it has closed its pipe without an answer
-	// lingers ends a process that goes on after its run, or can't answer any more; nil before that.
+	failure     string // the error in its done message
+	refused     string // why the executor ended the process
+	closed      bool   // it closed its pipe without an answer
+	// lingers kills a process that goes on after its run, or can't answer any more; nil before that.
 	lingers *time.Timer
 }
 
-// transient takes the task from the start of its process to its end.
+// transient runs a task of one process, and returns the function that reports its end.
 func (t *task) transient(spec wire.Task) (report func(), err error) {
 	var said answer
 	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) },
@@ -34,9 +34,9 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 	}
 	defer t.host.reports.forget(t.id)
 	t.status.StartTime = process.Started.UTC()
-	// A process that ends at once is reported by its end alone, which has its start time too. Each update is work for
-	// the agent, the master and the scheduler, while other tasks wait to
-	// be started. A task that is lost in this moment counts as begun (rule E1).
+	// A process that ends within shortTask is reported by its end only, which has its start time too: each update
+	// is work for the agent, the master and the scheduler, while other tasks wait to be started. A task that is
+	// lost before this update counts as begun (rule E1).
 	select {
 	case <-process.Done():
 	case <-time.After(shortTask):
@@ -57,7 +57,8 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 	return func() { t.ended(exit, said) }, nil
 }
 
-// hear does what a message of the process asks for: one that says hello gets one run, and then the end of its stream.
+// hear handles a message of the process. A process that sends a hello gets one run, and after its answer the end of
+// its stream.
 func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	switch {
 	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
@@ -76,11 +77,12 @@ func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
 	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
 		said.done, said.failure = true, t.secrets.hide(errorOf(m))
 		p.pipe.End()
-		t.endLater(said, p) // its run has ended, whatever it does now
+		t.endLater(said, p) // its run has ended, so the process has the grace to end too
 	}
 }
 
-// pipeClosed gives a process that closed its pipe before it answered the grace to end: mostly it has ended.
+// pipeClosed gives a process that closed its pipe without an answer the kill grace to end; mostly it has ended
+// already.
 func (t *task) pipeClosed(said *answer, p *process) {
 	if said.hello && !said.done && said.refused == "" {
 		said.closed = true
@@ -99,12 +101,12 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
 	status.ExitStatus, status.Signal = exitOf(exit)
-	// A process that said hello may end with its stream, before the signal reaches it.
+	// A process that sent a hello may end at the end of its stream, before the kill's signal reaches it.
 	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
 	if why := t.why(); cut && why != nil {
 		status.Cause = t.causeOf(why.Error(), output.Mark{})
 		if said.hello && (!said.done || said.failure != "") {
-			status.ExitStatus = nil // what a resident process ends with says nothing of its run
+			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
 		}
 		t.report(agent.Killed, why.Error()+": "+exitText(exit), status)
 		return
@@ -121,7 +123,7 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 		text = pipe.ErrClosed.Error()
 	case said.hello && !said.done:
 		text = "the process ended without an answer to its run: " + exitText(exit)
-	case exit.Killed: // it went on after its run, which has succeeded
+	case exit.Killed: // the process went on after its run, which succeeded
 		status.Phase, status.ExitStatus, status.Signal = "", nil, ""
 		t.report(agent.Finished, "the run has succeeded; its process did not end by itself", status)
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// turns bound how many of a job's runs go on at once in this executor, where the job asks for it. Who waits gets a
-// turn in the order of asking.
+// turns limits how many of a job's runs are under way at once in this executor, if the job has such a limit. Turns
+// are granted in the order in which they were asked for.
 type turns struct {
 	mu   sync.Mutex
 	jobs map[string]*jobTurns
@@ -20,7 +20,7 @@ type jobTurns struct {
 	waiting     []*turn
 }
 
-// turn is one run's right to go on. granted has a value once it has it.
+// turn is the right of one run to begin. granted gets a value when the turn is granted.
 type turn struct {
 	job     string
 	granted chan struct{}
@@ -29,7 +29,7 @@ type turn struct {
 
 func newTurns() *turns { return &turns{jobs: map[string]*jobTurns{}} }
 
-// turnsFor is how many runs a kind of concurrency allows at once; 0 stands for any number.
+// turnsFor returns how many runs a concurrency setting allows at once; 0 means no limit.
 func turnsFor(concurrency string) int {
 	switch concurrency {
 	case wire.ConcurrencySingle:
@@ -40,7 +40,7 @@ func turnsFor(concurrency string) int {
 	return 0
 }
 
-// ask asks for a turn, which must be given back, also if it was not granted.
+// ask asks for a turn. The caller must give it back, even if it was not granted.
 func (t *turns) ask(job string, limit int) *turn {
 	n := &turn{job: job, granted: make(chan struct{}, 1)}
 	if limit == 0 {
@@ -60,7 +60,7 @@ func (t *turns) ask(job string, limit int) *turn {
 	return n
 }
 
-// giveBack ends a turn, or the wait for it.
+// giveBack ends a turn, or the wait for one.
 func (t *turns) giveBack(n *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *turns) giveBack(n *turn) {
 	}
 }
 
-// grant gives turns to those who wait. It is called with mu held.
+// grant grants turns to the waiting runs, up to the limit. The caller holds turns.mu.
 func (j *jobTurns) grant() {
 	for j.used < j.limit && len(j.waiting) > 0 {
 		next := j.waiting[0]

@@ -6,7 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Turns are given in the order of asking, as many as a job may have at once, also after one who waits has gone.
+// Turns are granted in the order in which they were asked for, up to the job's limit, also after a waiting run gave
+// up.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	all := newTurns()

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// folder is a working folder with the stamps of its real folders, in the view's order, from when all was as it should
-// be.
+// folder is a working folder with the stamps of its real folders, in the view's order. They were taken when the
+// folder matched the view.
 type folder struct {
 	path   string
 	stamps []stamp
 }
 
-// untouched reports whether nothing was added to the folder, removed from it or exchanged in it.
+// untouched reports whether no entry of the folder was added, removed or replaced since the stamps were taken.
 func (w *folder) untouched(sandbox *os.Root, v *view) bool {
 	if len(w.stamps) != len(v.folders) {
 		return false
@@ -30,7 +30,7 @@ func (w *folder) untouched(sandbox *os.Root, v *view) bool {
 	return true
 }
 
-// restore makes the folder what the view says: it removes what doesn't belong there, and makes what is missing.
+// restore makes the folder match the view: it removes other entries and creates missing ones.
 func (w *folder) restore(sandbox *os.Root, v *view) error {
 	w.stamps = w.stamps[:0]
 	for _, dir := range v.folders {
@@ -47,7 +47,7 @@ func (w *folder) restore(sandbox *os.Root, v *view) error {
 	return nil
 }
 
-// realFolder makes sure that the path is a folder that this user can write to, and gives what was seen of it last.
+// realFolder ensures that the path is a folder that this user can write to, and returns its latest state.
 func realFolder(sandbox *os.Root, path string) (fs.FileInfo, error) {
 	info, err := sandbox.Lstat(path)
 	if err == nil && !info.IsDir() {
@@ -91,7 +91,7 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 	}
 	for name, to := range want {
 		if to == "" {
-			continue // made when its turn comes
+			continue // a folder, which restore creates when it comes to it
 		}
 		if err := sandbox.Symlink(to, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -114,7 +114,7 @@ func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
 	return folder.ReadDir(-1)
 }
 
-// removeTree removes a folder with all that is in it, also where a task has taken its own permissions away.
+// removeTree removes a folder with its content, even if a task has removed its own permissions.
 func removeTree(sandbox *os.Root, path string) error {
 	if err := sandbox.RemoveAll(path); err == nil {
 		return nil
@@ -123,12 +123,12 @@ func removeTree(sandbox *os.Root, path string) error {
 	return sandbox.RemoveAll(path)
 }
 
-// openTree gives the folders of a tree their permissions back, as far as they are this user's.
+// openTree restores the permissions of the folders in a tree, as far as they belong to this user.
 func openTree(sandbox *os.Root, path string) {
 	if info, err := sandbox.Lstat(path); err != nil || !info.IsDir() {
 		return
 	}
-	_ = sandbox.Chmod(path, 0o700) // before it is read
+	_ = sandbox.Chmod(path, 0o700) // must be done before the folder can be read
 	entries, _ := listFolder(sandbox, path)
 	for _, e := range entries {
 		if e.IsDir() {
@@ -137,17 +137,17 @@ func openTree(sandbox *os.Root, path string) {
 	}
 }
 
-// stamp is how a folder is seen to be as it was, without reading it. The zero value is none.
+// stamp shows that a folder is unchanged, without reading it. The zero value never matches.
 type stamp struct {
 	inode   uint64
-	changed int64 // by the file system's clock, which nobody can set for one file
+	changed int64 // ctime, which no process can set to a given value
 }
 
-// settled is how old the last change must be for the next one to have another time for certain: clocks of
-// file systems tick every few milliseconds.
+// settled is how old the last change must be so that the next change certainly has another time: clocks of file
+// systems tick every few milliseconds.
 const settled = 100 * time.Millisecond
 
-// stampOf gives none for a folder that was changed just now, or by a clock that is ahead.
+// stampOf returns the zero stamp for a folder that was changed just now, or by a clock that is ahead.
 func stampOf(info fs.FileInfo) stamp {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || time.Since(time.Unix(stat.Ctim.Unix())) < settled {

@@ -1,5 +1,5 @@
-// Package workdir makes the folders that tasks of an executor work in: each shows its package as the task's own, and
-// is used again once it was restored (view.go, folder.go, folders.go).
+// Package workdir creates the folders in which an executor's tasks work. Each shows the task's package, and is
+// restored and reused after the task (view.go, folder.go, folders.go).
 package workdir
 
 import (
@@ -15,59 +15,59 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Every attempt works in a folder of its own, in which it finds its package: what it writes there neither reaches the
-// package, which others use, nor another attempt. The folder is made of real folders and of links to the package's
-// files, so it costs no copy. Links, and not hard links: a write through those would reach the package's own file, and
-// each of them changes the time that shows such a write.
+// Every attempt works in its own folder, which shows the package: what it writes there reaches neither the package,
+// which other tasks use, nor another attempt. The folder consists of real folders and of symbolic links to the
+// package's files, so it needs no copy. Hard links would be wrong: a write through one would change the package's
+// own file, and each link changes the time by which such a write is detected.
 //
-// Most tasks leave the folder as it was. It is given to a later one then, since making and removing many files is
-// slow. A folder for TMPDIR is a working folder without a package.
+// Most tasks leave the folder unchanged. It is then given to a later task, because creating and removing many files
+// is slow. A folder for TMPDIR is a working folder without a package.
 
-// folderMode is that of the folders that tasks are given.
+// folderMode is the mode of the folders that tasks get.
 const folderMode = 0o755
 
-// Folders are the working folders, or those for TMPDIR, of an executor's tasks. All is done below the sandbox, which
-// is held open: tasks can put links in the place of their folders at any moment, and none leads out of it.
+// Folders are the working folders, or the TMPDIR folders, of an executor's tasks. All accesses go through the open
+// sandbox: tasks can put links in the place of their folders at any moment, but no link leads out of the sandbox.
 type Folders struct {
 	opt Options
 
 	mu     sync.Mutex
-	pools  []*pooled // the one made last comes last
+	pools  []*pooled // in the order of creation
 	made   int
-	failed []string // oldest first
+	failed []string // the oldest first
 }
 
-// Options say where the folders are and whose.
+// Options describe the place and the owner of the folders.
 type Options struct {
-	// Sandbox is held open by the caller for as long as there are folders.
+	// Sandbox must stay open as long as the Folders are used.
 	Sandbox *os.Root
-	// Dir is the name in the sandbox of the folder with those in use and those that wait to be.
+	// Dir is the name of the folder in the sandbox that contains the folders in use and the free ones.
 	Dir string
-	// Kept is the name of the folder with those of failed tasks, keep how many of these are kept.
+	// Kept is the name of the folder for those of failed tasks, Keep how many of these are kept.
 	Kept string
 	Keep int
-	// As is with whose rights all is done in them.
+	// As is the account with whose rights the folders are accessed.
 	As  *isolation.Account
 	Log *slog.Logger
 }
 
-// New returns folders of which none is made yet.
+// New returns Folders; it creates no folder yet.
 func New(o Options) *Folders { return &Folders{opt: o} }
 
-// pooled is what belongs to one package in one state.
+// pooled are the free folders for one package in one state.
 type pooled struct {
 	root, state string
 	view        *view
 	free        []folder
 }
 
-// workPools is how many packages, or roots in them, have folders that wait: those of an app before and after a change
-// of its package, with jobs that start in another place of it.
+// workPools is how many pools there are, one for each package state and root in it. They suffice for an app before
+// and after a change of its package, with jobs that have different roots.
 const workPools = 4
 
-// Take gives a folder with what is in root. The state is that of the package; an empty one is a package of this task
-// alone. The returned function must be called when no process is left in the folder, with the name under which it is
-// kept, or "".
+// Take returns the absolute path of a folder with the content of root. state is that of the package; with an empty
+// state and a root, the package belongs to this task only, and the folder is not reused. The caller must call
+// release when no process is left in the folder, with the name under which the folder is kept, or "".
 func (f *Folders) Take(root, state string) (path string, release func(keepAs string), err error) {
 	pool, err := f.pool(root, state)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f *Folders) pool(root, state string) (*pooled, error) {
 	}
 	pool := &pooled{root: root, state: state, view: v}
 	if root != "" && state == "" {
-		return pool, nil // nobody will want it again
+		return pool, nil // no other task will use it
 	}
 	f.mu.Lock()
 	f.pools = append(f.pools, pool)
@@ -146,14 +146,14 @@ func (f *Folders) put(pool *pooled, w folder, keepAs string) {
 	pool.free = append(pool.free, w)
 }
 
-// keepFailed keeps the folder of a failed task, and removes the oldest beyond the bound.
+// keepFailed keeps the folder of a failed task, and removes the oldest ones beyond the limit.
 func (f *Folders) keepFailed(path, name string) {
 	to := filepath.Join(f.opt.Kept, name)
 	err := f.opt.As.Do(func() error {
 		if err := f.opt.Sandbox.MkdirAll(f.opt.Kept, folderMode); err != nil {
 			return err
 		}
-		_ = removeTree(f.opt.Sandbox, to) // which is a task's doing
+		_ = removeTree(f.opt.Sandbox, to) // only a task can have created it
 		return f.opt.Sandbox.Rename(path, to)
 	})
 	if err != nil {
@@ -179,11 +179,11 @@ func (f *Folders) remove(path string) {
 	}
 }
 
-// RemoveAll removes the folders in use and those that wait to be, and the folder of all of them, which is the
-// executor's to remove.
+// RemoveAll removes the folders in use and the free ones with the rights of their user, and then the folder Dir,
+// which only the executor may remove.
 func (f *Folders) RemoveAll() {
 	_ = f.opt.As.Do(func() error {
-		entries, err := listFolder(f.opt.Sandbox, f.opt.Dir) // its own folder is closed to who isn't its executor
+		entries, err := listFolder(f.opt.Sandbox, f.opt.Dir) // their user can't remove Dir itself from the sandbox
 		for _, e := range entries {
 			err = errors.Join(err, removeTree(f.opt.Sandbox, filepath.Join(f.opt.Dir, e.Name())))
 		}
@@ -194,12 +194,12 @@ func (f *Folders) RemoveAll() {
 	}
 }
 
-// longestVariable is how long NAME=VALUE may be with the zero byte that ends it: Linux's MAX_ARG_STRLEN where a page
-// has 4 KiB.
+// longestVariable is the maximum length of NAME=VALUE with its terminating zero byte: Linux's MAX_ARG_STRLEN for
+// pages of 4 KiB.
 const longestVariable = 128 << 10
 
-// MoveLarge writes the values of the variables with these names that are too long for one into files of the process's
-// folder for TMPDIR. NAME is not set then, and NAME_FILE is the file's path.
+// MoveLarge writes the values of the named variables that are too long for a variable into files in the process's
+// TMPDIR. For those it removes NAME from env, and sets NAME_FILE to the file's path.
 func (f *Folders) MoveLarge(env map[string]string, names []string, temporary string) error {
 	for _, name := range names {
 		value := env[name]

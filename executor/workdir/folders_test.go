@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// contentOf lists what a folder holds, without following links.
+// contentOf lists the content of a folder, without following links.
 func contentOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -45,8 +45,8 @@ func write(t *testing.T, root string, files ...string) {
 	}
 }
 
-// TestViewOfAReplacedPackage: a package that is replaced, since a job changed it, while a task is being started in it
-// is seen whole, and not as what is left of the one that is being removed.
+// TestViewOfAReplacedPackage: if a package is replaced, because a job changed it, while a task is being started in
+// it, its view is complete, and not that of the old package, which is being removed.
 func TestViewOfAReplacedPackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,8 +94,8 @@ func TestViewOfAReplacedPackage(t *testing.T) {
 	}
 }
 
-// TestWorkFolderIsAsItShouldBe: whatever a task did to its working folder, while it had it or afterwards, the next
-// task that gets it finds the package and nothing else.
+// TestWorkFolderIsAsItShouldBe: whatever a task did to its working folder, during the task or after it, the next
+// task that gets the folder finds the package and nothing else.
 func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
@@ -127,12 +127,12 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 				"a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
 			works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 			t.Cleanup(func() {
-				if err := removeTree(works.opt.Sandbox, works.opt.Dir); err != nil { // what was closed last
+				if err := removeTree(works.opt.Sandbox, works.opt.Dir); err != nil { // even those without permissions
 					t.Error(err)
 				}
 			})
 			begin := time.Now()
-			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
+			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // covers folders with and without a stamp
 				for range 2 {
 					path, release, err := works.Take(root, "state")
 					if err != nil {
@@ -164,7 +164,7 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 	}
 }
 
-// openSandbox is an empty sandbox.
+// openSandbox opens an empty sandbox.
 func openSandbox(t testing.TB) *os.Root {
 	t.Helper()
 	sandbox, err := os.OpenRoot(t.TempDir())
@@ -189,7 +189,8 @@ func refile(path string) error {
 	return os.WriteFile(path, []byte("other"), 0o644)
 }
 
-// TestLargePackageIsLinked: a package's folders that hold more than a working folder is to have are links to them.
+// TestLargePackageIsLinked: folders of a package that exceed the limit of a working folder are links to the
+// package's folders.
 func TestLargePackageIsLinked(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -209,7 +210,7 @@ func TestLargePackageIsLinked(t *testing.T) {
 	}
 }
 
-// TestWorkFoldersOfOldPackagesGo: a package that isn't used any more has no folders on the disk.
+// TestWorkFoldersOfOldPackagesGo: a package that is not used any more has no folders on the disk.
 func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 	t.Parallel()
 	works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
@@ -222,7 +223,7 @@ func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			late = release // it runs on
+			late = release // this task goes on
 			continue
 		}
 		release("")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A folder is recognised as untouched by its time of change; a task's changes to it are still seen.
+// A folder is recognized as untouched by its change time; changes by a task are still detected.
 func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
@@ -33,8 +33,8 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 			t.Parallel()
 			pool := New(Options{Sandbox: openSandbox(t), Dir: "tmp", Log: slog.New(slog.DiscardHandler)})
 			begin := time.Now()
-			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // so that folders without and with a stamp are met
-				for range 2 { // spoilt while it is in use, and by another task when it isn't
+			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // covers folders with and without a stamp
+				for range 2 { // changed while in use, and by another task while free
 					path, release, err := pool.Take("", "")
 					if err != nil {
 						t.Fatal(err)

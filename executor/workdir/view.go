@@ -7,27 +7,25 @@ import (
 	"strings"
 )
 
-// view is what a working folder is made of, by real folder: what lies in it, with the target of each link, "" for a
-// folder.
+// view describes the content of a working folder: for each real folder, its entries with the targets of their
+// links; "" stands for a folder.
 type view struct {
-	folders []string // what contains others comes first; "" is the working folder itself
+	folders []string // parents first; "" is the working folder itself
 	entries map[string]map[string]string
 }
 
-// viewEntries is how many entries of a package a working folder has as its own at most, beyond those of the package's
-// top folder. Folders that would exceed it are links to the package's: what is written there is written into the
-// package.
+// viewEntries limits the entries of a working folder, in addition to those of the package's top folder. Folders
+// that would exceed it are links to the package's folders: what a task writes there is written into the package.
 const viewEntries = 500
 
-// viewOf looks at a package. Without one, the working folder is empty. A package that a job has changed may be
-// replaced meanwhile: then what was seen is what is left of the old one, which is being removed, and viewOf looks
-// again.
+// viewOf reads a package. Without one, the view is empty. A package that a job has changed may be replaced at the
+// same time: then viewOf may have read a part of the old one, which is being removed, and reads again.
 func viewOf(root string) (*view, error) {
 	if root == "" {
 		return look("")
 	}
 	for {
-		folder, err := os.Open(root) // as long as it is open, no other folder gets its inode
+		folder, err := os.Open(root) // while it is open, its inode is not reused
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +38,7 @@ func viewOf(root string) (*view, error) {
 	}
 }
 
-// leadsBack reports whether the path is still that of a folder which was opened by it.
+// leadsBack reports whether path still leads to the folder that was opened by it.
 func leadsBack(path string, folder *os.File) bool {
 	then, err := folder.Stat()
 	if err != nil {
@@ -80,7 +78,7 @@ func look(root string) (*view, error) {
 				entries[e.Name()] = ""
 				queue = append(queue, inside)
 			case e.Type()&fs.ModeSymlink != 0:
-				// A link within the package leads to the same place of the working folder.
+				// A link within the package points to the same place in the working folder.
 				to, err := os.Readlink(filepath.Join(root, inside))
 				if err != nil {
 					return nil, err
@@ -94,8 +92,8 @@ func look(root string) (*view, error) {
 	return v, nil
 }
 
-// InView gives the paths of a command in the working folder instead of those in the package, so that what a program
-// looks for beside itself is found in the working folder, where it may write.
+// InView replaces the package's paths in a command by those of the working folder, so that a program that looks for
+// files beside itself finds them in the working folder, where it may write.
 func InView(root, work, path string, args []string) (string, []string) {
 	if root == "" {
 		return path, args
@@ -110,7 +108,7 @@ func InView(root, work, path string, args []string) (string, []string) {
 	program, _ := move(path)
 	for i, arg := range args {
 		if moved, ok := move(arg); ok {
-			args[i] = moved // the file, perhaps behind its interpreter
+			args[i] = moved // the file, which may follow its interpreter
 			break
 		}
 	}

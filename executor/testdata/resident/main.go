@@ -1,4 +1,5 @@
-// Command resident is a resident process that says, in each run, how long after its fire it began, in nanoseconds.
+// Command resident is a resident process that writes, in each run, how many nanoseconds after its fire time it
+// began.
 package main
 
 import (
