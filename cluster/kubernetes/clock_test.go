@@ -61,7 +61,7 @@ func TestClockThatIsOff(t *testing.T) {
 			f.runs(taskID(1))
 			c.until(taskID(1), cluster.Running)
 
-			f.withoutFinalizer(t, taskID(0)) // otherwise its end is reported again, and the acknowledgement passes it to the keeper
+			f.withoutFinalizer(t, taskID(0)) // otherwise its end would be reported again
 			_ = c.Close()
 			silent := metav1.NewTime(time.Now().Add(-30 * time.Second))
 			f.PutNode("node1", func(n *corev1.Node) {

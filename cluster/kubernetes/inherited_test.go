@@ -45,7 +45,8 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	f.ends(taskID(0), 0)
 	c.subscribe()
 	later()
-	f.PutPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) { // the next sweep gives it up, and reports that at its end
+	// The next sweep gives it up, and reports that at its end.
+	f.PutPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
 	})

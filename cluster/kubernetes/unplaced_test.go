@@ -165,8 +165,8 @@ func TestShardsThatCannotBeShown(t *testing.T) {
 	c.shows(f, nil)
 }
 
-// A closed session leaves no placeholder pods. If a session ends otherwise, the next one deletes those that it does not
-// need and those that were bound or have ended.
+// A closed session leaves no placeholder pods. If a session ends otherwise, the next one deletes those that it does
+// not need and those that were bound or have ended.
 func TestShardsShownByEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -60,7 +60,7 @@ type Options struct {
 	AgentIP netip.Addr
 	// CPUs and MemoryMB are the resources that each agent offers.
 	CPUs, MemoryMB float64
-	// GiveUpExecutors kills the executors that earlier runs left running and reports their tasks as lost. Only then
+	// GiveUpExecutors kills the executors that earlier runs left running and reports their tasks as gone. Only then
 	// may an agent's port change.
 	GiveUpExecutors bool
 	// ReregistrationTimeout is how long executors of an earlier run have to subscribe again; 0 means 2 s.

@@ -32,7 +32,7 @@ import (
 //	                            again to 100 ms instead of an hour
 //	squat, leave                another program binds the agent's port; it releases the port
 //	executor paused|goes-on     SIGSTOP, SIGCONT
-//	forget fork                 removes the record of the executor's fork, as if the server had crashed just before it
+//	forget fork                 removes the record of the executor's fork, as if the server had crashed before it
 //	ready                       waits until the agent has registered: its executors subscribed again or were given up
 //	look                        prints the state of the executor's process
 func TestRules(t *testing.T) {

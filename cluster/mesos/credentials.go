@@ -55,7 +55,7 @@ func parseCredentials(text []byte) (*Credentials, error) {
 			Credentials       json.RawMessage
 		}
 		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error quotes characters of the text
+			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error quotes the text
 		}
 		if doc.Credentials != nil {
 			return nil, errors.New(`is the list that a master has ("credentials"): give a file with our own principal and secret only`)

@@ -130,7 +130,7 @@ func TestAddressesThatAreNoMaster(t *testing.T) {
 	for address, words := range map[string][]string{
 		"http://127.0.0.1:1":                                     {"refused", "is a master running there?", "look at --mesos"},
 		"http://no-such-host.invalid:5050":                       {"no-such-host.invalid", "look at the name in --mesos"},
-		"http://" + speaker(t, ""):                               {"zk://", "https://"}, // ZooKeeper answers a POST with nothing
+		"http://" + speaker(t, ""):                               {"zk://", "https://"}, // ZooKeeper answers so
 		"http://" + speaker(t, "SSH-2.0-OpenSSH_9.2\r\n"):        {"does not speak HTTP"},
 		"http://" + speaker(t, "\x15\x03\x01\x00\x02\x02\x46\n"): {"https://"},
 		"http" + strings.TrimPrefix(secure.URL, "https"):         {"https://", "--mesos-ca-file"},

@@ -248,7 +248,7 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 				}
 				d := driver(t, mesos.Options{Masters: []string{"http://a:5050", "http://b:5050", "http://leads:5050",
 					"http://c:5050"}, Dial: dial})
-				for _, atMost := range []time.Duration{6 * time.Second, 0} { // the second time the responsive master is tried first
+				for _, atMost := range []time.Duration{6 * time.Second, 0} { // then the responsive one is first
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					begin := time.Now()
 					s, err := d.Subscribe(ctx, cluster.Framework{})

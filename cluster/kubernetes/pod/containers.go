@@ -39,7 +39,7 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 	for _, v := range append(slices.Clone(base.Volumes), own.Volumes...) {
 		known[v.Name] = true
 	}
-	unread := c.violates(field+".spec.volumes") || known[""] // the mount of a volume that could not be parsed may be right
+	unread := c.violates(field+".spec.volumes") || known[""] // an unparsed volume may be the right one
 	var seen []string
 	check := func(list string, all, there []corev1.Container, ours string) {
 		for i := range all {

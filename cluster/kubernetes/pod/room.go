@@ -72,8 +72,8 @@ func amountOf(l corev1.ResourceList, round func(bytes int64) int64) resources.Am
 	return resources.Amount{CPUMilli: l.Cpu().MilliValue(), MemMilli: round(bytesOf(l.Memory()))}
 }
 
-// most limits amounts of memory in bytes, so that their sums cannot overflow, whatever an object contains. It is 4 PiB,
-// more than any node has.
+// most limits amounts of memory in bytes, so that their sums cannot overflow, whatever an object contains. It is
+// 4 PiB, more than any node has.
 const most = int64(1) << 52
 
 func bytesOf(q *resource.Quantity) int64 { return min(max(q.Value(), 0), most) }

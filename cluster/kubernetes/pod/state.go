@@ -62,7 +62,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		return u, true
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
-		u.KillKept = p.DeletionTimestamp != nil // a kubelet that receives a pod in this state creates no container for it
+		// A kubelet that receives a pod in this state creates no container for it.
+		u.KillKept = p.DeletionTimestamp != nil
 		u.Message = "node " + u.AgentID + " is not ready"
 		return u, true
 	case shard.State.Running != nil:
@@ -72,7 +73,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		u.State, u.Message = cluster.Starting, waits(p, c.Troubled)
 		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p)}
 	}
-	if u.State == cluster.Lost && shard.State.Terminated == nil { // another component wrote its end: its kubelet may be alive, and ends it now
+	// Another component wrote its end. Its kubelet may be alive, and then ends it now.
+	if u.State == cluster.Lost && shard.State.Terminated == nil {
 		u.Source, u.Reason = cluster.FromMaster, cluster.ReasonTaskRemoved
 	}
 	u.UUID = uuid(p, u)

@@ -210,7 +210,8 @@ func TestTextsAreForgotten(t *testing.T) {
 			a.end(a.begin("p", "u", "shard", "one\n"), 0)
 			a.end(a.begin("q", "v", "shard", "two\n"), 0)
 			f := newFiles(t, a, func(o *podlog.Options) {
-				o.Quiet = time.Minute // both texts end, so that nothing but the end shows that they were read completely
+				// Both texts end, so that only the end shows that they were read completely.
+				o.Quiet = time.Minute
 				change(o)
 			})
 			until(t, "it is asked for again", func() bool {

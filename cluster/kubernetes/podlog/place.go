@@ -82,7 +82,7 @@ func (s source) follow(ctx context.Context, at place, container string, seconds 
 	}
 	stream, err := request.Stream(ctx)
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // BadRequest: the container has not begun, or was removed
+	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // BadRequest: not begun, or removed
 		return nil, fmt.Errorf("%w: %w", cluster.ErrGone, err)
 	case err != nil:
 		return nil, fmt.Errorf("follow the output of pod %s: %w", at.name, err)

@@ -4,7 +4,7 @@
 //	master ── orders ──▶ Agent ── LAUNCH, KILL, … ──▶ session ──▶ executor
 //	master ◀── news ──── Agent ◀── SUBSCRIBE, UPDATE ─── HTTP ◀── executor
 //	                       ▲
-//	       watch: a pidfd per process; deadlines: one heap of them
+//	       watch: a pidfd per process; deadlines: one timer each
 //
 // One mutex guards the frameworks, executors, tasks and their update streams. Every change is first appended to the
 // executor's journal and answered afterwards, so a kill -9 of the server loses nothing that it has sent. The journals

@@ -243,7 +243,8 @@ func TestTaskForTerminatingExecutor(t *testing.T) {
 func TestTaskForEndedExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
-	b.master.acknowledging(func(mesos.TaskStatus) bool { return false }) // the agent keeps the executor until its updates are acknowledged
+	// The agent keeps the executor until its updates are acknowledged.
+	b.master.acknowledging(func(mesos.TaskStatus) bool { return false })
 	b.run(b.task("t1", "exit 5", testExecutorInfo("ex1")))
 	b.master.waitEnded(t, "ex1")
 	b.run(b.task("t2", "run", testExecutorInfo("ex1")))

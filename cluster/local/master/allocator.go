@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// An agent with less than both of these is not offered: Mesos' MIN_CPUS and MIN_MEM.
+	// Free resources of an agent below both limits are not offered: Mesos' MIN_CPUS and MIN_MEM.
 	leastCPUs, leastMem = 10, 32_000
 	// coalesce is how long the allocator collects freed resources before it makes offers.
 	coalesce = 200 * time.Microsecond
-	// declineFloor is the minimum time before a declined offer is repeated. Without it, a framework that declines
-	// without a filter would get the same offer in a tight loop. In Mesos the allocation interval, 1 s, prevents that.
+	// declineFloor is the minimum time before a declined offer is repeated. Without it, a framework that declines with
+	// a filter of 0 s would get the same offer in a tight loop. In Mesos the allocation interval, 1 s, prevents that.
 	declineFloor   = 100 * time.Millisecond
 	defaultRefuse  = 5 * time.Second
 	longestRefusal = 365 * 24 * time.Hour

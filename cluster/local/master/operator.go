@@ -29,7 +29,8 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(m.listAgents()) // the client may have disconnected, and no one else needs the answer
+		// The client may have disconnected, and no one else needs the answer.
+		_ = json.NewEncoder(w).Encode(m.listAgents())
 		return
 	case call.MarkAgentGone != nil && call.Type == master.Call_MARK_AGENT_GONE:
 		status, text = m.markGone(call.MarkAgentGone.AgentID.Value)

@@ -25,7 +25,7 @@ type Queue[T any] struct {
 func New[T any](limit int) *Queue[T] { return &Queue[T]{limit: limit, wake: make(chan struct{}, 1)} }
 
 // Push appends items without blocking. If the queue is closed, it drops them and returns false. If the queue is full,
-// the consumer is too slow: Push closes and empties the queue.
+// the consumer is too slow: Push closes and empties the queue, and returns false.
 func (q *Queue[T]) Push(items ...T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
