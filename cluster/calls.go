@@ -8,24 +8,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Reserved is the part of some resources that belongs to one reservation of our role on an agent. A cluster takes a
-// task only if its resources name exactly the reservations of the offer that they are taken from.
+// Reserved is the part of an amount of resources that belongs to one reservation for the framework's role on one
+// agent. A cluster accepts a task only if the task's resources name exactly the reservations of the offer that they
+// are taken from.
 type Reserved struct {
-	// Key distinguishes reservations, those with other labels or another maker too. A driver makes and reads it; to
-	// everybody else it is opaque. It is kept in the registry.
+	// Key identifies the reservation. Two reservations with different labels or different creators have different
+	// keys. A driver creates and parses keys; all other code treats them as opaque. The registry stores them.
 	Key       string           `json:"key"`
 	Resources resources.Amount `json:"resources"`
 }
 
-// TaskRef names a task to ask about; AgentID may be empty when unknown.
+// TaskRef names a task in a reconciliation request. AgentID may be empty if the agent is unknown.
 type TaskRef struct{ TaskID, AgentID string }
 
-// Kill asks for the end of a task.
+// Kill is a request to end a task.
 type Kill struct {
 	TaskID, AgentID string
 	// Grace is the time between SIGTERM and SIGKILL.
 	Grace time.Duration
-	// Reason is why, for people; it may be empty.
+	// Reason explains the kill to people; it may be empty.
 	Reason string
 }
 
@@ -35,12 +36,13 @@ type Ack struct {
 	UUID            []byte
 }
 
-// Launch uses offers of one agent to launch tasks there.
+// Launch launches tasks on one agent, using one or more offers of that agent.
 type Launch struct {
 	AgentID  string
 	OfferIDs []string
 	Tasks    []TaskLaunch
-	// Refuse is the filter for what is left over.
+	// Refuse is the decline filter for the resources that the tasks leave over: the cluster does not offer them again
+	// before this time has passed.
 	Refuse time.Duration
 }
 
@@ -48,25 +50,26 @@ type Launch struct {
 type TaskLaunch struct {
 	TaskID, Name string
 	Resources    resources.Amount
-	// Reserved is what of Resources is taken from reservations; the rest is unreserved.
+	// Reserved is the part of Resources that is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
-	// Executor runs it. It is zero on a cluster where each task has an executor of its own, which takes nothing beside
-	// Resources (core.Options.TaskExecutors).
+	// Executor runs the task. It is zero on a cluster that starts a separate executor for each task; such an executor
+	// needs no resources beyond Resources (core.Options.TaskExecutors).
 	Executor Executor
-	// Container is what the task's own container is made of, on a cluster that makes one for each task.
+	// Container describes the task's own container, on a cluster that creates one for each task.
 	Container Container
-	// Task is all that its executor needs. Nothing in it changes: tasks of one execution have maps of it in common.
+	// Task is the description that the executor receives. It is read-only, because the tasks of one execution share
+	// maps in it.
 	Task wire.Task
-	// Shared, unless it is empty, is the encoded part of Task that all tasks of its execution have in common.
+	// Shared, unless it is empty, is the encoded part of Task that all tasks of its execution share.
 	Shared wire.Shared
-	// Size bounds how many bytes of a call the task takes.
+	// Size is an upper bound of the bytes that the task adds to a call.
 	Size int
 }
 
-// Description is Task as executors read it.
+// Description encodes Task in the form that executors read.
 func (t *TaskLaunch) Description() ([]byte, error) { return t.Task.EncodeWith(t.Shared) }
 
-// Size bounds how many bytes of a call all tasks take.
+// Size is an upper bound of the bytes that all tasks add to a call.
 func (l *Launch) Size() (n int) {
 	for i := range l.Tasks {
 		n += l.Tasks[i].Size
@@ -74,45 +77,46 @@ func (l *Launch) Size() (n int) {
 	return n
 }
 
-// Container is what an app says of the containers that its tasks run in. Clusters that make none for each task ignore
-// it.
+// Container holds an app's settings for the containers of its tasks. Clusters that create no container per task ignore
+// them.
 type Container struct {
-	// Image is run; the cluster's own when empty. PullPolicy and PullSecrets are the cluster's words for how it is
-	// fetched.
+	// Image is the container's image; if it is empty, the cluster's default is used. PullPolicy and PullSecrets
+	// control how the image is pulled, in the cluster's own terms.
 	Image, PullPolicy string
 	PullSecrets       []string
-	// Template is what else the container is to have, as JSON in the cluster's own words; nil for nothing.
+	// Template holds further settings of the container, as JSON in the cluster's own terms; nil if there are none.
 	Template json.RawMessage
 }
 
-// IsZero reports whether the app says nothing.
+// IsZero reports whether the app sets nothing.
 func (c Container) IsZero() bool {
 	return c.Image == "" && c.PullPolicy == "" && len(c.PullSecrets) == 0 && len(c.Template) == 0
 }
 
-// Executor describes an executor. The same Executor always becomes the
-// same ExecutorInfo, byte for byte, since Mesos rejects tasks whose ExecutorInfo
-// differs from that of the running executor of that id (rule X4). It is kept in the registry.
+// Executor describes an executor. The mapping from Executor to ExecutorInfo is deterministic, byte for byte, because
+// Mesos rejects a task whose ExecutorInfo differs from that of the running executor with the same id (rule X4). The
+// registry stores executors.
 type Executor struct {
-	// Version is the version of the mapping to ExecutorInfo: 3 for new ones. Of version 1 the fields behind BinaryURI
-	// are ignored, in version 2 Reserved is.
+	// Version is the version of the mapping to ExecutorInfo; new executors have version 3. Version 1 ignores the
+	// fields after BinaryURI, and version 2 ignores Reserved.
 	Version   int              `json:"v"`
 	ID        string           `json:"id"`
 	Framework string           `json:"framework"`
 	Name      string           `json:"name"`
 	Resources resources.Amount `json:"resources"`
-	// Command is run by the agent, without a shell: Command[0] is the program, in the sandbox.
+	// Command is run by the agent without a shell, in the sandbox. Command[0] is the program.
 	Command []string `json:"command"`
-	// BinaryURI is fetched into the sandbox, executable and cached.
+	// BinaryURI is fetched into the sandbox; the agent caches the file and makes it executable.
 	BinaryURI string `json:"binaryURI"`
-	// User is who the executor runs as; the framework's user when empty, which Mesos never changes.
+	// User is the user that the executor runs as. If it is empty, the framework's user applies, which Mesos never
+	// changes.
 	User string `json:"user,omitempty"`
-	// Environment is set beside what the agent sets. It can be read by everybody who may look at the cluster: no
-	// secrets.
+	// Environment is added to the variables that the agent sets. It must hold no secrets, because everyone with read
+	// access to the cluster can see it.
 	Environment map[string]string `json:"environment,omitempty"`
-	// ShutdownGrace is how long the agent waits after SHUTDOWN until it kills; the agent's own default when 0.
+	// ShutdownGrace is the time between SHUTDOWN and the agent's kill; 0 means the agent's own default.
 	ShutdownGrace time.Duration `json:"shutdownGrace,omitempty"`
-	// Reserved is what of Resources was taken from reservations at its start; the rest is unreserved. The executor
-	// holds just that until it ends, so it is a part of what may never change.
+	// Reserved is the part of Resources that was taken from reservations when the executor started; the rest is
+	// unreserved. The executor holds exactly these resources until it ends, so Reserved must never change.
 	Reserved []Reserved `json:"reserved,omitempty"`
 }

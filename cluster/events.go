@@ -7,13 +7,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Event is what a session reports: one of the types below.
+// Event is an event of a session: one of the types below.
 type Event interface{ event() }
 
-// Subscribed is a session's first event.
+// Subscribed is the first event of a session.
 type Subscribed struct {
 	FrameworkID string
-	// MasterID is unique to one run of a master (master_info.id).
+	// MasterID identifies one run of a master (Mesos: master_info.id).
 	MasterID  string
 	Heartbeat time.Duration
 }
@@ -21,81 +21,82 @@ type Subscribed struct {
 // Offers are new offers.
 type Offers struct{ Offers []Offer }
 
-// Offer is resources of one agent.
+// Offer is an offer of resources of one agent.
 type Offer struct {
 	ID, AgentID, Hostname string
-	// AgentURL is the agent's own address: "http://host:port".
+	// AgentURL is the address of the agent itself, "http://host:port" or "https://host:port".
 	AgentURL string
-	// Resources is all that the framework's tasks can use, reserved for our role or not; nothing that is revocable or
-	// shared.
+	// Resources is the total that the framework's tasks can use: unreserved resources and those reserved for the
+	// framework's role, but none that are revocable or shared.
 	Resources resources.Amount
-	// Reserved is the part of Resources that is reserved for our role, each reservation once, in the order of keys.
+	// Reserved is the part of Resources that is reserved for the framework's role: one entry for each reservation,
+	// sorted by key.
 	Reserved []Reserved
-	// ExecutorIDs are our executors that the master knew on the agent when it
-	// made the offer (rule X3).
+	// ExecutorIDs are the framework's executors that the master knew on the agent when it made the offer (rule X3).
 	ExecutorIDs []string
-	// Total is all that the agent has, whoever uses it; zero when the cluster does not say it.
+	// Total is all resources of the agent, used or free; zero if the cluster does not report it.
 	Total resources.Amount
-	// MaxTasks is how many tasks may be launched on the offer, whatever is free; 0 sets no bound.
+	// MaxTasks limits the number of tasks launched on the offer, regardless of free resources; 0 means no limit.
 	MaxTasks int
-	// Attributes decide which apps may be placed on the agent, by the cluster's own rules (core.Options.Unfit); nil
-	// without any. As long as they are the same the same pointer is given, and what it leads to does not change.
+	// Attributes determine which apps may be placed on the agent, by the cluster's own rules (core.Options.Unfit); nil
+	// if there are none. The driver returns the same pointer for as long as the attributes are equal, and never
+	// changes the value that it points to.
 	Attributes *Attributes
-	// Unavailable is when the agent's maintenance begins, zero when none is planned;
-	// AvailableAgain when it is planned to end, zero when that is not said.
+	// Unavailable is when the agent's maintenance begins; zero if none is planned. AvailableAgain is the planned end
+	// of the maintenance; zero if unknown.
 	Unavailable, AvailableAgain time.Time
 }
 
-// Attributes are what operators have said of an agent: labels to choose it by, and taints, which keep off every task
-// that does not tolerate them.
+// Attributes are what operators declared about an agent: labels, by which apps choose it, and taints, which repel
+// every task that does not tolerate them.
 type Attributes struct {
 	Labels map[string]string
 	Taints []Taint
 }
 
-// Taint keeps tasks off an agent, or is only to be avoided, as its effect says.
+// Taint keeps tasks off an agent. Effect says whether the agent is forbidden or only to be avoided.
 type Taint struct{ Key, Value, Effect string }
 
-// Closed reports that no tasks may be placed on an agent that the cluster has, or, without Why, that they may again,
-// as an offer of it also says. It is for people: nothing is offered of such an agent. Not every cluster says it.
+// Closed reports that an agent accepts no new tasks, and why. With an empty Why it reports that the agent accepts
+// tasks again; an offer of the agent implies the same. The event only informs people, because a closed agent sends no
+// offers anyway. Not every cluster sends it.
 type Closed struct {
 	AgentID, Hostname string
-	// Total and Attributes are as in offers.
+	// Total and Attributes are as in Offer.
 	Total      resources.Amount
 	Attributes *Attributes
-	// Why is half a sentence, such as "it is cordoned".
+	// Why is a clause such as "it is cordoned".
 	Why string
 }
 
-// Rescind takes an offer back.
+// Rescind withdraws an offer.
 type Rescind struct{ OfferID string }
 
-// Failure reports that an agent was removed, or, with ExecutorID, that an
-// executor ended; Status is then its wait status.
+// Failure reports that an agent was removed or, if ExecutorID is set, that an executor ended. Status is then the
+// executor's wait status.
 type Failure struct {
 	AgentID, ExecutorID string
 	Status              int
 }
 
-// FrameworkError is the master's ERROR event; the session ends after it, and
-// its Err wraps it.
+// FrameworkError is the master's ERROR event. The session ends after it, and its Err wraps it.
 type FrameworkError struct {
 	Message string
-	// Removed: the id was torn down; FailedOver: another subscriber took it.
+	// Removed is set if the framework id was torn down, FailedOver if another subscriber took the id over.
 	Removed, FailedOver bool
 }
 
-// Error makes the event the reason of a session's end.
+// Error lets FrameworkError serve as the reason for a session's end.
 func (e FrameworkError) Error() string { return "the cluster ended the subscription: " + e.Message }
 
-// Message is what an executor has sent to the scheduler. Messages may get lost, and have no order.
+// Message is a message from an executor to the scheduler. Messages may be lost and have no order.
 type Message struct {
 	AgentID, ExecutorID string
-	// Report is what our executor says; nil where what was sent can't be read, which counts as nothing.
+	// Report is the decoded message. It is nil if the message could not be decoded; such a message is ignored.
 	Report *wire.Report
 }
 
-// Heartbeat shows that the session lives.
+// Heartbeat shows that the session is alive.
 type Heartbeat struct{}
 
 func (Subscribed) event() {}

@@ -6,34 +6,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Update is a task's status update.
+// Update is a status update of a task.
 type Update struct {
 	TaskID, AgentID, ExecutorID string
 	State                       State
 	Source                      Source
 	Reason                      Reason
-	// Message is the cluster's own sentence, for people.
+	// Message is the cluster's own text, for people.
 	Message string
 	// UUID is empty for updates that need no acknowledgement.
 	UUID []byte
-	// Status is what our executor says of the task. It is nil where the update is not our executor's, and where what
-	// it says can't be read, which counts as if it had said nothing.
+	// Status is the executor's report about the task. It is nil if the update was not sent by the scheduler's own
+	// executor, or if its data could not be decoded, which is handled like an update without data.
 	Status    *wire.Status
 	Timestamp time.Time
-	// UnreachableSince is set with Unreachable.
+	// UnreachableSince is set if State is Unreachable.
 	UnreachableSince time.Time
-	// KillKept is set with Unreachable when the cluster keeps a kill of the task for its agent, which ends the task
-	// when it is back, and does not start one that it had not been given before.
+	// KillKept is set if State is Unreachable and the cluster has stored a kill of the task for its agent. When the
+	// agent returns, the kill ends the task, or prevents its start if the agent had not received the task yet.
 	KillKept bool
-	// ExecutorMismatch is set with Error when the cluster knows the task's executor with another ExecutorInfo: it will
-	// refuse every task for that executor (rule X1).
+	// ExecutorMismatch is set if State is Error and the cluster knows the task's executor with a different
+	// ExecutorInfo. The cluster then rejects every task for that executor (rule X1).
 	ExecutorMismatch bool
 }
 
-// State is a task's state, without Mesos' prefix "TASK_".
+// State is the state of a task, without Mesos' prefix "TASK_".
 type State string
 
-// The states of Mesos. A driver passes states that it does not know as they are.
+// The task states of Mesos. A driver passes unknown states through unchanged.
 const (
 	Staging        State = "STAGING"
 	Starting       State = "STARTING"
@@ -51,8 +51,8 @@ const (
 	Unknown        State = "UNKNOWN"
 )
 
-// Terminal reports whether a task in this state, reported by its agent, has ended.
-// GONE, UNKNOWN and UNREACHABLE have rules of their own.
+// Terminal reports whether a task in this state has ended, if its agent reported the state. Gone, Unknown and
+// Unreachable have rules of their own.
 func (s State) Terminal() bool {
 	switch s {
 	case Finished, Failed, Killed, Error, Lost, Dropped, Gone, GoneByOperator:
@@ -61,7 +61,7 @@ func (s State) Terminal() bool {
 	return false
 }
 
-// Source is who sent an update.
+// Source is the sender of an update.
 type Source string
 
 // The sources of updates.
@@ -71,11 +71,11 @@ const (
 	FromExecutor Source = "EXECUTOR"
 )
 
-// Reason is why a task's state changed, as a word of the cluster; "" when it gave none.
+// Reason is why the state of a task changed, as a constant of the cluster; "" if it gave none.
 type Reason string
 
-// The reasons that rules speak of, with the names of Mesos without their prefix "REASON_". A driver passes others as
-// they are.
+// The reasons that the core's rules distinguish, named as in Mesos without the prefix "REASON_". A driver passes other
+// reasons through unchanged.
 const (
 	ReasonReconciliation        Reason = "RECONCILIATION"
 	ReasonExecutorTerminated    Reason = "EXECUTOR_TERMINATED"
@@ -88,7 +88,7 @@ const (
 	ReasonAgentRemoved          Reason = "AGENT_REMOVED"
 	ReasonAgentDraining         Reason = "AGENT_DRAINING"
 	ReasonAgentReregistered     Reason = "AGENT_REREGISTERED"
-	// ReasonTaskRemoved is no word of Mesos: somebody has removed a task from a cluster, whose agent ends it now, if
-	// it lives.
+	// ReasonTaskRemoved is not a reason of Mesos. An operator removed the task from the cluster, and the agent now
+	// ends it if it is still running.
 	ReasonTaskRemoved Reason = "TASK_REMOVED"
 )

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// An account stays for as long as its node or a pod on it does: nodes of an autoscaler come and go, and each has
-// another name.
+// TestAccountsEndWithTheirNodesAndPods: an account exists for as long as its node or a pod on it. An autoscaler's
+// nodes come and go under ever new names, so leftover accounts would accumulate.
 func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 	t.Parallel()
 	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(),
@@ -47,8 +47,8 @@ func TestAccountsEndWithTheirNodesAndPods(t *testing.T) {
 	}
 }
 
-// What others are ended for is not offered: the room belongs to the pod that preempts them, until it is elsewhere or
-// gone.
+// Resources for which other pods are preempted are not offered. They belong to the nominated pod until it is bound
+// elsewhere or gone.
 func TestRoomThatAPodIsNominatedFor(t *testing.T) {
 	t.Parallel()
 	s := (&Driver{now: time.Now, log: slog.New(slog.DiscardHandler)}).newSession(t.Context(),

@@ -25,26 +25,27 @@ import (
 )
 
 const (
-	// pingAfter and pingWithin find a connection whose other end is frozen or gone: an HTTP/2 ping is sent after that
-	// much silence, and the connection is given up when it is not answered in time.
+	// pingAfter and pingWithin detect a connection whose other end is frozen or gone. The client sends an HTTP/2 ping
+	// after pingAfter without traffic, and closes the connection if no answer arrives within pingWithin.
 	pingAfter, pingWithin = 4 * time.Second, 4 * time.Second
-	// callWithin bounds each request but watches, if its caller does not.
+	// callWithin limits each request other than a watch, unless the caller's context ends earlier.
 	callWithin = 8 * time.Second
-	// retries is how often a request is repeated when the API server says when to come again (429, or 5xx with
+	// retries is how often a request is repeated if the API server names a time to retry (429, or 5xx with
 	// Retry-After).
 	retries = 3
 )
 
-// API is an API server: REST clients of the groups that are used here, without a rate limit of the client's own.
+// API is a client of an API server: REST clients of the API groups that are used here, without client-side rate
+// limits.
 type API struct {
 	Core, Coordination rest.Interface
 	params             runtime.ParameterCodec
 	transport          *http.Transport
-	// throttled counts the answers 429.
+	// throttled counts answers with status 429.
 	throttled *atomic.Int64
 }
 
-// NewAPI makes the clients; it connects to nothing.
+// NewAPI creates the clients. It opens no connection.
 func NewAPI(config *rest.Config) (*API, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
@@ -77,8 +78,8 @@ func NewAPI(config *rest.Config) (*API, error) {
 	return a, nil
 }
 
-// httpClient is one with the credentials of config, and with a transport of our own: that of the library finds a dead
-// connection after 45 s.
+// httpClient returns a client with the credentials of config. Its transport replaces the library's, which needs 45 s
+// to detect a dead connection.
 func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
 	tls, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -104,10 +105,11 @@ func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: wrapped}, nil
 }
 
-// Throttled is how many requests the API server has put off so far (429), those included that were then sent again.
+// Throttled returns how many requests the API server has deferred so far (429), including those that were then
+// repeated.
 func (a *API) Throttled() int64 { return a.throttled.Load() }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (a *API) Close() { a.transport.CloseIdleConnections() }
 
 func do(ctx context.Context, r *rest.Request, into runtime.Object) error {
@@ -134,7 +136,7 @@ func (a *API) createSecret(ctx context.Context, s *corev1.Secret) error {
 	return do(ctx, a.Core.Post().Namespace(s.Namespace).Resource("secrets").Body(s), nil)
 }
 
-// bind binds a pod to a node, if it is still the pod of that uid.
+// bind binds a pod to a node. The request fails if the pod has another UID by now.
 func (a *API) bind(ctx context.Context, p *corev1.Pod, node string) error {
 	return do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Name(p.Name).SubResource("binding").Body(&corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
@@ -142,8 +144,8 @@ func (a *API) bind(ctx context.Context, p *corev1.Pod, node string) error {
 	}), nil)
 }
 
-// deletePod asks for the end of the pod of that uid, and, with a version, of that version. With a grace of nil it gets
-// its own.
+// deletePod deletes the pod if it still has this UID and, unless version is empty, this resource version. A nil grace
+// means the pod's own grace period.
 func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.UID, version string,
 	grace *int64) error {
 	options := &metav1.DeleteOptions{GracePeriodSeconds: grace, Preconditions: &metav1.Preconditions{UID: &uid}}
@@ -153,7 +155,7 @@ func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.U
 	return do(ctx, a.Core.Delete().Namespace(namespace).Resource("pods").Name(name).Body(options), nil)
 }
 
-// setCondition writes a condition into a pod's status, if it is still the pod of that uid.
+// setCondition writes a condition into a pod's status. The request fails if the pod has another UID by now.
 func (a *API) setCondition(ctx context.Context, namespace, name string, uid types.UID, c corev1.PodCondition) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid},
 		"status": map[string]any{"conditions": []corev1.PodCondition{c}}})
@@ -163,19 +165,19 @@ func (a *API) setCondition(ctx context.Context, namespace, name string, uid type
 	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).SubResource("status").Body(patch), nil)
 }
 
-// drainPod asks the executor in a daemon's pod to drain, if it is still the pod of that uid.
+// drainPod asks the executor in a daemon's pod to drain. The request fails if the pod has another UID by now.
 func (a *API) drainPod(ctx context.Context, namespace, name string, uid types.UID, why string) error {
 	return a.patchPod(ctx, namespace, name, uid, "annotations",
 		map[string]string{pod.AnnotationDrain: cmp.Or(strings.TrimSpace(why), "asked for")})
 }
 
-// removeFinalizer takes our finalizer off a pod, if it is still the pod of that uid.
+// removeFinalizer removes the scheduler's finalizer from a pod. The request fails if the pod has another UID by now.
 func (a *API) removeFinalizer(ctx context.Context, namespace, name string, uid types.UID) error {
 	return a.patchPod(ctx, namespace, name, uid, "$deleteFromPrimitiveList/finalizers", []string{pod.Finalizer})
 }
 
-// giveUpPod writes down on a pod why it is not waited for any more, and has it stay until its end is committed, if it
-// is still as it was looked at. It returns the pod with that.
+// giveUpPod records on a pod why the scheduler gave it up and sets the finalizer again, so that the pod stays until
+// its end is committed. The request fails if the pod has changed since it was read. It returns the patched pod.
 func (a *API) giveUpPod(ctx context.Context, p *corev1.Pod, why string) (*corev1.Pod, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": p.UID, "resourceVersion": p.ResourceVersion,
@@ -189,7 +191,7 @@ func (a *API) giveUpPod(ctx context.Context, p *corev1.Pod, why string) (*corev1
 	return marked, do(ctx, request.Body(patch), marked)
 }
 
-// patchPod changes something of a pod's metadata, if it is still the pod of that uid.
+// patchPod changes one field of a pod's metadata. The request fails if the pod has another UID by now.
 func (a *API) patchPod(ctx context.Context, namespace, name string, uid types.UID, what string, value any) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, what: value}})
 	if err != nil {
@@ -198,9 +200,9 @@ func (a *API) patchPod(ctx context.Context, namespace, name string, uid types.UI
 	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).Body(patch), nil)
 }
 
-// discard deletes a pod that is not bound, which is found by its name where its uid is not known, and reports if it
-// turned out to be bound: then it was left alone. It is the other half of the fence: after it the pod is either gone
-// for good, for whoever still wants to bind it, or it counts as launched.
+// discard deletes a pod that is not bound, and finds it by name if its UID is unknown. It returns bound if the pod
+// turned out to be bound, and then leaves the pod alone. discard is the second half of the fence: after it, the pod is
+// either gone permanently, so that no delayed binding can start it, or it counts as launched.
 func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error) {
 	if p.UID == "" {
 		switch p, err = a.getPod(ctx, p.Namespace, p.Name); {
@@ -221,7 +223,7 @@ func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error
 		}
 		switch {
 		case err == nil:
-			// A pod that is being deleted can't be bound any more; the finalizer alone still keeps it.
+			// A pod that is being deleted cannot be bound any more; only the finalizer still keeps it.
 			if err = a.removeFinalizer(ctx, p.Namespace, p.Name, p.UID); err == nil || apierrors.IsNotFound(err) {
 				return false, nil
 			}
@@ -243,5 +245,5 @@ func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error
 	return false, fmt.Errorf("delete the unbound pod %s: others change it all the time", p.Name)
 }
 
-// discardTries is how often a pod that others change is tried to be deleted.
+// discardTries limits the attempts to delete a pod that other clients modify at the same time.
 const discardTries = 5

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// BenchmarkSubscribe is the begin of a session where 10,000 ended pods of ours are kept; the bytes are what the
-// session then holds for each.
+// BenchmarkSubscribe measures the beginning of a session with 10,000 ended pods of the framework. The bytes are what
+// the session then holds for each of them.
 func BenchmarkSubscribe(b *testing.B) {
 	const ended = 10_000
 	f := newFakeAPI(b)

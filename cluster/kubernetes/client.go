@@ -8,9 +8,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Connect finds the API server, as kubectl does: by the kubeconfig of that path, else by the one that KUBECONFIG names
-// or that of the home folder, and in a pod by its service account. namespace is the one that was found with it,
-// "default" if it names none.
+// Connect finds the API server as kubectl does: through the given kubeconfig, else the one that KUBECONFIG names or
+// the one in the home directory, and in a pod through its service account. namespace is the one that the configuration
+// names, or "default".
 func Connect(kubeconfig string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig

@@ -23,23 +23,21 @@ func list(cpu, memory string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: quantity(cpu), corev1.ResourceMemory: quantity(memory)}
 }
 
-// fakeAPI is an API server, with kubelets as a test needs them.
+// fakeAPI is a fake API server. Tests play the kubelets.
 type fakeAPI struct{ *fakekubernetes.Server }
 
 func newFakeAPI(t testing.TB) *fakeAPI { return &fakeAPI{fakekubernetes.Start(t)} }
 
 // patience is more than a busy machine needs.
-
 const patience = time.Minute
 
-// client is a session and what it has reported so far.
-
+// client is a session together with what it has reported so far.
 type client struct {
 	t *testing.T
 	cluster.Session
 	driver *kubernetes.Driver
 	offers map[string]cluster.Offer // by agent
-	told   map[string]bool          // of which tasks there were updates
+	told   map[string]bool          // tasks for which there were updates
 }
 
 func subscribe(t *testing.T, f *fakeAPI) *client {
@@ -47,7 +45,7 @@ func subscribe(t *testing.T, f *fakeAPI) *client {
 	return subscribeWith(t, f, func(*kubernetes.Options) {})
 }
 
-// withOneRunning is a session whose first task runs on the only node; u is what was said of that.
+// withOneRunning returns a session whose first task runs on the only node; u is the update that reported it.
 func withOneRunning(t *testing.T) (f *fakeAPI, c *client, u cluster.Update) {
 	t.Helper()
 	f = newFakeAPI(t)
@@ -117,7 +115,6 @@ func (c *client) next() cluster.Event {
 }
 
 // update waits for a task's next update.
-
 func (c *client) update(task string) cluster.Update {
 	c.t.Helper()
 	for {
@@ -127,8 +124,7 @@ func (c *client) update(task string) cluster.Update {
 	}
 }
 
-// until waits for a state of a task and acknowledges all on the way there.
-
+// until waits for a state of a task and acknowledges all updates on the way.
 func (c *client) until(task string, state cluster.State) cluster.Update {
 	c.t.Helper()
 	for {
@@ -145,8 +141,7 @@ func (c *client) until(task string, state cluster.State) cluster.Update {
 	}
 }
 
-// offer waits for the offer of an agent that is right.
-
+// offer waits for an offer of an agent that is right.
 func (c *client) offer(agent string, right func(cluster.Offer) bool) cluster.Offer {
 	c.t.Helper()
 	for {
@@ -172,12 +167,11 @@ func launchOf(o cluster.Offer, tasks ...int) cluster.Launch {
 func (c *client) launch(tasks ...int) error {
 	c.t.Helper()
 	o := c.offer("node1", nil)
-	delete(c.offers, "node1") // it is used up
+	delete(c.offers, "node1") // it is consumed
 	return c.Launch(c.t.Context(), launchOf(o, tasks...))
 }
 
-// runs has the kubelet say that a task's container runs; ends, that it has ended.
-
+// runs lets the kubelet report that a task's container runs; ends, that the container has ended.
 func (f *fakeAPI) runs(task string) {
 	f.PutPod("jobs", pod.Name(task), func(p *corev1.Pod) {
 		p.Status.Phase = corev1.PodRunning
@@ -198,17 +192,3 @@ func (f *fakeAPI) ends(task string, code int32) {
 				FinishedAt: metav1.NewTime(time.Now().Add(time.Second))}}}}
 	})
 }
-
-// TestFence: what a session created that has lost its Lease is never bound, and the next session deletes it, whether
-// it lists the pods
-
-// before that or behind it.
-
-// TestBoundBehindTheBack: a pod that the last session bound in the moment that the next one deletes it counts as
-// launched.
-
-// TestLostAnswers: what was done without an answer is found when it is asked for again.
-
-// TestExpiredWatch: what changed while the watch was away is found by a list.
-
-// TestOthers: pods of other frameworks and namespaces take room, and are left alone.

@@ -14,14 +14,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 )
 
-// ends is a Keeper that writes down when pods are said to have ended.
+// ends is a Keeper that records when pods are reported to have ended.
 type ends chan time.Time
 
 func (e ends) Ended(_ context.Context, _ kubernetes.Pod, _ bool, at time.Time) { e <- at }
 func (e ends) Gone(types.UID)                                                  {}
 
-// TestClockThatIsOff: a scheduler whose clock is not that of the cluster counts by its own how long a pod has been
-// over, and a node been silent.
+// TestClockThatIsOff: a scheduler whose clock differs from the cluster's measures by its own clock how long ago a pod
+// ended, and how long a node has been silent.
 func TestClockThatIsOff(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]time.Duration{"right": 0, "an hour ahead": time.Hour,
@@ -61,7 +61,7 @@ func TestClockThatIsOff(t *testing.T) {
 			f.runs(taskID(1))
 			c.until(taskID(1), cluster.Running)
 
-			f.withoutFinalizer(t, taskID(0)) // or its end is reported again, and kept when that is acknowledged
+			f.withoutFinalizer(t, taskID(0)) // otherwise its end would be reported again
 			_ = c.Close()
 			silent := metav1.NewTime(time.Now().Add(-30 * time.Second))
 			f.PutNode("node1", func(n *corev1.Node) {
@@ -73,7 +73,7 @@ func TestClockThatIsOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			near("the node is silent", c.until(taskID(1), cluster.Unreachable).UnreachableSince, now())
-			more.Store(int64(time.Minute)) // after which the ends of earlier sessions are known
+			more.Store(int64(time.Minute)) // after that, the ends of earlier sessions are passed to the keeper
 			near("the earlier session's pod has ended", kept(), now())
 		})
 	}

@@ -1,29 +1,32 @@
-// Package kubernetes is the cluster of cluster.Driver on Kubernetes: each attempt of a shard is a pod, placed by the
-// scheduler's own core.
+// Package kubernetes implements cluster.Driver on Kubernetes. Each attempt of a shard is one pod, and the scheduler
+// core places it, not the Kubernetes scheduler.
 //
-// An agent is a node, and its id the node's name; a task is a pod, whose name is made of the task's id (package pod).
-// There are no shared executors: each pod has its own, and takes what its shard takes.
+// An agent is a node, identified by the node's name. A task is a pod, whose name is derived from the task's id
+// (package pod). There are no shared executors: each pod contains its own executor, which needs no resources beyond
+// the shard's.
 //
 // # The fence
 //
-// Kubernetes knows no subscription that a later one voids. A Lease per framework id stands for it: it names the
-// session that holds it. Subscribe takes it over first, and lists the pods then. Launch creates the pods of a call,
-// which nothing starts yet, reads the Lease, and binds them only if it still names this session. So a pod of a deposed
-// leader was either bound before the list, and is known, or is unbound in it, and is deleted by uid before it can be
-// bound: what one leader has launched is never started behind the back of the next.
+// Kubernetes has no subscription that a later one invalidates. A Lease per framework id takes that role: it names the
+// session that holds it. Subscribe first takes the Lease over and then lists the pods. Launch creates the pods of a
+// call, which no scheduler starts yet, reads the Lease, and binds the pods only if the Lease still names its session.
+// A pod of a deposed leader was therefore either bound before the list, so that the new leader knows it, or it is
+// unbound in the list, and the new leader deletes it by UID before it can be bound. So no leader's pod can start
+// without the knowledge of the next leader.
 //
 // # A session
 //
-// Two watchers list nodes and pods and follow them (watch.go). What they bring is kept as accounts of nodes (nodes.go)
-// and records of pods (pods.go): of others' pods what they take, of our own what package pod makes an update of. From
-// the accounts come offers (offers.go): what is allocatable less what all pods request. Events leave in the order in
-// which they were found out, through one queue.
+// Two watchers list nodes and pods and follow their changes (watch.go). The session keeps accounts of nodes (nodes.go)
+// and records of pods (pods.go): of unrelated pods the resources that they use, and of the framework's own pods what
+// package pod needs to produce updates. Offers come from the accounts (offers.go): a node's allocatable resources less
+// the requests of all its pods. Events leave through one queue, in the order in which the session detected them.
 //
-// The Lease is renewed every few seconds, which is the session's heartbeat (lease.go). A session heals its watches,
-// and nothing else: it ends when another session holds the Lease, or when it could not be renewed for 15 s.
+// The session renews its Lease every few seconds; that is its heartbeat (lease.go). A session repairs its watches but
+// nothing else. It ends when another session holds the Lease, or when it could not renew the Lease for 15 s.
 //
-// A pod has a finalizer until the core has acknowledged an update of it. So a pod that was bound, and whose launch the
-// core never heard the answer of, can't be removed unseen; and a task that has no pod, though the lists are complete,
-// has never begun or was known to the core. A pod that is given up gets it again before it is deleted, and the reason
-// with it: its end says that the task never began, and stays until the core has committed that.
+// A pod has a finalizer until the core has acknowledged an update of it. So a pod that was bound by a Launch whose
+// answer the core never received cannot disappear unnoticed. And a task without a pod, once the lists are complete,
+// either never began or was known to the core. A pod that is given up gets the finalizer again, together with the
+// reason, before it is deleted. Its end then reports that the task never began, and the pod stays until the core has
+// committed that.
 package kubernetes

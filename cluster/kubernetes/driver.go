@@ -23,25 +23,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// Options say which Kubernetes to use, and how.
+// Options configure the driver.
 type Options struct {
-	// Config is how to reach the API server (see Connect).
+	// Config holds the address and credentials of the API server (see Connect).
 	Config *rest.Config
-	// Pods are what all pods have in common, their namespace among it.
+	// Pods holds the settings that all pods share, including their namespace.
 	Pods pod.Settings
 	// Follower, Keeper and Recorder may be nil.
 	Follower Follower
 	Keeper   Keeper
 	Recorder Recorder
-	// ShowUnplaced makes the sessions a cluster.Demander: pods that never run stand for shards without room.
+	// ShowUnplaced makes each session a cluster.Demander that creates placeholder pods, which never run, for shards
+	// that fit on no node.
 	ShowUnplaced bool
-	// Logger defaults to one that is silent.
+	// Logger discards everything if it is nil.
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Driver opens subscriptions at a Kubernetes.
+// Driver opens subscriptions to a Kubernetes cluster.
 type Driver struct {
 	api       *API
 	settings  pod.Settings
@@ -58,7 +59,7 @@ type Driver struct {
 
 var _ cluster.Driver = (*Driver)(nil)
 
-// New checks the options; it connects to nothing.
+// New checks the options. It opens no connection.
 func New(o Options) (*Driver, error) {
 	switch {
 	case o.Config == nil:
@@ -90,21 +91,21 @@ func New(o Options) (*Driver, error) {
 	return d, nil
 }
 
-// API is the API server that the driver uses.
+// API returns the driver's API client.
 func (d *Driver) API() *API { return d.api }
 
-// Close ends idle connections. Sessions are closed before.
+// Close closes idle connections. Close all sessions first.
 func (d *Driver) Close() error {
 	d.api.Close()
 	return nil
 }
 
-// SubscribeWithin is time for the pods of a large cluster and for many that are unbound; each request has its own
-// bound.
+// SubscribeWithin returns the timeout for Subscribe. It is long enough to list the pods of a large cluster and to
+// delete many unbound ones. Each request has its own, shorter timeout.
 func (d *Driver) SubscribeWithin() time.Duration { return 2 * time.Minute }
 
-// Subscribe takes the framework's Lease over, lists nodes and pods, and deletes those of its pods that were never
-// bound, so that nobody binds them any more: then what was launched under this framework id is known.
+// Subscribe takes over the framework's Lease, lists nodes and pods, and deletes the framework's pods that were never
+// bound, so that no earlier session can bind them. Every pod launched under this framework id is then known.
 func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
 	l := &lease{api: d.api, namespace: d.namespace, name: leaseName(f.ID), holder: uuid.NewString(), now: d.now}
 	if err := l.take(ctx); err != nil {
@@ -126,8 +127,8 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	return s, nil
 }
 
-// list reads all nodes and pods. Where only pods of the own namespace may be seen, those of others take room that is
-// not known of, and what is placed there is refused by the node.
+// list reads all nodes and pods. If the permissions allow only the scheduler's own namespace, resources used by other
+// pods are unknown, and a node rejects the pods that do not fit.
 func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log,
 		listAfter: listAfter}
@@ -151,8 +152,8 @@ func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	return []*watcher{nodes, pods}, nil
 }
 
-// discardUnbound deletes the pods that an earlier session created and did not bind. One that it bound in the very
-// moment is read again.
+// discardUnbound deletes the pods that an earlier session created and did not bind. A pod that the earlier session
+// bound at the same moment is read again.
 func (s *session) discardUnbound(ctx context.Context) error {
 	var unbound []*corev1.Pod
 	for _, r := range s.pods {
@@ -181,7 +182,7 @@ func (s *session) discardUnbound(ctx context.Context) error {
 	return nil
 }
 
-// unreached says what to look at where no API server has answered, "" if that is not known.
+// unreached returns a hint for the case that no API server answered, or "" if it has none.
 func unreached(err error) string {
 	var untrusted x509.UnknownAuthorityError
 	var otherName x509.HostnameError
@@ -195,7 +196,7 @@ func unreached(err error) string {
 	return ""
 }
 
-// explain says what was being done, and to a person who can mend it what to look at.
+// explain adds what was being done, and a hint for the operator who can fix it.
 func (d *Driver) explain(doing string, err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

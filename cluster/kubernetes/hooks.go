@@ -10,50 +10,50 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Pod names the pod of a task.
+// Pod identifies the pod of a task.
 type Pod struct {
 	Namespace, Name string
 	UID             types.UID
 	TaskID, Job     string
-	// Execution is the label of its run: the id, as a label has it. Of a daemon it is the same for all its attempts.
+	// Execution is the execution's id in the form of a label value. It is the same for all attempts of a daemon.
 	Execution string
-	// Node is where it is bound.
+	// Node is the node to which the pod is bound.
 	Node string
-	// Daemon is set for the pod of a daemon's shard.
+	// Daemon is set if the shard belongs to a daemon.
 	Daemon bool
 }
 
-// Follower reads what running pods say in their output. Its methods don't wait.
+// Follower reads the output of running pods. Its methods do not block.
 type Follower interface {
-	// Running is called once in each session for a pod whose container runs. What the container says is handed to
-	// report, as cluster.Update or cluster.Message, until ctx ends, which it does with the session, or Gone is called;
-	// never from within Running, behind whose caller are locks.
+	// Running is called once in each session for a pod whose container runs. The follower passes what the container
+	// reports to report, as cluster.Update or cluster.Message, until ctx ends (it ends with the session) or Gone is
+	// called. It must not call report from within Running, because Running's caller holds locks.
 	Running(ctx context.Context, p Pod, report func(cluster.Event))
-	// Gone is called when a pod has ended, or is not there any more.
+	// Gone is called when a pod has ended or no longer exists.
 	Gone(uid types.UID)
 }
 
-// Keeper decides how long ended pods are kept. Its methods don't wait.
+// Keeper decides how long ended pods are kept. Its methods do not block.
 type Keeper interface {
-	// Ended is called for each pod that has ended and whose end the scheduler has committed: those of earlier sessions
-	// a while after the session's begin. It may be called more than once for a pod.
+	// Ended is called for each pod that has ended and whose end the scheduler has committed. Pods of earlier sessions
+	// follow some time after the session began. Ended may be called more than once for a pod.
 	Ended(ctx context.Context, p Pod, good bool, at time.Time)
-	// Gone is called when a pod is not there any more.
+	// Gone is called when a pod no longer exists.
 	Gone(uid types.UID)
 }
 
-// Recorder writes events of pods, for people. Its methods don't wait.
+// Recorder writes Kubernetes events about pods, for people. Its methods do not block.
 type Recorder interface {
-	// Launched: a pod was bound for the attempt t of a shard.
+	// Launched records that a pod was bound for the attempt t of a shard.
 	Launched(p Pod, t wire.Task)
-	// Killed: the end of a pod was asked for; why may be empty.
+	// Killed records that a pod's deletion or drain was requested; why may be empty.
 	Killed(p Pod, why string)
-	// GivenUp: a pod is deleted because its containers don't start, or because others of it go on behind the end of
-	// its shard.
+	// GivenUp records that a pod is deleted because its containers do not start, or because other containers of it
+	// still run after its shard has ended.
 	GivenUp(p Pod, why string)
 }
 
-// nobody is what follows, keeps and records where nobody else does.
+// nobody is the Follower, Keeper and Recorder of a driver that was given none. It does nothing.
 type nobody struct{}
 
 func (nobody) Running(context.Context, Pod, func(cluster.Event)) {}

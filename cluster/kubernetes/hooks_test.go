@@ -24,7 +24,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// witness is a Follower, a Keeper and a Recorder that write down what they are told.
+// witness is a Follower, Keeper and Recorder that records all calls.
 type witness struct{ said chan string }
 
 func (w witness) Running(_ context.Context, p kubernetes.Pod, report func(cluster.Event)) {
@@ -82,7 +82,7 @@ func TestHooks(t *testing.T) {
 	uid := string(f.Pod("jobs", pod.Name(taskID(0))).UID)
 	f.ends(taskID(0), 143)
 	w.expect(t, "gone "+uid)
-	c.until(taskID(0), cluster.Killed) // which is acknowledged
+	c.until(taskID(0), cluster.Killed) // the update is acknowledged as well
 	w.expect(t, "ended "+taskID(0)+" false of my_job_1")
 	eventually.Works(t, "be gone", func() error {
 		if f.Pod("jobs", pod.Name(taskID(0))) != nil {
@@ -93,7 +93,7 @@ func TestHooks(t *testing.T) {
 	w.expect(t, "gone "+uid)
 }
 
-// speaker is a Follower whose pods say what a test has them say.
+// speaker is a Follower with which a test sends events of a pod's output.
 type speaker struct{ report chan func(cluster.Event) }
 
 func (s speaker) Running(_ context.Context, _ kubernetes.Pod, report func(cluster.Event)) {
@@ -101,8 +101,8 @@ func (s speaker) Running(_ context.Context, _ kubernetes.Pod, report func(cluste
 }
 func (s speaker) Gone(types.UID) {}
 
-// TestOutputFromANodeThatIsNotReady: a pod whose output says something while its node is not ready is unreachable all
-// the same.
+// TestOutputFromANodeThatIsNotReady: a pod whose node is not ready stays unreachable even if its output contains an
+// event.
 func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -126,7 +126,7 @@ func TestOutputFromANodeThatIsNotReady(t *testing.T) {
 	}
 }
 
-// starting is a cluster in which task 0 starts, and what is said on its pod.
+// starting returns a cluster in which task 0 is starting, and the calls about its pod.
 func starting(t *testing.T) (*fakeAPI, *client, witness) {
 	t.Helper()
 	f := newFakeAPI(t)
@@ -140,13 +140,13 @@ func starting(t *testing.T) (*fakeAPI, *client, witness) {
 	return f, c, w
 }
 
-// withoutImage is what becomes of a pod whose image can't be pulled.
+// withoutImage gives a pod the status of one whose image cannot be pulled.
 func withoutImage(p *corev1.Pod) {
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
 		Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
 }
 
-// TestGivenUp: an image that can't be pulled is reported only when its pod is gone for good.
+// TestGivenUp: an image that cannot be pulled is reported only after its pod is gone.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	f, c, w := starting(t)
@@ -170,7 +170,8 @@ func TestGivenUp(t *testing.T) {
 }
 
 // TestGivenUpAndNotOnRecord: a pod that was given up stays until the core has committed its end, so that the next
-// leader hears of it where this one could not: else nobody would know that its shard never began.
+// leader learns of the end if this one could not commit it. Otherwise no record would remain that the shard never
+// began.
 func TestGivenUpAndNotOnRecord(t *testing.T) {
 	t.Parallel()
 	f, c, w := starting(t)
@@ -178,8 +179,8 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 	f.withoutFinalizer(t, taskID(0))
 	f.PutPod("jobs", name, withoutImage)
 	w.expect(t, "given up "+taskID(0))
-	c.until(taskID(0), cluster.Starting) // which is acknowledged, and is not the end
-	if err := c.Close(); err != nil {    // as where the registry is down
+	c.until(taskID(0), cluster.Starting) // acknowledged as well, but it is not the end
+	if err := c.Close(); err != nil {    // as if the registry were down
 		t.Fatal(err)
 	}
 	f.PutPod("jobs", name, func(p *corev1.Pod) { // as kubelets do
@@ -205,7 +206,7 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 	})
 }
 
-// TestGivenUpAndBegan: a pod that begins in the moment that it is to be given up is left alone.
+// TestGivenUpAndBegan: a pod that begins at the moment when it is to be given up is left alone.
 func TestGivenUpAndBegan(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -233,7 +234,7 @@ func TestGivenUpAndBegan(t *testing.T) {
 	}
 }
 
-// TestSecret: the description of a task with secrets is in a Secret that goes with its pod.
+// TestSecret: the description of a task with secrets is in a Secret that is deleted together with its pod.
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -265,7 +266,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestThrottled: the API server's word when to come again is heard, and counted.
+// TestThrottled: the time to retry that the API server names is respected, and the deferral is counted.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	f, c, bindings := throttledBindings(t, "1", 1)
@@ -280,7 +281,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestThrottledForTooLong: a request that is put off for longer than it has time was not done, which is known.
+// TestThrottledForTooLong: a request that is deferred beyond its deadline is known not to have been executed.
 func TestThrottledForTooLong(t *testing.T) {
 	t.Parallel()
 	f, c, bindings := throttledBindings(t, "60", 1<<30)
@@ -298,7 +299,7 @@ func TestThrottledForTooLong(t *testing.T) {
 	}
 }
 
-// throttledBindings is a session at an API server that puts off the first bindings.
+// throttledBindings returns a session at an API server that defers the first bindings.
 func throttledBindings(t *testing.T, retryAfter string, first int64) (f *fakeAPI, c *client, bindings *atomic.Int64) {
 	t.Helper()
 	f = newFakeAPI(t)
@@ -319,7 +320,7 @@ func throttledBindings(t *testing.T, retryAfter string, first int64) (f *fakeAPI
 	return f, c, bindings
 }
 
-// TestSilence: a session that can't renew its Lease for too long ends, and says what to look at.
+// TestSilence: a session that cannot renew its Lease for too long ends with an error that says what to check.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// TestEndsOfEarlierSessions: nobody may delete what ended in an earlier session before the core has asked about what
-// it does not know the end of, however long that takes.
+// TestEndsOfEarlierSessions: pods that ended in an earlier session may be deleted only after the core has asked about
+// the tasks whose end it does not know, however long that takes.
 func TestEndsOfEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -45,7 +45,8 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	f.ends(taskID(0), 0)
 	c.subscribe()
 	later()
-	f.PutPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) { // the next sweep gives it up, and says so at its end
+	// The next sweep gives it up, and reports that at its end.
+	f.PutPod("jobs", pod.Name(taskID(1)), func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: pod.Container, State: corev1.ContainerState{
 			Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName", Message: "not a name"}}}}
 	})
@@ -61,8 +62,8 @@ func TestEndsOfEarlierSessions(t *testing.T) {
 	w.expect(t, "ended "+taskID(0)+" true")
 }
 
-// TestTroubleOfEarlierSessions: what has kept a pod from starting since before a session began counts from then, so
-// that no change of leaders makes it longer; and it is counted from the pod's times, by the API server's clock.
+// TestTroubleOfEarlierSessions: trouble that began before the session counts from its own beginning, so that a change
+// of leaders does not extend it. That time comes from the pod's timestamps, which are by the API server's clock.
 func TestTroubleOfEarlierSessions(t *testing.T) {
 	t.Parallel()
 	const off = 2 * time.Hour // of the scheduler's clock
@@ -105,7 +106,7 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 		f.PutPod("jobs", pod.Name(taskID(i)), change)
 	}
 	c.subscribe()
-	for range 2 { // what is not due is not given up by the same sweep, and nothing else is said
+	for range 2 { // a pod that is not due is not given up by the same sweep
 		said := <-w.said
 		for !strings.HasPrefix(said, "given up ") {
 			said = <-w.said
@@ -116,7 +117,7 @@ func TestTroubleOfEarlierSessions(t *testing.T) {
 	}
 }
 
-// withoutFinalizer waits until a task's pod has none any more.
+// withoutFinalizer waits until a task's pod has no finalizer.
 func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
 	t.Helper()
 	eventually.Works(t, "take the finalizer off", func() error {
@@ -127,7 +128,8 @@ func (f *fakeAPI) withoutFinalizer(t *testing.T, task string) {
 	})
 }
 
-// TestFinalizerAmongOthersWrites: it goes also where others write the pod so often that the API server gives up.
+// TestFinalizerAmongOthersWrites: the finalizer is removed even if other clients write the pod so often that the API
+// server returns conflicts.
 func TestFinalizerAmongOthersWrites(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -152,7 +154,7 @@ func TestFinalizerAmongOthersWrites(t *testing.T) {
 	}
 }
 
-// TestCopies: the end of a copy that somebody has made of a shard's pod is not the shard's.
+// TestCopies: the end of a copy of a shard's pod is not the end of the shard.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
@@ -172,7 +174,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestPodsThatLostTheirLabel: what somebody has taken from a pod does not keep it from telling the end of its task.
+// TestPodsThatLostTheirLabel: the end of a pod is reported even if its labels and annotations were removed.
 func TestPodsThatLostTheirLabel(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
@@ -181,7 +183,7 @@ func TestPodsThatLostTheirLabel(t *testing.T) {
 	c.until(taskID(0), cluster.Failed)
 }
 
-// TestEndOnANodeThatIsGone: that a kubelet has said how a task ended is no sign that its node is there.
+// TestEndOnANodeThatIsGone: a kubelet's report of a task's end does not mean that its node exists.
 func TestEndOnANodeThatIsGone(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

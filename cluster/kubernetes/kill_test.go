@@ -29,7 +29,7 @@ func TestKill(t *testing.T) {
 		*p.DeletionGracePeriodSeconds != pod.Grace(5*time.Second) {
 		t.Errorf("its pod is to end at %v", p.DeletionTimestamp)
 	}
-	f.runs(taskID(1)) // behind which the session knows that the other one is being deleted
+	f.runs(taskID(1)) // after this update the session also knows that the other pod is being deleted
 	c.until(taskID(1), cluster.Running)
 	if err := c.Kill(t.Context(), cluster.Kill{TaskID: taskID(0), AgentID: "node1",
 		Grace: 5 * time.Second}); err != nil {
@@ -47,8 +47,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestDrain: a daemon's shard that gets longer than its pod has is asked to drain, and its pod is deleted only when it
-// is killed after that.
+// TestDrain: a daemon's shard whose grace is longer than that of its pod is asked to drain. Its pod is deleted only by
+// a later kill.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -56,7 +56,7 @@ func TestDrain(t *testing.T) {
 	c := subscribe(t, f)
 	const grace, drains = 5 * time.Second, 5*time.Second + 7*24*time.Hour
 	l := launchOf(c.offer("node1", nil), 0, 1, 2)
-	for i := range l.Tasks[:2] { // the last one is no daemon
+	for i := range l.Tasks[:2] { // the last one is not a daemon
 		l.Tasks[i].Task = wire.Task{TaskID: taskID(i), JobName: "my_job", Item: i, Total: 9,
 			KillGraceMillis: grace.Milliseconds(),
 			Command:         []string{"true"}, Daemon: &wire.Daemon{Cron: "* * * * * ?", TimeZone: "UTC"}}
@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 			t.Errorf("task %d: %v, deleted at %v", task, p.Annotations, p.DeletionTimestamp)
 		}
 	}
-	// Once task 2 is seen to have ended, so is what happened before that.
+	// Once task 2 is seen to have ended, all earlier changes have been seen as well.
 	f.ends(taskID(2), 143)
 	c.until(taskID(2), cluster.Killed)
 	kill(0, drains, "again")
@@ -104,7 +104,7 @@ func TestDrain(t *testing.T) {
 	c.until(taskID(1), cluster.Killed)
 }
 
-// TestKillSooner: what is being deleted gets a shorter grace if it is asked for, and never a longer one.
+// TestKillSooner: the grace of a pod that is being deleted can be shortened but not extended.
 func TestKillSooner(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -125,14 +125,14 @@ func TestKillSooner(t *testing.T) {
 		if got == nil || *got != pod.Grace(step.want) {
 			t.Errorf("asked for %s it gets %v", step.asked, got)
 		}
-		if step.asked == time.Hour { // what is asked next is asked of a pod that is known to be deleted
+		if step.asked == time.Hour { // the next request is about a pod that is known to be deleted
 			f.runs(taskID(1))
 			c.until(taskID(1), cluster.Running)
 		}
 	}
 }
 
-// TestAKillIsKeptForANodeThatIsAway: that the API server has taken it is reported, by this session and by the next.
+// TestAKillIsKeptForANodeThatIsAway: this session and the next one report that the API server has stored the kill.
 func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

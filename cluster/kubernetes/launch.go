@@ -20,25 +20,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// launchesAtOnce is how many requests of one Launch are under way at a time.
+// launchesAtOnce limits the concurrent requests of one Launch.
 const launchesAtOnce = 32
 
-// ReasonPodRefused is why a task was not launched whose pod the API server did not take.
+// ReasonPodRefused is the reason of a task whose pod could not be created or bound.
 const ReasonPodRefused cluster.Reason = "POD_NOT_CREATED"
 
-// launch is a task on its way to its node.
+// launch is a task that is being launched.
 type launch struct {
 	task   wire.Task
-	pod    *corev1.Pod // as built, then as created; nil when it was answered
+	pod    *corev1.Pod // as built, then as created; nil after the task was rejected
 	secret *corev1.Secret
 }
 
-// bindWithin is what a Launch keeps of its time to look at the Lease and to bind.
+// bindWithin is the part of a Launch's time that is reserved for reading the Lease and binding.
 const bindWithin = 3 * time.Second
 
-// Launch makes the tasks' pods and binds them, all in one go, if the Lease still names this session when they are
-// made. Tasks whose pods are refused, or not made in time, are answered by updates, the others are launched. An error
-// means that it is not known which pods were bound.
+// Launch creates the tasks' pods and binds all of them, provided that the Lease still names this session after their
+// creation. A task whose pod is rejected or is not created in time is reported by an update; the others are launched.
+// An error means that it is unknown which pods were bound.
 func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	ctx, done := s.call(ctx)
 	defer done()
@@ -78,7 +78,7 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	return nil
 }
 
-// because is the session's end, if that is why a call broke off.
+// because returns the reason for the session's end if the session has ended, and err otherwise.
 func (s *session) because(err error) error {
 	if ended := s.Err(); ended != nil {
 		return ended
@@ -86,7 +86,8 @@ func (s *session) because(err error) error {
 	return err
 }
 
-// useOffers uses the offers up, and returns the first that is not there; the others are then made again.
+// useOffers consumes the offers. If an offer no longer exists, it returns the offer's id; the resources of the others
+// are then offered again.
 func (s *session) useOffers(l cluster.Launch) (missing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +120,7 @@ func (s *session) useOffers(l cluster.Launch) (missing string) {
 	return ""
 }
 
-// build makes the pods. A task that none can be made of is answered.
+// build builds the pods. A task whose pod cannot be built is reported as TASK_ERROR.
 func (s *session) build(l cluster.Launch) []*launch {
 	all := make([]*launch, 0, len(l.Tasks))
 	for _, t := range l.Tasks {
@@ -136,7 +137,7 @@ func (s *session) build(l cluster.Launch) []*launch {
 	return all
 }
 
-// takes corrects what a pod on its way takes: with what its template adds it may be more than its shard.
+// takes corrects the accounted resources of a pod that is being launched: its template may add to those of the shard.
 func (s *session) takes(p *corev1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,8 +148,8 @@ func (s *session) takes(p *corev1.Pod) {
 	}
 }
 
-// settle marks the pods of a Launch as through: what the watch shows of those that were not bound is deleted, and what
-// a list from now on lacks is gone.
+// settle marks the pods of a Launch as completed. From then on, an unbound one that the watch reports is deleted, and
+// one that is missing in a list requested later is considered gone.
 func (s *session) settle(node string, all []*launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +170,7 @@ func (s *session) forget(name string) {
 	s.landed(name)
 }
 
-// forEach does something for all that are not answered, some at a time.
+// forEach calls do for all tasks that were not rejected, with limited concurrency.
 func (s *session) forEach(ctx context.Context, all []*launch, do func(context.Context, *launch) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(launchesAtOnce)
@@ -181,7 +182,7 @@ func (s *session) forEach(ctx context.Context, all []*launch, do func(context.Co
 	return group.Wait()
 }
 
-// createAll makes the pods of all tasks, as many as there is time for.
+// createAll creates the pods of as many tasks as the time allows.
 func (s *session) createAll(ctx context.Context, all []*launch) {
 	if until, set := ctx.Deadline(); set {
 		var cancel context.CancelFunc
@@ -194,8 +195,9 @@ func (s *session) createAll(ctx context.Context, all []*launch) {
 	})
 }
 
-// create makes a task's pod, and its Secret. That it exists is an answer, too: an earlier one was lost. Without an
-// answer it counts as not made: nobody else binds it.
+// create creates a task's pod and its Secret. If the pod already exists, the answer to an earlier request was lost,
+// and create continues with the existing pod. Without an answer the pod counts as not created, because only this
+// session would bind it.
 func (s *session) create(ctx context.Context, one *launch) {
 	asked := one.pod
 	made, err := s.api.createPod(ctx, asked)
@@ -217,7 +219,7 @@ func (s *session) create(ctx context.Context, one *launch) {
 		return
 	}
 	one.pod = made
-	s.takes(made) // with what admission has added
+	s.takes(made) // with the additions of admission webhooks
 	if one.secret == nil {
 		return
 	}
@@ -228,14 +230,14 @@ func (s *session) create(ctx context.Context, one *launch) {
 	}
 }
 
-// refused reports whether an error is an answer behind which nothing was done. Another one may come from a part of the
-// API server that gave up waiting for another.
+// refused reports whether an error proves that the API server did nothing. A 5xx does not prove that: one part of the
+// API server may have stopped waiting for another.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	return answered(err) && errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// whyNot says in the API server's words, if it has any, why something was not created.
+// whyNot explains why an object was not created, with the API server's own message if there is one.
 func whyNot(what string, err error) string {
 	if answered(err) {
 		text := "the API server did not take " + what + ": " + err.Error()
@@ -248,8 +250,8 @@ func whyNot(what string, err error) string {
 	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
 }
 
-// alteration names what of a pod is not as asked, if by that it can't be told from others, or not be bound, or its
-// shard would run more than once.
+// alteration names a changed property of a created pod if the change makes the pod unidentifiable or unbindable, or
+// would run its shard more than once. It returns "" for any other change.
 func alteration(asked, made *corev1.Pod) string {
 	switch {
 	case made.Labels[pod.LabelFramework] != asked.Labels[pod.LabelFramework]:
@@ -266,8 +268,8 @@ func alteration(asked, made *corev1.Pod) string {
 	return ""
 }
 
-// restarts reports whether the kubelet would start the shard's container again when it has ended: then no end of it is
-// the last one.
+// restarts reports whether the kubelet would restart the shard's container after it has ended. No end of such a
+// container would be final.
 func restarts(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == pod.Container &&
@@ -276,8 +278,8 @@ func restarts(p *corev1.Pod) bool {
 	})
 }
 
-// bindPod binds a created pod. Where the answer is no, it is looked at: the binding of a repeated request is no
-// refusal.
+// bindPod binds a created pod. After a negative answer it checks whether the pod is bound, because the answer may be
+// to a repeated request whose first copy bound the pod.
 func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	err := s.api.bind(ctx, one.pod, node)
 	if err == nil {
@@ -292,7 +294,7 @@ func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	return s.giveUp(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
 }
 
-// giveUp deletes a pod that is not to be bound, and answers its task, if it is not bound after all.
+// giveUp deletes a pod that must not be bound and reports its task, unless the pod turns out to be bound.
 func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) error {
 	bound, err := s.api.discard(ctx, p)
 	if err != nil || bound {
@@ -302,7 +304,7 @@ func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state 
 	return nil
 }
 
-// withdraw is giveUp of a pod that nobody has tried to bind: it may be deleted later.
+// withdraw is giveUp for a pod that no request has tried to bind, so that its deletion may be retried later.
 func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) {
 	if err := s.giveUp(ctx, one, p, state, why); err != nil {
 		s.reject(one, state, why)
@@ -310,7 +312,7 @@ func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, stat
 	}
 }
 
-// reject answers a task that was not launched.
+// reject reports a task that was not launched.
 func (s *session) reject(one *launch, state cluster.State, why string) {
 	name := one.pod.Name
 	s.mu.Lock()
@@ -328,13 +330,13 @@ func (l *launching) nodeOr(other string) string {
 	return l.node
 }
 
-// answer reports what became of a task without a pod. It has no uuid: nothing repeats it.
+// answer reports a task that has no pod. The update has no UUID, because it is never repeated.
 func (s *session) answer(task, node string, state cluster.State, reason cluster.Reason, message string) {
 	s.emit(cluster.Update{TaskID: task, AgentID: node, State: state, Source: cluster.FromMaster, Reason: reason,
 		Message: message, Timestamp: s.now()})
 }
 
-// answered reports whether an error is an answer of the API server itself, which has not done what it was asked.
+// answered reports whether err is the API server's own answer that it did not do what was requested.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -344,7 +346,7 @@ func answered(err error) bool {
 	return code != http.StatusUnauthorized && code != 0
 }
 
-// stateOf is DROPPED for a refusal that may heal by itself, ERROR for one that the same pod will always get.
+// stateOf returns DROPPED for a rejection that may be temporary, and ERROR for one that the same pod always gets.
 func stateOf(err error) cluster.State {
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
@@ -358,14 +360,14 @@ func stateOf(err error) cluster.State {
 	return cluster.Dropped
 }
 
-// quotaWords are what the API server says of pods that a ResourceQuota refuses. That one is used up changes when
-// others end; and one that wants limits of pods that have none, or that is not reckoned yet, is for those who run the
-// namespace: nothing of the job is wrong.
+// quotaWords are texts of the API server's errors for pods that a ResourceQuota rejects. None of them is a fault of
+// the job. A quota that is used up becomes free when other pods end; a quota that requires limits which the pods lack,
+// or whose usage is not computed yet, is for the namespace's administrators to fix.
 var quotaWords = []string{"exceeded quota: ", "failed quota: ", "status unknown for quota: ", "insufficient quota to "}
 
 func isQuota(err error) bool {
 	return slices.ContainsFunc(quotaWords, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// hasFinalizer reports whether the core has not committed yet that it knows a pod.
+// hasFinalizer reports whether the core has yet to commit that it knows the pod.
 func hasFinalizer(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, pod.Finalizer) }

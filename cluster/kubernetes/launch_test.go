@@ -143,8 +143,8 @@ func TestRefusedPods(t *testing.T) {
 	}
 }
 
-// TestWebhooksThatChangePods: what a shard's pod can't do without is not taken from it: it would not be known again,
-// or run more than once.
+// TestWebhooksThatChangePods: a pod is not launched if a webhook removed what it requires, because it could not be
+// identified, or would run more than once.
 func TestWebhooksThatChangePods(t *testing.T) {
 	t.Parallel()
 	always := corev1.ContainerRestartPolicyAlways
@@ -172,6 +172,8 @@ func TestWebhooksThatChangePods(t *testing.T) {
 	}
 }
 
+// TestFence: a pod that was created by a session that has lost its Lease is never bound, and the next session deletes
+// it, whether it lists the pods before or after the creation.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	for _, created := range []bool{false, true} {
@@ -232,6 +234,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
+// TestBoundBehindTheBack: a pod that the last session binds at the moment when the next one deletes it counts as
+// launched.
 func TestBoundBehindTheBack(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -256,8 +260,8 @@ func TestBoundBehindTheBack(t *testing.T) {
 	}
 }
 
-// TestRepeatedCreation: a pod that was made, and whose creation the API server has asked to repeat, is there, which is
-// an answer: it is launched, once.
+// TestRepeatedCreation: if the API server asks to repeat the creation of a pod that it has created, the repetition
+// finds the pod. The pod is launched, once.
 func TestRepeatedCreation(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -286,8 +290,8 @@ func TestRepeatedCreation(t *testing.T) {
 	}
 }
 
-// TestLostAnswersBeforeTheBinding: a pod that nobody has tried to bind never begins, so what is not known of it ends
-// no session.
+// TestLostAnswersBeforeTheBinding: a pod that no request has tried to bind never begins, so an unknown outcome of its
+// creation does not end the session.
 func TestLostAnswersBeforeTheBinding(t *testing.T) {
 	t.Parallel()
 	is := func(method, part string) func(*http.Request) bool {
@@ -295,7 +299,7 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		lost       func(*http.Request) bool
-		done, slow bool // whether it is done, and whether its client has gone before that
+		done, slow bool // whether the request is executed, and whether the client gives up before that
 		says       string
 	}{
 		"creation that was done":     {is(http.MethodPost, "/pods"), true, false, "did not answer in time when its pod was created"},
@@ -357,6 +361,7 @@ func TestLostAnswersBeforeTheBinding(t *testing.T) {
 	}
 }
 
+// TestLostAnswers: what was done but not answered is found when the request is repeated.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -16,29 +16,30 @@ import (
 )
 
 const (
-	// renewEvery is how often a session renews its Lease, which is its heartbeat; renewWithin how long it may fail to.
+	// renewEvery is the interval at which a session renews its Lease, which is its heartbeat. renewWithin is how long
+	// renewal may fail before the session ends.
 	renewEvery, renewWithin = 3 * time.Second, 15 * time.Second
-	// renewCall bounds one try, so that a frozen API server does not use up all of renewWithin.
+	// renewCall limits one renewal attempt, so that a frozen API server does not use up all of renewWithin.
 	renewCall = 4 * time.Second
-	// clockTolerance is how far a clock may be off without a word.
+	// clockTolerance is the largest clock difference that is ignored.
 	clockTolerance = 30 * time.Second
-	// leaseTries is how often a Lease is tried to be taken over from others who write it at the same time.
+	// leaseTries limits the attempts to take over a Lease that others write at the same time.
 	leaseTries = 10
 )
 
-// errSilent is why a session ends whose Lease could not be renewed.
+// errSilent ends a session whose Lease could not be renewed.
 var errSilent = errors.New("the API server did not let the session renew its Lease in time: look at whether it answers, and at its log")
 
-// lease is the fence: the Lease of a framework, which names the session that holds it.
+// lease is the fence: the Lease of a framework id, which names the session that holds it.
 type lease struct {
 	api             *API
 	namespace, name string
 	holder          string
 	now             func() time.Time
-	held            *coordinationv1.Lease // as it was last written
+	held            *coordinationv1.Lease // as last written
 }
 
-// leaseName is the name of a framework's Lease: a DNS name, whatever the id is.
+// leaseName returns the name of a framework's Lease, which is a valid DNS name for any id.
 func leaseName(framework string) string {
 	const prefix = "elasticjob-"
 	name := strings.ToLower(strings.Trim(strings.NewReplacer("_", "-", ".", "-").Replace(pod.LabelValue(framework)),
@@ -46,7 +47,8 @@ func leaseName(framework string) string {
 	return prefix + strings.TrimPrefix(name, prefix)
 }
 
-// take makes the Lease name this session, whoever held it before: who may lead is decided elsewhere.
+// take makes the Lease name this session, regardless of its current holder. The leader election, which is not part of
+// this package, decides which scheduler may do that.
 func (l *lease) take(ctx context.Context) error {
 	for range leaseTries {
 		found, err := l.get(ctx)
@@ -66,8 +68,8 @@ func (l *lease) take(ctx context.Context) error {
 	return fmt.Errorf("others write the Lease %s all the time: look for a second installation with the same framework id", l.name)
 }
 
-// ahead is how far this scheduler's clock is ahead of the API server's, which has stamped what was just written;
-// differences that don't matter are 0.
+// ahead returns how far this scheduler's clock is ahead of the API server's, which timestamped the last write. It
+// returns 0 for differences within clockTolerance.
 func (l *lease) ahead() time.Duration {
 	var stamped time.Time
 	for _, by := range l.held.ManagedFields {
@@ -81,7 +83,8 @@ func (l *lease) ahead() time.Duration {
 	return 0
 }
 
-// renew writes that the session lives. A conflict is looked into: another holder has taken the framework over.
+// renew extends the Lease. After a conflict it reads the Lease, because another holder may have taken the framework
+// over.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewCall)
 	defer cancel()
@@ -98,7 +101,7 @@ func (l *lease) renew(ctx context.Context) error {
 	return err
 }
 
-// check reads the Lease, by a quorum, and returns a cluster.FrameworkError if it does not name this session any more.
+// check reads the Lease from a quorum. It returns a cluster.FrameworkError if the Lease no longer names this session.
 func (l *lease) check(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
 	switch {

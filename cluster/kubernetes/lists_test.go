@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// TestListThatBreaksOff: where a list breaks off behind its first page, what it has not brought is not taken for
-// known: the list is asked for again.
+// TestListThatBreaksOff: if a list breaks off after its first page, the missing objects do not count as known; the
+// list is repeated.
 func TestListThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	f, c, _ := withOneRunning(t)
@@ -42,7 +42,7 @@ func TestListThatBreaksOff(t *testing.T) {
 			return true
 		}
 	})
-	f.Expire(2) // what ends it comes too late for the watch
+	f.Expire(2) // the task's end comes too late for the watch
 	f.ends(taskID(0), 0)
 	f.Expire(0)
 	c.until(taskID(0), cluster.Finished)

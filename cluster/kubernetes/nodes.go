@@ -12,32 +12,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// account is a node, and what the pods there take, whoever's they are. There may be pods on a node that is not there.
+// account is a node together with the resources that all pods on it use. It also exists for a node that is gone but
+// still has pods.
 type account struct {
-	uid        types.UID // "" while there is no such node
+	uid        types.UID // "" while no such node exists
 	total      resources.Amount
 	slots      int
 	attributes *cluster.Attributes
-	// closed is why no pods may be bound to it, "" if they may. told is what the core last heard of that, and known is
-	// set once it was offered.
+	// closed is the reason why no pods may be bound to the node, or "" if they may. told is the last Closed event that
+	// was sent for the node. known is set once the node was offered.
 	closed string
 	told   cluster.Closed
 	known  bool
-	// notReady is since when it is not ready, or not there; zero if it is.
+	// notReady is since when the node is not ready or does not exist; zero if it is ready.
 	notReady time.Time
 
 	used resources.Amount
 	pods int
 
-	// offer is what the core was offered and has not used or declined, nil for nothing.
+	// offer is the current offer of the node, neither used nor declined; nil if there is none.
 	offer *cluster.Offer
-	// refused is what was free when the core declined it until then, or left it over.
+	// refused and refusedSlots are the free resources at the time when the core declined them or left them over.
+	// refusedUntil is when they may be offered again.
 	refused      resources.Amount
 	refusedSlots int
 	refusedUntil time.Time
 }
 
-// nodeStore hands nodes from the watch to their session.
+// nodeStore passes nodes from the watch to the session.
 type nodeStore struct{ *session }
 
 func (s nodeStore) put(object runtime.Object) {
@@ -49,7 +51,7 @@ func (s nodeStore) put(object runtime.Object) {
 	defer s.mu.Unlock()
 	a := s.accountOf(n.Name)
 	if a.uid != "" && a.uid != n.UID {
-		s.nodeGone(n.Name, a) // another machine has its name now
+		s.nodeGone(n.Name, a) // another machine has the name now
 		a = s.accountOf(n.Name)
 	}
 	found := a.uid == "" && !s.listed
@@ -87,7 +89,7 @@ func (s nodeStore) retain(uids map[types.UID]struct{}) {
 	}
 }
 
-// accountOf is the account of a node, made if need be.
+// accountOf returns the account of a node, and creates it if needed.
 func (s *session) accountOf(node string) *account {
 	a := s.accounts[node]
 	if a == nil {
@@ -97,13 +99,14 @@ func (s *session) accountOf(node string) *account {
 	return a
 }
 
-// ready reports whether a node is there, and ready.
+// ready reports whether a node exists and is ready.
 func (s *session) ready(node string) bool {
 	a := s.accounts[node]
 	return a != nil && a.notReady.IsZero()
 }
 
-// nodeGone: its pods are not over by that. Until they are removed from the API, too, they count as unreachable.
+// nodeGone handles a node that was removed from the API. Its pods have not ended by that; they count as unreachable
+// until they are removed from the API as well.
 func (s *session) nodeGone(name string, a *account) {
 	a.uid, a.told, a.known = "", cluster.Closed{}, false
 	s.rescind(a)
@@ -116,7 +119,7 @@ func (s *session) nodeGone(name string, a *account) {
 	}
 }
 
-// nodeReady reports the pods of a node that has become ready, or is not any more.
+// nodeReady reports the pods of a node that became ready or is no longer ready.
 func (s *session) nodeReady(name string, a *account, notReady time.Time) {
 	changed := a.notReady.IsZero() != notReady.IsZero()
 	if changed {
@@ -132,9 +135,10 @@ func (s *session) nodeReady(name string, a *account, notReady time.Time) {
 	}
 }
 
-// notReadySince is since when a node is not ready, zero if it is: since the session has seen it. Only what a session
-// finds when it begins may be older, and only the time of a silent node is taken for that, which is the node
-// controller's: all others are by the node's own clock.
+// notReadySince returns since when a node is not ready, or zero if it is ready. The time is normally when this session
+// observed the change. An earlier time is used only for a node that the session finds at its beginning and only if the
+// node is silent (Unknown), because the node controller sets that time; all other times come from the node's own
+// clock.
 func (s *session) notReadySince(n *corev1.Node, found bool) time.Time {
 	for _, c := range n.Status.Conditions {
 		switch {

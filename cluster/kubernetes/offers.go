@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// offerEvery bounds how often offers are brought up to date: what changes within it is told at once.
+// offerEvery is the minimum interval between updates of the offers. Changes within one interval are offered together.
 const offerEvery = 50 * time.Millisecond
 
-// Decline gives offers back. Their resources are not offered for refuse, unless there are more of them by then.
+// Decline returns offers. Their resources are not offered again for the time refuse, unless more of them become free.
 func (s *session) Decline(_ context.Context, offers []string, refuse time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *session) Decline(_ context.Context, offers []string, refuse time.Durati
 	return s.ended("decline offers")
 }
 
-// RequestOffers offers all that is free, at once.
+// RequestOffers immediately offers all free resources.
 func (s *session) RequestOffers(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +38,7 @@ func (s *session) RequestOffers(context.Context) error {
 	return s.ended("request offers")
 }
 
-// StopOffers offers nothing more. What is on offer stays so.
+// StopOffers makes no further offers. Existing offers remain valid.
 func (s *session) StopOffers(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *session) StopOffers(context.Context) error {
 	return s.ended("stop offers")
 }
 
-// free is the room for tasks on a node, and for how many pods.
+// free returns the free resources of a node and the number of further pods that it accepts.
 func (a *account) free() (room resources.Amount, slots int) {
 	return a.total.Minus(a.used).Max(resources.Amount{}), a.slots - a.pods
 }
@@ -56,7 +56,7 @@ func (a *account) refuse(until time.Time) {
 	a.refused, a.refusedSlots = a.free()
 }
 
-// offersChanged has the offers brought up to date soon.
+// offersChanged schedules an update of the offers.
 func (s *session) offersChanged() {
 	select {
 	case s.stale <- struct{}{}:
@@ -64,7 +64,7 @@ func (s *session) offersChanged() {
 	}
 }
 
-// runOffers brings offers up to date when something changed, and when what was declined is to be offered again.
+// runOffers updates the offers when something changed, and when declined resources may be offered again.
 func (s *session) runOffers() {
 	for s.ctx.Err() == nil {
 		s.mu.Lock()
@@ -84,13 +84,13 @@ func (s *session) runOffers() {
 	}
 }
 
-// makeOffers offers each node's room that is not on offer, and takes back offers that do not say what there is any
-// more. It returns after what time something that was declined is to be offered again, 0 for never.
+// makeOffers offers each node's free resources that are not on offer, and rescinds offers that are out of date. It
+// returns after what time declined resources may be offered again; 0 means never.
 func (s *session) makeOffers() (next time.Duration) {
 	var fresh []cluster.Offer
 	for name, a := range s.accounts {
 		if a.uid == "" && a.pods == 0 {
-			delete(s.accounts, name) // the last of its pods has gone after it
+			delete(s.accounts, name) // its last pod has disappeared after the node
 			continue
 		}
 		room, slots := a.free()
@@ -127,8 +127,8 @@ func (s *session) makeOffers() (next time.Duration) {
 	return next
 }
 
-// tellClosed tells the core of a node that it is not offered, and why. One that was offered and is full is no news:
-// the core has filled it, or is offered it again when others leave it.
+// tellClosed tells the core that a node is not offered, and why. A full node that was offered before is not reported:
+// the core filled it itself, or gets an offer again when other pods leave the node.
 func (s *session) tellClosed(name string, a *account, some bool) {
 	why := a.closed
 	if why == "" && !some && !a.known {
@@ -145,7 +145,7 @@ func (s *session) tellClosed(name string, a *account, some bool) {
 	s.emit(told)
 }
 
-// rescind takes back what a node's room was offered by.
+// rescind withdraws the node's current offer, if there is one.
 func (s *session) rescind(a *account) {
 	if a.offer != nil {
 		s.emit(cluster.Rescind{OfferID: a.offer.ID})
@@ -153,7 +153,7 @@ func (s *session) rescind(a *account) {
 	}
 }
 
-// take notes that an offer is not standing any more.
+// take removes an offer from the current offers.
 func (s *session) take(id string, a *account) {
 	delete(s.standing, id)
 	a.offer = nil

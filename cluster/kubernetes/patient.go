@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// patient counts the answers by which the API server puts requests off (429), after which the client sends them again
-// when the server says. Those that were put off together do not come back together: each waits a little longer than it
-// was told. A request without time for that is handed the answer as it is: that it was not done is known then, which
-// it would not be if its time ran out while it waits.
+// patient counts the answers by which the API server defers requests (429); the client repeats such a request after
+// the time that the server names. patient adds a random delay, so that requests that were deferred together do not
+// return together. If the request's deadline is too close for the delay, the caller gets the 429 itself: it then knows
+// that the request was not executed, which it would not know if the deadline expired during the wait.
 type patient struct {
 	http.RoundTripper
 	throttled *atomic.Int64
@@ -25,7 +25,7 @@ func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.throttled.Add(1)
 	seconds, err := strconv.Atoi(resp.Header.Get(retryAfter))
 	if err != nil {
-		return resp, nil // it is not to be sent again
+		return resp, nil // the client will not repeat it
 	}
 	wait := time.Duration(seconds) * time.Second
 	more := rand.N(max(wait, time.Second))
@@ -42,5 +42,5 @@ func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// retryAfter is the header that says after how many seconds a request may be sent again.
+// retryAfter is the header with the number of seconds after which a request may be repeated.
 const retryAfter = "Retry-After"

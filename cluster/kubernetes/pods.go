@@ -15,38 +15,40 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// podRecord is what a session keeps of a pod: of those of others only what they take.
+// podRecord is what a session knows about a pod. Of pods that are not the framework's it holds only the resources they
+// use.
 type podRecord struct {
-	node string // "" while it is not bound
-	// roomOn is where it takes room.
+	node string // "" while unbound
+	// roomOn is the node on whose account the pod's resources count.
 	roomOn string
 	takes  resources.Amount
 	over   bool
-	// own is our task's pod, without what nobody here reads.
+	// own is the pod if it belongs to the framework, reduced to the fields that this package reads.
 	own *corev1.Pod
-	// reported is the last report of it that was sent.
+	// reported is the last report of the pod that was sent.
 	reported report
-	// troubleSince is since when its containers can't be started, troubleWithin for how long that may be so; givenUp:
-	// this session deletes it for that.
+	// troubleSince is since when the pod's containers cannot be started, and troubleWithin how long that is tolerated.
+	// givenUp is set when this session deletes the pod for that reason.
 	troubleSince  time.Time
 	troubleWithin time.Duration
 	givenUp       bool
-	// releasing: its finalizer is to go, because the core has committed that it knows the pod.
+	// releasing is set when the finalizer is to be removed, because the core has committed that it knows the pod.
 	releasing bool
-	// endKept is when it was found that the core has committed its end; zero if it has not.
+	// endKept is when this session learned that the core has committed the pod's end; zero before.
 	endKept time.Time
-	// asked: the core has asked about its task. inherited: it was over when the session began.
+	// asked is set if the core has asked about the pod's task. inherited is set if the pod had ended before the
+	// session began.
 	asked, inherited bool
-	// followed: it was reported to the Follower as running.
+	// followed is set if the pod was reported to the Follower as running.
 	followed bool
 }
 
-// report is what tells one report of a pod from the one before.
+// report holds the properties by which two reports of a pod differ.
 type report struct {
 	state cluster.State
 	since time.Time // of UNREACHABLE
-	kept  bool      // its kill, of UNREACHABLE
-	waits string    // of STARTING
+	kept  bool      // whether a kill is stored, of UNREACHABLE
+	waits string    // what the start waits for, of STARTING
 }
 
 func reportOf(u cluster.Update) report {
@@ -57,17 +59,16 @@ func reportOf(u cluster.Update) report {
 	return r
 }
 
-// launching is a pod that this session is about to create and bind, or that it has bound and not seen in the watch
-// yet.
+// launching is a pod that this session is about to create and bind, or has bound but not yet seen in the watch.
 type launching struct {
 	node  string
 	takes resources.Amount
-	// launched: its Launch is through. lists is how many lists of pods had been asked for by then.
+	// launched is set when its Launch has completed. lists is the number of pod lists that had been requested by then.
 	launched bool
 	lists    int
 }
 
-// podStore hands pods from the watch to their session.
+// podStore passes pods from the watch to the session.
 type podStore struct{ *session }
 
 func (s podStore) put(object runtime.Object) {
@@ -130,22 +131,22 @@ func (s podStore) retain(uids map[types.UID]struct{}) {
 		}
 	}
 	for name, l := range s.launches {
-		if l.launched && l.lists < s.lists { // and not in the list, which was asked for since: it is gone
+		if l.launched && l.lists < s.lists { // a list requested after the Launch lacks the pod, so it is gone
 			s.landed(name)
 		}
 	}
 }
 
-// isOurs reports whether a pod is of a task of this framework id. A copy that somebody has made of one, under another
-// name, is not: what becomes of it says nothing about the task.
+// isOurs reports whether a pod belongs to a task of this framework id. A copy of such a pod under another name does
+// not: its fate says nothing about the task.
 func (s *session) isOurs(p *corev1.Pod) bool {
 	task := pod.TaskOf(p)
 	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && task != "" &&
 		p.Name == pod.Name(task)
 }
 
-// ownOf is what is read of a pod of ours. Where somebody has taken from it what it is known by, it is still the pod of
-// its task, which it has to tell the end of.
+// ownOf reduces one of the framework's pods to what is read here. If a user removed the labels and annotations that
+// identify it, the recorded ones are kept, because the pod is still the task's pod and its end must still be reported.
 func (s *session) ownOf(r *podRecord, p *corev1.Pod) *corev1.Pod {
 	own := trimmed(p)
 	if !s.isOurs(p) {
@@ -154,7 +155,8 @@ func (s *session) ownOf(r *podRecord, p *corev1.Pod) *corev1.Pod {
 	return own
 }
 
-// trimmed is what is read of our own pods: all else takes memory, for each pod that is kept for its output.
+// trimmed copies the fields of an own pod that are read. All others would use memory for each pod that is kept for its
+// output.
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	t := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -188,7 +190,7 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 	}
 	t.Status.InitContainerStatuses, t.Status.ContainerStatuses = states(p.Status.InitContainerStatuses),
 		states(p.Status.ContainerStatuses)
-	for i := range p.Spec.Containers { // for the limit that a container was over
+	for i := range p.Spec.Containers { // for the limit that a container exceeded
 		if c := &p.Spec.Containers[i]; c.Name == pod.Container {
 			t.Spec.Containers = []corev1.Container{{Name: c.Name,
 				Resources: corev1.ResourceRequirements{Limits: c.Resources.Limits}}}
@@ -205,7 +207,7 @@ func states(all []corev1.ContainerStatus) (trimmed []corev1.ContainerStatus) {
 	return trimmed
 }
 
-// usage adds what a pod takes to its node's account, or takes it off.
+// usage adds a pod's resources to its node's account if sign is positive, and subtracts them otherwise.
 func (s *session) usage(node string, takes resources.Amount, over bool, sign int) {
 	if node == "" || over {
 		return
@@ -220,7 +222,7 @@ func (s *session) usage(node string, takes resources.Amount, over bool, sign int
 	s.offersChanged()
 }
 
-// landed forgets that a pod was on its way: it is in the watch, or was not made.
+// landed removes a pod from the launches, because it appeared in the watch or was not created.
 func (s *session) landed(name string) {
 	if l := s.launches[name]; l != nil {
 		s.usage(l.node, l.takes, false, -1)
@@ -228,8 +230,8 @@ func (s *session) landed(name string) {
 	}
 }
 
-// removePod takes note that a pod is not in the API any more. What it last said of its end counts; if it did not,
-// somebody removed it.
+// removePod handles a pod that is no longer in the API. If its last state was an end, that end counts; otherwise an
+// operator removed the pod while its task was live.
 func (s *session) removePod(uid types.UID) {
 	r := s.pods[uid]
 	if r == nil {
@@ -252,7 +254,7 @@ func (s *session) removePod(uid types.UID) {
 	s.keeper.Gone(uid)
 }
 
-// tendPod reports what is new of one of our pods, and sees to it that it is followed while it runs.
+// tendPod reports what changed in one of the framework's pods, and starts and ends its Follower.
 func (s *session) tendPod(r *podRecord) {
 	s.learnTrouble(r)
 	u, bound := pod.Report(r.own, s.circumstances(r, false))
@@ -271,9 +273,9 @@ func (s *session) tendPod(r *podRecord) {
 	}
 }
 
-// learnTrouble notes since when a pod can't be started, by this scheduler's clock. What it does not see begin,
-// because the pod was so when the session began, counts from the pod's own times: a change of leaders gives no pod
-// more time.
+// learnTrouble records since when a pod cannot be started, by this scheduler's clock. If the pod was already in that
+// state when the session began, the time comes from the pod's own timestamps, so that a change of leaders does not
+// extend the time that a pod gets.
 func (s *session) learnTrouble(r *podRecord) {
 	t := pod.TroubleOf(r.own)
 	switch {
@@ -287,8 +289,8 @@ func (s *session) learnTrouble(r *podRecord) {
 	}
 }
 
-// fromOutput passes on what a pod's output says. Where its node is silent towards the API server that was a sign of
-// life, which the core takes for the task's return: behind it is said again what is the case.
+// fromOutput passes on an event from a pod's output. If the pod's node is not ready, the core takes the update for the
+// return of the task, so fromOutput then repeats that the task is unreachable.
 func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 	s.emit(e)
 	s.mu.Lock()
@@ -298,7 +300,7 @@ func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 		return
 	}
 	if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound && u.State == cluster.Unreachable {
-		u.UUID, u.Reason = nil, cluster.ReasonReconciliation // it is not new
+		u.UUID, u.Reason = nil, cluster.ReasonReconciliation // it is not a new state
 		s.tell(u)
 	}
 }
@@ -314,9 +316,9 @@ func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
 	return c
 }
 
-// send reports a pod's state if it is another than the last one, which was no end. A state behind UNREACHABLE has a
-// uuid of its own: the core may have seen that of the same state before, and would take the report for a repeated one;
-// and without any it would not acknowledge it, and the pod keep its finalizer.
+// send reports a pod's state if it differs from the last reported one and the last one was not terminal. A state after
+// UNREACHABLE gets a UUID of its own. The core may already have seen the UUID of the same state and would ignore the
+// report as a repetition; and an update without a UUID would not be acknowledged, so the pod would keep its finalizer.
 func (s *session) send(r *podRecord, u cluster.Update) {
 	if r.reported == reportOf(u) || r.reported.state.Terminal() {
 		return
@@ -329,8 +331,8 @@ func (s *session) send(r *podRecord, u cluster.Update) {
 	s.tell(u)
 }
 
-// tell reports something of a pod. What its kubelet has said of its end may be heard when its node is gone: then that
-// is said, too, for an agent by which something is reported is there.
+// tell sends an update of a pod. The kubelet's report of an end may arrive after its node is gone. The core takes an
+// update from an agent as a sign that the agent exists, so tell then reports again that the agent is gone.
 func (s *session) tell(u cluster.Update) {
 	s.emit(u)
 	if a := s.accounts[u.AgentID]; u.Source != cluster.FromMaster && (a == nil || a.uid == "") {

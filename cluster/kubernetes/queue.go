@@ -2,11 +2,11 @@ package kubernetes
 
 import "sync"
 
-// queue holds what is to be done, in order, for as many as take it. The zero value is not ready.
+// queue is an unbounded FIFO queue for any number of consumers. Create it with newQueue; the zero value is not usable.
 type queue[T any] struct {
 	mu    sync.Mutex
 	items []T
-	some  chan struct{} // has a token while there is something
+	some  chan struct{} // holds a token while the queue is not empty
 }
 
 func newQueue[T any]() *queue[T] { return &queue[T]{some: make(chan struct{}, 1)} }
@@ -25,7 +25,7 @@ func (q *queue[T]) signal() {
 	}
 }
 
-// take waits for the next, or for done.
+// take removes and returns the first item. It blocks until there is one or done is closed; ok is false for the latter.
 func (q *queue[T]) take(done <-chan struct{}) (next T, ok bool) {
 	for {
 		q.mu.Lock()

@@ -15,55 +15,56 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// ErrClosed is why a session ended that was closed.
+// ErrClosed is a session's Err after Close.
 var ErrClosed = errors.New("the session was closed")
 
 const (
-	// workers is how many requests of one kind are under way at a time, beside those of Launch.
+	// workers limits the concurrent requests of each kind, except those of Launch.
 	workers = 8
-	// sweepEvery is how often pods that don't start, and requests that failed, are looked at.
+	// sweepEvery is the interval for checking pods that do not start and for retrying failed requests.
 	sweepEvery = time.Second
-	// lingersFor is how long a pod may go on without its shard: the kubelet needs a moment to see that all of it has
-	// ended.
+	// lingersFor is how long a pod may run on after its shard has ended. The kubelet needs a moment to notice that all
+	// containers have ended.
 	lingersFor = 30 * time.Second
-	// endsKeptAfter is how long after the core's first questions a session takes the ends of earlier sessions' pods
-	// for committed: the core asks about all that it has not heard the end of when a session begins.
+	// endsKeptAfter is the time after the core's first reconciliation from which the session treats the ends of
+	// earlier sessions' pods as committed. At the beginning of a session, the core asks about every task whose end it
+	// does not know.
 	endsKeptAfter = 30 * time.Second
 )
 
-// session is one holder's time of a framework's Lease. What it knows is guarded by mu; events leave in the order in
-// which they were found out.
+// session is the time during which one holder has a framework's Lease. mu guards its state. Events leave in the order
+// in which the session detected them.
 type session struct {
 	*Driver
 	framework string
-	label     string // of its pods
+	label     string // label value of the framework's pods
 	lease     *lease
 	log       *slog.Logger
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	began     time.Time
-	ahead     time.Duration // of the API server's clock is the scheduler's
+	ahead     time.Duration // how far the scheduler's clock is ahead of the API server's
 
 	out    chan cluster.Event
 	queue  *queue[cluster.Event]
-	strays *queue[*corev1.Pod] // unbound pods that nobody launches
-	done   *queue[types.UID]   // pods whose finalizer is to go
-	stale  chan struct{}       // has a token if offers are to be brought up to date
+	strays *queue[*corev1.Pod] // unbound pods that no Launch is going to bind
+	done   *queue[types.UID]   // pods whose finalizer is to be removed
+	stale  chan struct{}       // holds a token if the offers need an update
 	work   sync.WaitGroup
-	calls  sync.RWMutex // held by calls that change something
+	calls  sync.RWMutex // held shared by calls that change something
 
 	mu       sync.Mutex
 	listed   bool      // the first lists are complete
-	asked    time.Time // when the core first asked what there is, zero before it has
-	lists    int       // of pods that were asked for
+	asked    time.Time // when the core first asked for reconciliation; zero before
+	lists    int       // number of requested pod lists
 	pods     map[types.UID]*podRecord
 	tasks    map[string]types.UID
 	launches map[string]*launching
 	accounts map[string]*account
-	standing map[string]*account // by the id of the offer
+	standing map[string]*account // current offers, by id of the offer
 	offered  int64
 	stopped  bool // no offers are wanted
-	// unplaced are the pods that only stand for shards, by name.
+	// unplaced holds the placeholder pods by name.
 	unplaced map[string]*standIn
 }
 
@@ -85,7 +86,7 @@ func (d *Driver) newSession(ctx context.Context, l *lease, framework string) *se
 	return s
 }
 
-// start hands out the first event and what was listed, and begins to follow what changes.
+// start emits the first event and the listed state, and begins to watch for changes.
 func (s *session) start(watchers []*watcher) {
 	s.began = s.now() // the lists may have taken long
 	s.emit(cluster.Subscribed{FrameworkID: s.framework, MasterID: string(s.lease.held.UID), Heartbeat: renewEvery})
@@ -98,8 +99,8 @@ func (s *session) start(watchers []*watcher) {
 		if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound {
 			r.inherited = u.State.Terminal()
 			if !hasFinalizer(r.own) {
-				// The core asks about what it does not know the end of. Only pods that may have been bound without its
-				// knowledge are reported unasked.
+				// The core asks about every task whose end it does not know. Without being asked, only pods with the
+				// finalizer are reported: they may have been bound without the core's knowledge.
 				r.reported = reportOf(u)
 			}
 		}
@@ -130,7 +131,7 @@ func each[T any](ctx context.Context, q *queue[T], do func(T)) {
 	}
 }
 
-// deliver hands events out until the session ends.
+// deliver passes events to the channel until the session ends.
 func (s *session) deliver() {
 	defer close(s.out)
 	for {
@@ -150,7 +151,8 @@ func (s *session) deliver() {
 
 func (s *session) emit(e cluster.Event) { s.queue.put(e) }
 
-// renew keeps the Lease, by which the session knows that it lives, and that no other has taken its place.
+// renew renews the Lease regularly, and ends the session when another has taken the Lease over or renewal failed for
+// too long.
 func (s *session) renew() {
 	last := s.began
 	for {
@@ -175,7 +177,7 @@ func (s *session) renew() {
 	}
 }
 
-// pause waits, and reports whether the session still lives.
+// pause waits for d. It returns false if the session has ended.
 func (s *session) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -187,13 +189,13 @@ func (s *session) pause(d time.Duration) bool {
 	}
 }
 
-// Events closes when the session has ended.
+// Events is closed when the session has ended.
 func (s *session) Events() <-chan cluster.Event { return s.out }
 
-// Err is why the session ended: ErrClosed, a cluster.FrameworkError, or that its Lease could not be renewed.
+// Err returns why the session ended: ErrClosed, a cluster.FrameworkError, or that the Lease could not be renewed.
 func (s *session) Err() error { return context.Cause(s.ctx) }
 
-// ended is the error of a call that came after the session's end.
+// ended returns the error of a call that comes after the session's end, and nil before.
 func (s *session) ended(doing string) error {
 	if s.ctx.Err() == nil {
 		return nil
@@ -201,8 +203,8 @@ func (s *session) ended(doing string) error {
 	return fmt.Errorf("%s: the session has ended: %w", doing, s.Err())
 }
 
-// call makes a context for a call that changes something: it ends with the session. Close waits until the call is
-// done.
+// call returns the context of a call that changes something. The context ends with the session. The caller must call
+// the returned function at the end, for which Close waits.
 func (s *session) call(ctx context.Context) (context.Context, func()) {
 	s.calls.RLock()
 	ctx, cancel := context.WithCancel(ctx)
@@ -214,12 +216,12 @@ func (s *session) call(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// Close ends the session. When it returns, its goroutines are gone and no call is under way or will be sent. Closing
-// twice does no harm.
+// Close ends the session. When it returns, the session's goroutines have ended and no call is in progress or will be
+// sent. Close may be called more than once.
 func (s *session) Close() error {
 	lived := s.ctx.Err() == nil
 	s.cancel(ErrClosed)
-	s.calls.Lock() // a call that begins after this sees the end
+	s.calls.Lock() // a call that begins after this sees that the session has ended
 	defer s.calls.Unlock()
 	s.work.Wait()
 	if lived {

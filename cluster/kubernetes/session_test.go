@@ -46,7 +46,7 @@ func TestNodesThatGo(t *testing.T) {
 	c.until(taskID(0), cluster.GoneByOperator)
 }
 
-// A node that takes no pods is named, with what it has and why, until it takes them again.
+// A node that accepts no pods is reported, with its resources and the reason, until it accepts them again.
 func TestClosedNodes(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -126,6 +126,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// TestExpiredWatch: changes that the watch missed are found by a list.
 func TestExpiredWatch(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -160,7 +161,7 @@ func TestExpiredWatch(t *testing.T) {
 	}
 }
 
-// TestNotReadySince: since when a node is silent is not taken from the node's own clock.
+// TestNotReadySince: the time since when a node is silent does not come from the node's own clock.
 func TestNotReadySince(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -208,7 +209,7 @@ func TestNotReadySince(t *testing.T) {
 	}
 }
 
-// TestLaunchDuringList: a pod that was bound behind the moment that a list shows is not taken for gone.
+// TestLaunchDuringList: a pod that was bound after the moment that a list shows is not considered gone.
 func TestLaunchDuringList(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -252,6 +253,7 @@ func TestLaunchDuringList(t *testing.T) {
 	}
 }
 
+// TestOthers: pods of other frameworks and namespaces use resources and are left alone.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -284,7 +286,7 @@ func TestOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.runs(taskID(0))
-	c.until(taskID(0), cluster.Running) // what was asked before is answered by now
+	c.until(taskID(0), cluster.Running) // earlier questions are answered by now
 	if len(c.told) != 1 {
 		t.Errorf("there were updates of others' tasks: %v", c.told)
 	}

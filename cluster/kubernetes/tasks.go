@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// Kill deletes a task's pod, with the grace that the executor in it needs, or asks a daemon's shard to drain if it
-// gets longer than its pod was made with. What becomes of it is reported as it happens.
+// Kill deletes a task's pod with the grace period that its executor needs. It asks a daemon's executor to drain
+// instead if the requested grace is longer than the one in the pod's spec. The watch reports the result.
 func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	ctx, done := s.call(ctx)
 	defer done()
@@ -35,7 +35,7 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	}
 	drains := pod.Drains(r.own, k.Grace)
 	if isAsked(r.own, drains, grace) {
-		s.mu.Unlock() // without a word: at each sign of a task that is to end the core kills it again
+		s.mu.Unlock() // not logged: the core repeats the kill at each sign of life of the task
 		return nil
 	}
 	target := podOf(r.own)
@@ -50,7 +50,7 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	case err == nil:
 		s.recorder.Killed(target, k.Reason)
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, which the watch reports
-	case answered(err): // the core asks again; nothing else of the session is in doubt
+	case answered(err): // the core repeats the kill; the rest of the session is not in doubt
 		s.log.Warn("task not killed", "by", doing, "pod", target.Name, "task", target.TaskID, "error", err)
 	default:
 		return fmt.Errorf("%s pod %s, outcome unknown: %w", doing, target.Name, s.because(err))
@@ -58,8 +58,8 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	return nil
 }
 
-// isAsked reports whether a pod is asked for already what a kill asks of it: to drain, or to end in no more time than
-// that.
+// isAsked reports whether a pod was already asked for what this kill requests: to drain, or to end within the same or
+// a shorter grace.
 func isAsked(p *corev1.Pod, drains bool, grace *int64) bool {
 	if p.DeletionTimestamp == nil {
 		return drains && p.Annotations[pod.AnnotationDrain] != ""
@@ -68,12 +68,12 @@ func isAsked(p *corev1.Pod, drains bool, grace *int64) bool {
 	return drains || grace == nil || given == nil || *given <= *grace
 }
 
-// EndExecutor does nothing: executors end with their pods.
+// EndExecutor does nothing, because executors end with their pods.
 func (s *session) EndExecutor(context.Context, string, string) error {
 	return s.ended("end an executor")
 }
 
-// Reconcile reports the present states of tasks; with none, of all that live.
+// Reconcile reports the current states of the given tasks, or of all live tasks if none are given.
 func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +93,8 @@ func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	return s.ended("reconcile")
 }
 
-// answerAbout reports a task's state. One that lives is reported without a uuid, so that nobody takes it for a
-// repeated report; an end with its own.
+// answerAbout reports a task's state. A live state has no UUID, so that the core does not take it for a repetition; an
+// end has the UUID of the original report.
 func (s *session) answerAbout(t cluster.TaskRef) {
 	uid, known := s.tasks[t.TaskID]
 	r := s.pods[uid]
@@ -111,11 +111,11 @@ func (s *session) answerAbout(t cluster.TaskRef) {
 	s.tell(u)
 }
 
-// answerGone reports a task without a pod. The lists are complete, so it never had one that was bound, or its pod was
-// removed after the core had committed that it knew it. Where its node is gone, too, that is an operator's word.
+// answerGone reports a task that has no pod. The lists are complete, so the task's pod was either never bound, or
+// removed after the core had committed that it knew the pod. If the node is gone as well, an operator removed it.
 func (s *session) answerGone(t cluster.TaskRef) {
 	if s.launches[pod.Name(t.TaskID)] != nil {
-		return // it is on its way
+		return // its pod is being launched
 	}
 	u := cluster.Update{TaskID: t.TaskID, AgentID: t.AgentID, State: cluster.Gone, Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation, Timestamp: s.now(),
@@ -127,8 +127,8 @@ func (s *session) answerGone(t cluster.TaskRef) {
 	s.emit(u)
 }
 
-// Acknowledge takes note that the core has committed an update: its pod needs its finalizer no more, and if it was the
-// end, the pod itself.
+// Acknowledge records that the core has committed an update. The pod no longer needs its finalizer, and after a
+// terminal update the scheduler no longer needs the pod.
 func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,15 +149,16 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	return s.ended("acknowledge")
 }
 
-// staysForItsEnd reports whether a pod is to be there until its end is committed: one that was given up, for that it
-// never began is what its shard is placed again for, and nobody would know it when the pod is gone. Where its node is
-// away the pod may have to go without an end.
+// staysForItsEnd reports whether a pod must exist until its end is committed. That holds for a pod that was given up
+// before it began: its shard is placed again because the task never began, and after the pod's removal no record of
+// that would be left. It does not hold if the node is not ready, because the pod may then have to go without an end.
 func (s *session) staysForItsEnd(r *podRecord) bool {
 	return r.own.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.own) && s.ready(r.node)
 }
 
-// endKept hands an ended pod to the keeper: nobody needs it any more but people. When it ended is by the clock of this
-// scheduler: what this session has not seen itself was stamped by the clocks of the cluster, which are taken for one.
+// endKept passes an ended pod to the keeper, because from now on only people need the pod. The time of the end is by
+// this scheduler's clock if the session observed the end. Otherwise it comes from the clocks of the cluster, which are
+// assumed to agree with each other.
 func (s *session) endKept(r *podRecord, u cluster.Update) {
 	if !r.endKept.IsZero() {
 		return
@@ -176,7 +177,7 @@ func (s *session) endKept(r *podRecord, u cluster.Update) {
 	s.keeper.Ended(s.ctx, podOf(r.own), u.State == cluster.Finished, at)
 }
 
-// release takes the finalizer off a pod.
+// release removes the finalizer from a pod.
 func (s *session) release(uid types.UID) {
 	s.mu.Lock()
 	r := s.pods[uid]
@@ -187,8 +188,8 @@ func (s *session) release(uid types.UID) {
 	target := podOf(r.own)
 	s.mu.Unlock()
 	err := s.api.removeFinalizer(s.ctx, target.Namespace, target.Name, target.UID)
-	// A conflict may be with others who write it all the time. Of a pod that is another one by now the watch says so,
-	// and this comes to its end above.
+	// A conflict may be with other clients that keep writing the pod, so the removal is tried again. If the name
+	// belongs to another pod by now, the watch reports that, and the lookup above ends the retries.
 	if err != nil && !apierrors.IsNotFound(err) && s.ctx.Err() == nil {
 		s.log.Warn("finalizer not removed", "pod", target.Name, "task", target.TaskID, "error", err)
 		if s.pause(sweepEvery) {
@@ -197,7 +198,7 @@ func (s *session) release(uid types.UID) {
 	}
 }
 
-// discardStray deletes a pod that is not bound and that no Launch of this session is about to bind.
+// discardStray deletes an unbound pod that no Launch of this session is going to bind.
 func (s *session) discardStray(p *corev1.Pod) {
 	bound, err := s.api.discard(s.ctx, p)
 	switch {
@@ -211,13 +212,13 @@ func (s *session) discardStray(p *corev1.Pod) {
 	}
 }
 
-// sweepRegularly looks after what no event brings up.
+// sweepRegularly handles conditions that no event reports.
 func (s *session) sweepRegularly() {
 	for s.pause(sweepEvery) {
 		for own, why := range s.sweep() {
 			p := podOf(own)
 			if err := s.deleteGivenUp(own, why); err != nil && !apierrors.IsNotFound(err) {
-				s.notGivenUp(p.UID) // the next sweep looks at it again
+				s.notGivenUp(p.UID) // the next sweep tries again
 				continue
 			}
 			s.log.Warn("pod given up", "pod", p.Name, "task", p.TaskID, "reason", why)
@@ -226,8 +227,8 @@ func (s *session) sweepRegularly() {
 	}
 }
 
-// deleteGivenUp deletes a pod as it was looked at, for a container may have been started since. That it was given up
-// before it began is written down first.
+// deleteGivenUp deletes a pod in the version that was examined, because a container may have started since. Before
+// that it records on the pod that the pod was given up before it began.
 func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 	if pod.TroubleOf(own).Why != "" {
 		marked, err := s.api.giveUpPod(s.ctx, own, why)
@@ -237,21 +238,22 @@ func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 		own = marked
 		s.mu.Lock()
 		if r := s.pods[own.UID]; r != nil {
-			r.releasing = false // that was done, and the finalizer is there again
+			r.releasing = false // the finalizer was removed before and has just been set again
 		}
 		s.mu.Unlock()
 	}
 	return s.api.deletePod(s.ctx, own.Namespace, own.Name, own.UID, own.ResourceVersion, nil)
 }
 
-// sweep gives up pods whose containers can't be started, and those that go on without their shard, as they do when a
-// webhook has given them another container; and it hands over the ends of earlier sessions' pods. Those given up are
-// to be deleted: only when they are gone without having begun is that reported, for until then they might begin.
+// sweep returns the pods to give up, with reasons: pods whose containers cannot be started, and pods that run on after
+// their shard has ended, as they do when a webhook added a container. The caller deletes them. The core is told only
+// when they are gone without having begun, because until then they might begin. sweep also passes the ends of earlier
+// sessions' pods to the keeper.
 func (s *session) sweep() map[*corev1.Pod]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// By the time alone it would be settled where the core stood still: a leader that was frozen, and is deposed,
-	// would have pods deleted whose ends the next one does not know.
+	// The elapsed time alone would not prove that the ends are committed. A deposed leader that was frozen would let
+	// pods be deleted whose ends the next leader does not know. So the core must have asked first.
 	givenUp, settled := map[*corev1.Pod]string{}, !s.asked.IsZero() && s.now().Sub(s.asked) > endsKeptAfter
 	for _, r := range s.pods {
 		if r.own == nil {
@@ -266,7 +268,7 @@ func (s *session) sweep() map[*corev1.Pod]string {
 			givenUp[r.own] = "the shard has ended, and another container of its pod goes on"
 		}
 		if !r.troubleSince.IsZero() && !r.givenUp {
-			s.tendPod(r) // what lasts is worth a word
+			s.tendPod(r) // a condition that lasts is reported
 		}
 		if settled && r.inherited && !r.asked && r.endKept.IsZero() && !hasFinalizer(r.own) {
 			if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound {

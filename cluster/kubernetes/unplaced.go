@@ -17,24 +17,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// clearWithin is how long a session that is closed may take to delete the pods that stand for shards. The next one
-// deletes what is left.
+// clearWithin limits how long a closing session deletes placeholder pods. The next session deletes the rest.
 const clearWithin = 2 * time.Second
 
-// standIn is a pod that only stands for a shard.
+// standIn is a placeholder pod, which only represents a shard.
 type standIn struct {
-	uid types.UID // "" while it is being made
-	// why is the message of its condition, "" before it has one.
+	uid types.UID // "" while it is being created
+	// why is the message of its condition; "" before the condition is set.
 	why string
-	// unfit: somebody has bound it, or it is over, so that it shows no shard any more.
+	// unfit is set if the pod was bound by another scheduler or has ended, so that it no longer represents a shard.
 	unfit bool
 }
 
-// demander is a session that shows what finds no room.
+// demander is a session that publishes the shards that fit on no node.
 type demander struct{ *session }
 
-// ShowUnplaced has a pod stand for each of these shards and deletes those that stand for others. What fails the next
-// call tries again.
+// ShowUnplaced creates a placeholder pod for each of these shards and deletes the placeholders of others. The next
+// call retries what failed.
 func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) error {
 	s := d.session
 	ctx, done := s.call(ctx)
@@ -48,7 +47,7 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 		there[name] = *one
 	}
 	s.mu.Unlock()
-	// Each is tried, whatever comes of the others: only the first error is returned.
+	// Each one is tried regardless of the others; only the first error is returned.
 	var group errgroup.Group
 	group.SetLimit(workers)
 	for _, u := range all {
@@ -59,7 +58,7 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 		}
 		now := there[p.Name]
 		if now.unfit {
-			continue // it is deleted below, and made again by the next call
+			continue // it is deleted below, and the next call creates it again
 		}
 		delete(there, p.Name)
 		if now.why != u.Why || now.uid == "" {
@@ -72,12 +71,12 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 	return group.Wait()
 }
 
-// standFor makes a pod if there is none yet, and gives it its condition.
+// standFor creates a placeholder pod if it does not exist, and sets its condition.
 func (s *session) standFor(ctx context.Context, p *corev1.Pod, uid types.UID, why string) error {
 	if uid == "" {
 		s.mu.Lock()
 		if s.unplaced[p.Name] == nil {
-			s.unplaced[p.Name] = &standIn{} // so that it is deleted also if its creation has no answer
+			s.unplaced[p.Name] = &standIn{} // so that it is deleted even if its creation gets no answer
 		}
 		s.mu.Unlock()
 		made, err := s.api.createPod(ctx, p)
@@ -96,7 +95,7 @@ func (s *session) standFor(ctx context.Context, p *corev1.Pod, uid types.UID, wh
 	return nil
 }
 
-// deleteStandIn deletes a pod by its name, which no other kind of pod has.
+// deleteStandIn deletes a placeholder pod by its name, which no other kind of pod has.
 func (s *session) deleteStandIn(ctx context.Context, name string) error {
 	none := int64(0)
 	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &none}), nil)
@@ -109,7 +108,7 @@ func (s *session) deleteStandIn(ctx context.Context, name string) error {
 	return nil
 }
 
-// clearUnplaced deletes all of them, as far as that can be done quickly.
+// clearUnplaced deletes all placeholder pods, as far as possible within clearWithin.
 func (s *session) clearUnplaced() {
 	ctx, cancel := context.WithTimeout(context.Background(), clearWithin)
 	defer cancel()
@@ -126,12 +125,12 @@ func (s *session) clearUnplaced() {
 	}
 }
 
-// isStandIn reports whether a pod stands for a shard of this framework id.
+// isStandIn reports whether a pod is a placeholder of this framework id.
 func (s *session) isStandIn(p *corev1.Pod) bool {
 	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && pod.IsUnplaced(p)
 }
 
-// putStandIn takes note of a pod that stands for a shard. Where that is not wanted any more it goes.
+// putStandIn records a placeholder pod, or schedules its deletion if placeholders are disabled.
 func (s *session) putStandIn(p *corev1.Pod) {
 	if !s.showUnplaced {
 		s.strays.put(p)

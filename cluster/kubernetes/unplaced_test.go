@@ -23,7 +23,7 @@ import (
 
 func showing(o *kubernetes.Options) { o.ShowUnplaced = true }
 
-// without is a shard without room.
+// without returns a shard that fits on no node.
 func without(item int, why string) cluster.Unplaced {
 	return cluster.Unplaced{
 		Execution: "my_job@1", Job: "my_job", Item: item, Resources: resources.New(2, 64), Why: why,
@@ -40,7 +40,7 @@ func (c *client) show(all ...cluster.Unplaced) error {
 	return on.ShowUnplaced(c.t.Context(), all)
 }
 
-// shown are the messages of the pods that stand for shards, in order.
+// shown returns the messages of the placeholder pods, in order.
 func (f *fakeAPI) shown() (all []string) {
 	f.With(func() {
 		for _, p := range f.Pods {
@@ -61,8 +61,8 @@ func (f *fakeAPI) shown() (all []string) {
 	return all
 }
 
-// shows keeps asking a session to show these shards until these messages are there: it learns by its watch what there
-// is.
+// shows repeats ShowUnplaced with these shards until these messages exist: the session learns through its watch which
+// placeholder pods exist.
 func (c *client) shows(f *fakeAPI, all []cluster.Unplaced, want ...string) {
 	c.t.Helper()
 	eventually.Works(c.t, "to show them", func() error {
@@ -76,8 +76,8 @@ func (c *client) shows(f *fakeAPI, all []cluster.Unplaced, want ...string) {
 	})
 }
 
-// Shards without room have pods that ask for what theirs would, say why they wait, and go with the need; tasks are not
-// touched by them.
+// Placeholder pods request the same as their shards' own pods, say why the shards wait, and are deleted when they are
+// not needed any more. They do not affect tasks.
 func TestShardsWithoutRoom(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -100,7 +100,7 @@ func TestShardsWithoutRoom(t *testing.T) {
 	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
 	f.RemovePod("jobs", nameOfUnplaced(t, without(1, "")))
 	c.shows(f, []cluster.Unplaced{without(1, "full"), without(2, "fuller")}, "full", "fuller")
-	if err := c.launch(3); err != nil { // its offer is as if they were not there
+	if err := c.launch(3); err != nil { // the placeholder pods do not reduce its offer
 		t.Fatal(err)
 	}
 	c.until(taskID(3), cluster.Starting)
@@ -122,8 +122,8 @@ func nameOfUnplaced(t *testing.T, u cluster.Unplaced) string {
 	return p.Name
 }
 
-// A pod that stands for a shard and was bound by somebody is made again; what the API server refuses is told, and
-// hinders neither others nor jobs.
+// A placeholder pod that was bound is replaced. A rejection by the API server is returned, and affects neither other
+// placeholders nor jobs.
 func TestShardsThatCannotBeShown(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -165,8 +165,8 @@ func TestShardsThatCannotBeShown(t *testing.T) {
 	c.shows(f, nil)
 }
 
-// A session that is closed leaves none. What one leaves that did not end itself, the next deletes that does not need
-// it, or that shows none.
+// A closed session leaves no placeholder pods. If a session ends otherwise, the next one deletes those that it does
+// not need and those that were bound or have ended.
 func TestShardsShownByEarlierSessions(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

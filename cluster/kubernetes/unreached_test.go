@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// Who can't reach an API server is told what to look at.
+// If the API server cannot be reached, the error says what to check.
 func TestUnreached(t *testing.T) {
 	t.Parallel()
 	untrusted := httptest.NewTLSServer(nil)

@@ -18,49 +18,50 @@ import (
 )
 
 const (
-	// pageSize is how many objects are listed with one request: so many that the pods of a large cluster are listed
-	// within a Subscribe.
+	// pageSize is the number of objects per list request, large enough to list the pods of a large cluster within the
+	// timeout of a Subscribe.
 	pageSize = 2000
-	// watchFor is how long one watch lasts at least; the API server ends it then, and the next one goes on where it
-	// ended.
+	// watchFor is the minimum duration of one watch. The API server ends the watch after it, and the next watch
+	// continues at the same version.
 	watchFor = 5 * time.Minute
-	// watchSilence is more than an API server lets pass between two bookmarks. A watch without a word for so long is
-	// opened again.
+	// watchSilence is longer than the time between two bookmarks of an API server. A watch that is silent for so long
+	// is reopened.
 	watchSilence = 150 * time.Second
-	// watchFirst and watchMost are the pauses before a watch that broke is opened again.
+	// watchFirst and watchMost are the shortest and the longest pause before a broken watch is reopened.
 	watchFirst, watchMost = 100 * time.Millisecond, 5 * time.Second
-	// listAfter is for how long no watch may come about before all is listed instead, and how often then.
+	// listAfter is how long all attempts to open a watch may fail before a full list replaces it, and the interval of
+	// these lists.
 	listAfter = 30 * time.Second
 )
 
-// store takes what a watcher learns.
+// store receives the objects that a watcher reads.
 type store interface {
-	// put takes an object as it is now; gone the last state of one that is not there any more.
+	// put receives an object's current state, and gone the last state of an object that no longer exists.
 	put(object runtime.Object)
 	gone(object runtime.Object)
-	// listing is called before a list is asked for.
+	// listing is called before a list is requested.
 	listing()
-	// retain is called behind a list: what is not in it is gone, too.
+	// retain is called after a list. Objects that are not in uids no longer exist.
 	retain(uids map[types.UID]struct{})
 }
 
-// watcher keeps a store like the API server's objects of one kind: it lists them and watches them from there on. When
-// the API server does not know any more what changed since (410), it lists them again; and now and then where it may
-// list them, and no watch comes about.
+// watcher keeps a store in sync with the API server's objects of one resource: it lists them and then watches them
+// from there. It lists again when the API server no longer has the changes since the last version (410), and
+// periodically if lists succeed but no watch can be opened.
 type watcher struct {
 	api                 *API
-	resource, namespace string // of all namespaces if that is empty
+	resource, namespace string // namespace is empty for all namespaces
 	empty               func() runtime.Object
 	store               store
 	log                 *slog.Logger
 	version             string
-	listAfter           time.Duration // listAfter, but for tests
+	listAfter           time.Duration // the constant listAfter, except in tests
 }
 
 func podList() runtime.Object  { return &corev1.PodList{} }
 func nodeList() runtime.Object { return &corev1.NodeList{} }
 
-// list reads all objects, as they are at one moment, from a quorum.
+// list reads a consistent snapshot of all objects, from a quorum.
 func (w *watcher) list(ctx context.Context) error {
 	w.store.listing()
 	seen, options := map[types.UID]struct{}{}, metav1.ListOptions{Limit: pageSize}
@@ -85,8 +86,8 @@ func (w *watcher) list(ctx context.Context) error {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
 		if options.Continue = info.GetContinue(); options.Continue == "" {
-			// Not before: from there on it is watched, and what a list that breaks off has not brought would never
-			// come.
+			// The version is set only now. Watches start from it, so after a list that broke off, the objects of the
+			// missing pages would never be reported.
 			w.version = info.GetResourceVersion()
 			w.store.retain(seen)
 			return nil
@@ -94,7 +95,7 @@ func (w *watcher) list(ctx context.Context) error {
 	}
 }
 
-// run follows what changes behind a list until ctx ends.
+// run follows the changes after a list until ctx ends.
 func (w *watcher) run(ctx context.Context) {
 	pause, current := watchFirst, time.Now()
 	for ctx.Err() == nil {
@@ -137,7 +138,7 @@ var (
 	errShortWatch  = errors.New("the watch ended at once")
 )
 
-// watch follows changes until the API server ends the watch, which is no error.
+// watch follows changes until the API server ends the watch, which is not an error.
 func (w *watcher) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// lists takes no more note of a list than that it was there.
+// lists records only that a list was received.
 type lists struct{ retained chan int }
 
 func (l lists) put(runtime.Object)                 { l.retained <- 1 }
@@ -22,7 +22,7 @@ func (l lists) gone(runtime.Object)                {}
 func (l lists) listing()                           {}
 func (l lists) retain(uids map[types.UID]struct{}) { l.retained <- -len(uids) }
 
-// TestNoWatchComesAbout: where objects may be listed and not watched, what changes is found by lists.
+// TestNoWatchComesAbout: if objects can be listed but not watched, changes are found by lists.
 func TestNoWatchComesAbout(t *testing.T) {
 	t.Parallel()
 	server := fakekubernetes.Start(t)

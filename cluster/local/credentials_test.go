@@ -19,7 +19,7 @@ import (
 
 const tokenVariable = "MESOS_EXECUTOR_AUTHENTICATION_TOKEN"
 
-// closedCluster asks for credentials, and its log is kept.
+// closedCluster starts a cluster that requires credentials, and writes its log to log.
 func closedCluster(t *testing.T, dir string, log io.Writer) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), Options{DataDir: dir, CPUs: 4, MemoryMB: 1024,
@@ -30,13 +30,13 @@ func closedCluster(t *testing.T, dir string, log io.Writer) *Cluster {
 	return c
 }
 
-// answer is what a request got.
+// answer is the answer to a request.
 type answer struct {
 	status          int
 	challenge, body string
 }
 
-// ask makes a request to a cluster, with credentials or (nil) without.
+// ask sends a request to a cluster, with credentials or, if they are nil, without.
 func ask(t *testing.T, by *Credentials, method, url, body string, headers ...string) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -92,8 +92,8 @@ func TestNobodyElseIsServed(t *testing.T) {
 	}
 }
 
-// TestNobodyElseTakesTheFrameworkOver: who has no credentials can't subscribe with our framework's id, nor call in its
-// stream, though he knows both; our subscription stays as it is.
+// TestNobodyElseTakesTheFrameworkOver: a client without credentials can neither subscribe with the framework's id nor
+// send calls in its stream, even if it knows both. The existing subscription continues.
 func TestNobodyElseTakesTheFrameworkOver(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -129,7 +129,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	c := closedCluster(t, data, &log)
 	f := subscribeAs(t, c.MasterURL(), c.Credentials())
 	var updates []object
-	// start launches tasks, each on an executor, and returns the tokens that these got.
+	// start launches tasks, each on its own executor, and returns the executors' tokens.
 	start := func(executorOf map[string]string) (tokens []string) {
 		t.Helper()
 		var tasks []object
@@ -187,10 +187,10 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		}
 	}
 
-	// The token of one run of an executor is not the next one's.
+	// The token of one run of an executor is not valid for the next run.
 	f.call("SHUTDOWN", object{"executor_id": object{"value": "ex2"}, "agent_id": updates[0]["agent_id"]})
 	f.update("t2", "TASK_FAILED")
-	// The agent frees the executor's id, and removes its journal, when it gets the acknowledgement.
+	// When the agent gets the acknowledgement, it frees the executor's id and removes its journal.
 	for end := time.Now().Add(deadline); ; <-time.After(time.Millisecond) {
 		journals, err := os.ReadDir(filepath.Join(data, "agent", "executors"))
 		if err != nil || time.Now().After(end) {
@@ -201,7 +201,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		}
 	}
 
-	// A restart of the server takes no token away.
+	// Tokens remain valid over a restart of the server.
 	end(t, c)
 	before := *c.Credentials()
 	c = closedCluster(t, data, &log)
@@ -219,8 +219,8 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 		t.Errorf("with the token of an earlier container: %d", got)
 	}
 
-	// Secrets are where none but their owners see them: not in the log, in command lines, in what frameworks
-	// are sent, and in files for others.
+	// Only their owners can see secrets: they are not in the log, in command lines, in data for frameworks, or in
+	// files that others can read.
 	clean := func(where, text string) {
 		t.Helper()
 		for _, secret := range []string{c.Credentials().Secret, c.secrets.ExecutorKey, first, second, third} {
@@ -242,7 +242,7 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	}
 	err = filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !entry.Type().IsRegular() {
-			return nil // what goes while we look
+			return nil // it disappeared during the walk
 		}
 		text, err := os.ReadFile(path)
 		info, gone := entry.Info()
@@ -257,8 +257,8 @@ func TestExecutorsAreKnownByTheirTokens(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfAnOlderRelease: executors that speak plain HTTP with their agent go on after a restart, beside
-// those that check its certificate.
+// TestExecutorsOfAnOlderRelease: executors that speak plain HTTP with their agent continue after a restart, beside
+// those that verify its certificate.
 func TestExecutorsOfAnOlderRelease(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

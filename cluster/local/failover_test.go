@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// wire is a connection between two parts: what comes to it goes on to another address. It can
-// be cut, and hold what is sent, as a network that loses packets.
+// wire forwards connections to another address. It can be cut, and it can hold data back like a network that loses
+// packets.
 type wire struct {
 	listener net.Listener
 	to       string
@@ -21,11 +21,11 @@ type wire struct {
 
 	mu   sync.Mutex
 	cut  bool
-	held chan struct{} // closed while nothing is held
+	held chan struct{} // closed while nothing is held back
 	ends []net.Conn
 }
 
-// hold holds what is sent from now on, until the function is called that it returns.
+// hold holds data back until the returned function is called.
 func (c *wire) hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,7 +34,7 @@ func (c *wire) hold() (release func()) {
 	return func() { close(held) }
 }
 
-// through is one direction.
+// through is one direction of a connection.
 type through struct {
 	c  *wire
 	to net.Conn
@@ -99,7 +99,7 @@ func (c *wire) join(from net.Conn) {
 	back.Wait()
 }
 
-// set cuts the wire or mends it.
+// set cuts the wire or repairs it.
 func (c *wire) set(cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,8 +152,8 @@ func endAll(t *testing.T, c *Cluster) {
 	end(t, c)
 }
 
-// The agent and its executor go on while the master is away; what is reported to the framework
-// depends on what the next master remembers.
+// The agent and its executor continue while the master is down. What the framework is told then depends on what the
+// next master remembers.
 func TestMasterIsRestarted(t *testing.T) {
 	t.Parallel()
 	for name, forgets := range map[string]bool{"with its memory": false, "without its memory": true} {
@@ -187,8 +187,8 @@ func TestMasterIsRestarted(t *testing.T) {
 	}
 }
 
-// runs waits for the news that a task runs, for that reason. An update of its executor may come before that: the agent
-// sends it again when its acknowledgement has gone down with the master.
+// runs waits for the update that a task runs, with this reason. An update of its executor may precede it: the agent
+// repeats that one if its acknowledgement was lost with the master.
 func (s *subscriber) runs(task, reason string) {
 	s.t.Helper()
 	reported := s.update(task, "TASK_RUNNING")
@@ -222,7 +222,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	}
 	s.next("OFFERS")
 
-	// A network that says nothing is noticed from both sides.
+	// Both sides detect a network that is silent.
 	release := between.hold()
 	s.update("sh", "TASK_UNREACHABLE")
 	release()
@@ -230,7 +230,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	s.next("OFFERS")
 }
 
-// An agent whose process is killed and started again finds its executor, and the master knows it.
+// An agent that is killed and started again recovers its executor, and the master still knows it.
 func TestOneOfTwoAgentsIsRestarted(t *testing.T) {
 	t.Parallel()
 	m := masterIn(t, t.TempDir())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// An empty ports.json, as a full disk or a power cut leaves it, is no reason to refuse the start.
+// An empty ports.json, which a full disk or a power loss may leave, does not prevent the start.
 func TestEmptyPortsAreChosenAgain(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", "\n"} {
@@ -29,7 +29,7 @@ func TestEmptyPortsAreChosenAgain(t *testing.T) {
 	}
 }
 
-// A file of the cluster that can't be used is refused in a sentence that says what to do.
+// An unusable file of the cluster is rejected with an error that says what to do.
 func TestRefusedFilesSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ file, content, want string }{

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// holder says who listens on a port: its pid and command line, as far as this user may know.
+// holder returns the pid and command line of the process that listens on a port, as far as this user may read them.
 func holder(port int) string {
-	// Of a line of the tables: number, local and remote address, state (0A is LISTEN), five more, and the socket's
-	// inode.
+	// A line of the tables contains: number, local and remote address, state (0A is LISTEN), five more fields, and the
+	// socket's inode.
 	listening := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: [0-9A-F]+:%04X [0-9A-F]+:[0-9A-F]+ 0A (?:\S+ +){5}(\d+)`,
 		port))
 	sockets := map[string]bool{}
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		content, _ := os.ReadFile(table) // without it the holder is not known
+		content, _ := os.ReadFile(table) // if it cannot be read, the holder stays unknown
 		for _, m := range listening.FindAllStringSubmatch(string(content), -1) {
 			sockets["socket:["+m[1]+"]"] = true
 		}

@@ -1,19 +1,18 @@
-// Package local is a cluster of one machine: a Mesos master and its agents in this process, served on loopback, that
-// speak Mesos' v1 HTTP API so exactly that neither a framework nor an executor sees a difference.
+// Package local is a cluster on one machine: a Mesos master and its agents in this process. They serve Mesos' v1 HTTP
+// API on loopback so exactly that neither frameworks nor executors see a difference.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
-// What both say and how is in package apihttp. An agent in a process of its own reaches its master over HTTP (package
-// link).
+// Package apihttp holds what both APIs share. An agent in another process reaches its master over HTTP (package link).
 //
-// All that has to outlive the process is in the data folder:
+// All state that must outlive the process is in the data directory:
 //
-//	lock                     held while a cluster runs on the folder
-//	secrets.json             what the APIs ask for; see Cluster.Credentials
+//	lock                     held while a cluster runs on the directory
+//	secrets.json             credentials of the APIs; see Cluster.Credentials
 //	ports.json               the ports, bound again at each start (rule O1)
 //	master.json              the master's registry
 //	agent/, agent-2/, …      the agents' ids and journals
-//	work/, work-2/, …        their sandboxes
+//	work/, work-2/, …        the agents' sandboxes
 package local
 
 import (
@@ -36,7 +35,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/master"
 )
 
-// What Options means by zero: Mesos' own intervals.
+// The defaults of Options, which are Mesos' own intervals.
 const (
 	DefaultAgentPingTimeout       = master.DefaultAgentPingTimeout
 	DefaultMaxAgentPingTimeouts   = master.DefaultMaxAgentPingTimeouts
@@ -44,54 +43,56 @@ const (
 	DefaultHeartbeat              = master.DefaultHeartbeat
 )
 
-// Options of a cluster.
+// Options configure a cluster.
 type Options struct {
-	// DataDir is the cluster's own folder. It is made when it is missing.
+	// DataDir is the cluster's own directory. It is created if it does not exist.
 	DataDir string
-	// Listen is the master's address, IPv4 of this machine; a port that is kept in the data folder when empty.
+	// Listen is the master's address, an IPv4 address of this machine. If it is empty, the master listens on loopback
+	// at a port that is stored in the data directory.
 	Listen string
-	// Join is the master that the agents register with, "http://host:port": then there is no master here, and what
-	// concerns one is not used.
+	// Join is the URL of the master that the agents register with, "http://host:port". If it is set, this cluster
+	// starts no master and ignores the master's options.
 	Join string
 
-	// Agents is how many there are: 1 when zero, none when negative. Each has an address of its own, AgentIP
-	// (127.0.0.1 when not set) and those that follow it.
+	// Agents is the number of agents: 0 means 1, and a negative number means none. Each agent has its own IP address:
+	// AgentIP (default 127.0.0.1) and the following ones.
 	Agents  int
 	AgentIP netip.Addr
-	// CPUs and MemoryMB are what each agent offers.
+	// CPUs and MemoryMB are the resources that each agent offers.
 	CPUs, MemoryMB float64
-	// GiveUpExecutors kills what earlier runs left running, and reports its tasks as lost. Then the agent's port may
-	// change.
+	// GiveUpExecutors kills the executors that earlier runs left running and reports their tasks as gone. Only then
+	// may an agent's port change.
 	GiveUpExecutors bool
-	// ReregistrationTimeout is how long executors of an earlier run have to subscribe again: 2 s when zero.
+	// ReregistrationTimeout is how long executors of an earlier run have to subscribe again; 0 means 2 s.
 	ReregistrationTimeout time.Duration
-	// ExecutorEnvironment is added to that of every executor, as what a Mesos agent has of its operator.
+	// ExecutorEnvironment is added to the environment of every executor, like the operator's settings of a Mesos
+	// agent.
 	ExecutorEnvironment map[string]string
-	// IsolateExecutor, if not nil, starts each executor so that neither it nor its tasks see what is not theirs: it is
-	// given the executor's sandbox, adds to its attributes and its environment, and calls start.
+	// IsolateExecutor, if not nil, starts each executor, and hides from it and its tasks what does not belong to them.
+	// It receives the executor's sandbox, extends attr and env, and calls start.
 	IsolateExecutor func(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error
-	// NoCredentials lets everybody of this machine use the APIs, for tests and for programs that can't send
-	// credentials. Executors then take whoever listens at their agent's port for the agent.
+	// NoCredentials allows every user of this machine to use the APIs. It is for tests and for programs that cannot
+	// send credentials. Executors then trust any process that listens on their agent's port.
 	NoCredentials bool
-	// Secret is asked for and shown, by the agents to the master, instead of what the data folder holds, if not nil:
-	// the processes of one cluster need the same.
+	// Secret, if not nil, replaces the credentials in the data directory, both those that the APIs require and those
+	// that the agents send to the master. All processes of one cluster need the same.
 	Secret *Credentials
-	// TLS, if not nil, makes master and agents speak https and nothing else. Master and agents must be in this process
-	// then.
+	// TLS, if not nil, makes master and agents serve https only. It requires that master and agents run in this
+	// process.
 	TLS *tls.Config
-	// InMemoryRegistry makes the master forget everything with the process.
+	// InMemoryRegistry disables the registry file, so that the master forgets everything when the process ends.
 	InMemoryRegistry bool
-	// When the master gives an agent up; the defaults above when zero.
+	// These intervals determine when the master considers an agent unreachable; 0 means the defaults above.
 	AgentPingTimeout       time.Duration
 	MaxAgentPingTimeouts   int
 	AgentReregisterTimeout time.Duration
-	// Heartbeat is the interval of the master's HEARTBEAT events; DefaultHeartbeat when zero.
+	// Heartbeat is the interval of the master's HEARTBEAT events; 0 means DefaultHeartbeat.
 	Heartbeat time.Duration
 	// Logger is required.
 	Logger *slog.Logger
 }
 
-// loopback is where everything is served: nothing here is for other machines.
+// loopback is the default address of all listeners, because other machines must not reach them.
 const loopback = "127.0.0.1"
 
 // Cluster is a running cluster. Its methods may be called concurrently.
@@ -100,26 +101,26 @@ type Cluster struct {
 	log     *slog.Logger
 	lock    *os.File
 	secrets *secrets       // nil without credentials
-	address netip.AddrPort // the master's
+	address netip.AddrPort // of the master
 	members []member
-	// listeners are bound by listen, and served from then on by the servers.
+	// listeners are bound by listen and then served by servers.
 	listeners []net.Listener
 	servers   []*http.Server
 	serving   sync.WaitGroup
 
 	failed chan error
 
-	master *master.Master // nil where agents join another one
+	master *master.Master // nil if the agents join another master
 	links  *link.Server
 }
 
-// Start starts a cluster on its data folder and finds again what an earlier one left running. It returns as soon as
-// the APIs are served; see Ready. ctx bounds Start only. A second cluster on the same folder, and an agent's port that
-// somebody else has bound, are errors that name who is in the way.
+// Start starts a cluster on its data directory and recovers the executors that an earlier run left running. It returns
+// as soon as the APIs are served; see Ready. ctx bounds Start only. Start fails if another cluster runs on the
+// directory or if an agent's port is bound by another process; the error names that process.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	c := &Cluster{opts: opts, log: opts.Logger, failed: make(chan error, 1)}
 	if err := c.start(ctx); err != nil {
-		// What was started is ended even when ctx is what ended.
+		// The parts that were started are stopped even if the end of ctx was the reason.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		return nil, errors.Join(fmt.Errorf("start the local cluster in %s: %w", opts.DataDir, err), c.Close(ctx))
@@ -136,7 +137,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return err
 	}
-	// Others may pass through, where tasks run as another user. What is secret is not for them to read.
+	// Other users may pass through the directory, because tasks may run as another user. They cannot read secret
+	// files.
 	if err := os.MkdirAll(opts.DataDir, 0o711); err != nil {
 		return err
 	}
@@ -167,7 +169,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// lead opens the master and serves it.
+// lead opens and serves the master.
 func (c *Cluster) lead(at net.Listener) error {
 	opts := &c.opts
 	c.address = at.Addr().(*net.TCPAddr).AddrPort()
@@ -211,7 +213,7 @@ func (c *Cluster) scheme() string {
 	return "http://"
 }
 
-// MasterURL is the base of the master's API, "http://127.0.0.1:port", or what Options.Join says.
+// MasterURL returns the base URL of the master's API, "http://127.0.0.1:port", or Options.Join.
 func (c *Cluster) MasterURL() string {
 	if c.opts.Join != "" {
 		return c.opts.Join
@@ -219,7 +221,7 @@ func (c *Cluster) MasterURL() string {
 	return c.scheme() + c.address.String()
 }
 
-// AgentURL is the base of the first agent's API, "http://127.0.0.1:port"; empty without one.
+// AgentURL returns the base URL of the first agent's API, "http://127.0.0.1:port"; empty if there is no agent.
 func (c *Cluster) AgentURL() string {
 	if len(c.members) == 0 {
 		return ""
@@ -227,11 +229,12 @@ func (c *Cluster) AgentURL() string {
 	return c.members[0].url
 }
 
-// Failed delivers, once, why the cluster can't go on: an agent is refused by its master. It is still to be closed.
+// Failed delivers one error if the cluster cannot continue because its master permanently rejects an agent. Close must
+// still be called.
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
-// Credentials are what the master asks of frameworks and the agent of who reads sandboxes; nil with NoCredentials.
-// They are the same for the life of the data folder.
+// Credentials returns the credentials that the master requires of frameworks and the agents require of readers of
+// sandboxes; nil with NoCredentials. They do not change during the life of the data directory.
 func (c *Cluster) Credentials() *Credentials {
 	switch {
 	case c.secrets == nil:
@@ -243,20 +246,20 @@ func (c *Cluster) Credentials() *Credentials {
 	}
 }
 
-// Ready waits until the executors of an earlier run are back or given up and all agents have registered: from then on
-// there are offers, and the master answers for its tasks (rule O3).
+// Ready waits until the executors of an earlier run have subscribed again or were given up, and all agents have
+// registered. From then on the master makes offers and answers questions about its tasks (rule O3).
 func (c *Cluster) Ready(ctx context.Context) error {
 	return c.await(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
 }
 
-// EndExecutors ends all executors and their tasks, with their grace periods, and waits until nothing of them is left
-// (rule O4). Close is still to be called.
+// EndExecutors ends all executors and their tasks, with their grace periods, and waits until all their processes are
+// gone (rule O4). Close must still be called.
 func (c *Cluster) EndExecutors(ctx context.Context) error {
 	return c.await(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
 }
 
-// Close stops serving and waits for all goroutines, until ctx ends. Executors and their tasks go on, as after kill -9,
-// and are found again by the next Start.
+// Close stops serving and waits for all goroutines until ctx ends. Executors and their tasks continue to run, as after
+// kill -9, and the next Start recovers them.
 func (c *Cluster) Close(ctx context.Context) error {
 	var errs []error
 	for _, m := range c.members {
@@ -267,7 +270,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 		errs = append(errs, c.master.Close())
 	}
 	for _, server := range c.servers {
-		// A client may have dialled without a word; what was asked is answered by now.
+		// A client may have connected without sending a request. All requests were answered by now.
 		patience, cancel := context.WithTimeout(ctx, time.Second)
 		if server.Shutdown(patience) != nil {
 			errs = append(errs, server.Close())
@@ -276,7 +279,7 @@ func (c *Cluster) Close(ctx context.Context) error {
 	}
 	c.serving.Wait()
 	for _, l := range c.listeners {
-		_ = l.Close() // those that were served are closed by now
+		_ = l.Close() // those that were served are closed already
 	}
 	if c.lock != nil {
 		errs = append(errs, unlockFolder(c.lock))

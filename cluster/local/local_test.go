@@ -21,9 +21,9 @@ import (
 
 const (
 	deadline = 20 * time.Second
-	// actAsExecutor in the environment makes the test binary a small executor.
+	// actAsExecutor in the environment turns the test binary into a small executor.
 	actAsExecutor = "LOCAL_TEST_EXECUTOR"
-	// olderRelease is its value for one that speaks plain HTTP.
+	// olderRelease is its value for an executor that speaks plain HTTP.
 	olderRelease = "older"
 )
 
@@ -55,7 +55,7 @@ func end(t *testing.T, c *Cluster) {
 	}
 }
 
-// subscriber is a framework in plain HTTP and JSON.
+// subscriber is a framework that speaks plain HTTP and JSON.
 type subscriber struct {
 	by     *Credentials
 	t      *testing.T
@@ -118,7 +118,7 @@ func subscribeAs(t *testing.T, url string, by *Credentials) *subscriber {
 	return s
 }
 
-// sign sends credentials with a request.
+// sign adds credentials to a request.
 func sign(r *http.Request, by *Credentials) {
 	if by != nil {
 		r.SetBasicAuth(by.Principal, by.Secret)
@@ -150,7 +150,7 @@ func (s *subscriber) call(kind string, body any) {
 	}
 }
 
-// next is the next event of that type.
+// next returns the next event of this type.
 func (s *subscriber) next(kind string) object {
 	s.t.Helper()
 	timeout := time.After(deadline)
@@ -172,7 +172,7 @@ func (s *subscriber) next(kind string) object {
 	}
 }
 
-// update waits for the task's update with that state, and acknowledges all up to it.
+// update waits for the task's update with this state, and acknowledges all updates up to it.
 func (s *subscriber) update(task, state string) object {
 	s.t.Helper()
 	for {
@@ -212,7 +212,7 @@ func amounts(cpus, mem float64) []any {
 	}
 }
 
-// custom is a task for an executor that obeys its data.
+// custom returns a task for an executor that follows the task's data.
 func custom(t *testing.T, id, data string) object {
 	t.Helper()
 	self, err := os.Executable()
@@ -267,7 +267,7 @@ func TestExecutorOutlivesTheServer(t *testing.T) {
 	s.update("two", "TASK_FAILED")
 }
 
-// A message goes all the way from an executor to its framework.
+// A message passes all the way from an executor to its framework.
 func TestMessage(t *testing.T) {
 	t.Parallel()
 	c := begin(t, t.TempDir())
@@ -298,7 +298,8 @@ func TestOneClusterPerFolder(t *testing.T) {
 	}
 }
 
-// TestMasterWaitsForItsPort: what holds the port for a moment does not make the master move, chosen or kept.
+// TestMasterWaitsForItsPort: if the port is in use for a moment, the master waits for it, both for a chosen and for a
+// kept port.
 func TestMasterWaitsForItsPort(t *testing.T) {
 	t.Parallel()
 	for name, chosen := range map[string]bool{"kept": false, "chosen": true} {

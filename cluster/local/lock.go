@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A process that a killed cluster was just starting holds its lock until it executes its program; for so long the next
-// cluster waits.
+// A process that a killed cluster was about to start inherits the cluster's lock until it executes its program. The
+// next cluster waits up to heirTimeout for that.
 const (
 	heirTimeout  = 10 * time.Second
 	heirInterval = 10 * time.Millisecond
 )
 
-// lockFolder keeps a second cluster off the folder until unlockFolder or the end of the process.
+// lockFolder prevents a second cluster from using the directory until unlockFolder or the end of the process.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -30,7 +30,7 @@ func lockFolder(dir string) (*os.File, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
-		pid, _ := os.ReadFile(path) // it may not be written yet
+		pid, _ := os.ReadFile(path) // the pid may not be written yet
 		if time.Now().After(deadline) || !hasEnded(pid) {
 			err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder",
 				bytes.TrimSpace(pid))
@@ -49,14 +49,14 @@ func lockFolder(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// hasEnded reports whether no process has the pid that a lock file names.
+// hasEnded reports whether no process has the pid in a lock file's text.
 func hasEnded(text []byte) bool {
 	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// unlockFolder lets the next cluster in. Closing alone would not do when a process that is just being started still
-// has a copy of the descriptor.
+// unlockFolder releases the lock. Closing the file alone would not release it while a process that is being started
+// still has a copy of the descriptor.
 func unlockFolder(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

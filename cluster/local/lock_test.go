@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestLockOutlivesItsClusterForAMoment: a process that a killed cluster was just starting has a copy of the lock's
+// TestLockOutlivesItsClusterForAMoment: a process that a killed cluster was about to start has a copy of the lock's
 // descriptor.
 func TestLockOutlivesItsClusterForAMoment(t *testing.T) {
 	t.Parallel()

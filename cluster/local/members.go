@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// member is one of the cluster's agents.
+// member is one agent of the cluster.
 type member struct {
 	agent *agent.Agent
 	url   string
 }
 
-// agents is how many there are.
+// agents returns the number of agents.
 func (o *Options) agents() int {
 	if o.Agents == 0 {
 		return 1
@@ -28,8 +28,8 @@ func (o *Options) agents() int {
 	return max(o.Agents, 0)
 }
 
-// agentIP is an agent's own address, so that each is a machine of its own: the first one's is AgentIP, the next ones'
-// follow it.
+// agentIP returns the IP address of agent i. Each agent has its own, as if it were on a machine of its own: AgentIP
+// for the first one, then the following addresses.
 func (o *Options) agentIP(i int) string {
 	ip := netip.MustParseAddr(loopback)
 	if o.AgentIP.IsValid() {
@@ -41,7 +41,7 @@ func (o *Options) agentIP(i int) string {
 	return ip.String()
 }
 
-// folder is where an agent keeps what name says: the first one's has no number.
+// folder returns the directory of agent i for a purpose. The first agent's has no number.
 func (o *Options) folder(name string, i int) string {
 	if i > 0 {
 		name += "-" + strconv.Itoa(i+1)
@@ -49,7 +49,7 @@ func (o *Options) folder(name string, i int) string {
 	return filepath.Join(o.DataDir, name)
 }
 
-// join starts the agent number i, which is served at the listener.
+// join starts agent i, which is served at the given listener.
 func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	opts := &c.opts
 	log := opts.Logger.With("part", "agent")
@@ -57,13 +57,13 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 		log = log.With("number", i+1)
 	}
 	var upstream link.Upstream = c.master
-	var failed chan<- error // nil: a cluster with a master of its own goes on without an agent
+	var failed chan<- error // nil: a cluster with a master of its own continues without the agent
 	if opts.Join != "" {
 		upstream, failed = link.NewClient(opts.Join, c.Credentials()), c.failed
 	}
 	ip := opts.agentIP(i)
 	authority := ""
-	// With TLS of the operator's the framework tells executors which authority to trust.
+	// With TLS configured by the operator, the framework tells executors which CA to trust.
 	if key := c.secrets.key(); len(key) > 0 && opts.TLS == nil {
 		proof, err := identity.New(key, net.ParseIP(ip))
 		if err != nil {
@@ -87,7 +87,7 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	return nil
 }
 
-// await is the first agent's failure to end something, of all agents.
+// await calls each for all agents concurrently and returns the first error.
 func (c *Cluster) await(ctx context.Context, what string, each func(*agent.Agent, context.Context) error) error {
 	var group errgroup.Group
 	for _, m := range c.members {

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// Programs that nobody here wrote, unchanged, from mesos-go's examples: test/peers is
-// a module of its own, so that what they need does not weigh on ours.
+// Third-party programs, unchanged, from mesos-go's examples. test/peers is a module of its own, so that their
+// dependencies are not dependencies of this module.
 const peers = "../../test/peers"
 
-// peerDeadline bounds one run of such a program.
+// peerDeadline limits one run of such a program.
 const peerDeadline = 40 * time.Second
 
-// peer builds a program, once until something changes, and returns where the go command keeps it.
+// peer builds a program, at most once until something changes, and returns its path in the go command's cache.
 func peer(t *testing.T, name string) string {
 	t.Helper()
 	build := exec.CommandContext(t.Context(), "go", "-C", peers, "tool", "-n", name)
 	build.Env = append(os.Environ(), "GOFLAGS=-trimpath", "CGO_ENABLED=0",
-		"GOWORK=off") // as the programs, so that what both need is compiled once
+		"GOWORK=off") // as for the programs, so that what both need is compiled once
 	path, err := build.Output()
 	if err != nil {
 		var failed *exec.ExitError
@@ -38,7 +38,7 @@ func peer(t *testing.T, name string) string {
 	return strings.TrimSpace(string(path))
 }
 
-// openCluster is one for programs that can't send credentials.
+// openCluster starts a cluster for programs that cannot send credentials.
 func openCluster(t *testing.T) *Cluster {
 	t.Helper()
 	c, err := Start(t.Context(), Options{DataDir: t.TempDir(), CPUs: 4, MemoryMB: 2048, NoCredentials: true,
@@ -57,7 +57,7 @@ func openCluster(t *testing.T) *Cluster {
 	return c
 }
 
-// runPeer runs a program to its end and returns its exit status and what it said.
+// runPeer runs a program to its end and returns its exit status and output.
 func runPeer(t *testing.T, name string, args ...string) (status int, output string) {
 	t.Helper()
 	program := peer(t, name)
@@ -85,7 +85,7 @@ func TestExampleSchedulerRunsItsTasks(t *testing.T) {
 		"-url", c.MasterURL()+"/api/v1/scheduler", "-executor", peer(t, "example-executor"), "-exec.image", "",
 		"-tasks", strconv.Itoa(tasks), "-cpu", "0.5", "-memory", "64", "-server.address", loopback, "-metrics.port",
 		freePort(t), "-verbose")
-	// Its exit status is 1 even then: it ends by cancelling its own context.
+	// The exit status is 1 even on success, because the program ends by cancelling its own context.
 	if !strings.Contains(output, "mission accomplished") ||
 		strings.Count(output, "is in state TASK_FINISHED") != tasks {
 		t.Error(output)

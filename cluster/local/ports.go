@@ -17,23 +17,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// Ports are chosen between these: below the kernel's ephemeral ones, so that no outgoing connection takes them between
-// two runs, and below those that the agent offers.
+// Ports are chosen from this range. It is below the kernel's ephemeral ports, so that no outgoing connection can
+// occupy them between two runs, and below the ports that agents offer.
 const (
 	lowestPort  = 20000
 	highestPort = 29999
 	portTries   = 200
 )
 
-// ports are kept in ports.json; 0 is none.
+// ports is the content of ports.json; 0 means none.
 type ports struct {
 	Master int   `json:"master,omitempty"`
 	Agents []int `json:"agents,omitempty"`
 }
 
-// listen binds the ports of the last run, or chooses them. Executors know their agent's, so it changes only when they
-// are given up; the master's is kept where possible. The master's listener is nil where agents join another one. Close
-// closes what it has bound.
+// listen binds the ports of the last run or chooses new ones. An agent's port changes only if its executors are given
+// up, because executors know it. The master's port is kept if possible. The master's listener is nil if the agents
+// join another master. Close closes what listen has bound.
 func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err error) {
 	opts := &c.opts
 	path := filepath.Join(opts.DataDir, "ports.json")
@@ -65,11 +65,11 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 	return master, agents, nil
 }
 
-// freeing is how long a port is waited for: a process that was just being started when the last run ended may hold a
-// copy of its socket for a moment.
+// freeing is how long listen waits for a port that is in use. A process that was being started when the last run ended
+// may hold a copy of its socket for a moment.
 const freeing = 500 * time.Millisecond
 
-// whenFree listens, and waits for a port that is taken.
+// whenFree listens, and retries for a while if the port is in use.
 func whenFree(listen func() (net.Listener, error)) (net.Listener, error) {
 	l, err := listen()
 	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
@@ -93,7 +93,7 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 	return orAnother(opts, l, err, ip, kept)
 }
 
-// orAnother chooses another port where the one of the last run can't be had.
+// orAnother chooses another port if the port of the last run is in use.
 func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
 	if err != nil && kept != 0 {
 		opts.Logger.Warn("port taken, choosing another", "port", kept, "by", holder(kept), "error", err)
@@ -106,7 +106,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
 		l, err := whenFree(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
 		if errors.Is(err, syscall.EADDRINUSE) {
-			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it could be bound if it were free
+			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it resolves, since only the bind failed
 			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, holder(at.Port))
 		}
 		if err != nil {
@@ -120,7 +120,7 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
-// bind listens on a port, or on a free one that it chooses when port is 0.
+// bind listens on a port, or on a random free one if port is 0.
 func bind(ip string, port int) (net.Listener, error) {
 	if port != 0 {
 		return net.Listen("tcp4", fmt.Sprintf("%s:%d", ip, port))
@@ -140,7 +140,7 @@ func readPorts(path string) (ports, error) {
 	var p ports
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(content)) == 0 {
-		return p, nil // they are a hint: executors that look for another port are given up in time
+		return p, nil // the ports are a hint: executors that look for another port are given up in time
 	}
 	if err == nil {
 		err = json.Unmarshal(content, &p)

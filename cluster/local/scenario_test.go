@@ -20,20 +20,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestRules plays testdata/rules/*.txt against a cluster of one machine with real executors,
-// one file per rule and named by it: what happens above a line "----", and what a
-// framework sees of it below, up to an empty line. The commands:
+// TestRules plays testdata/rules/*.txt against a cluster on one machine with real executors. Each file is named after
+// its rule. Commands stand above a line "----", and what a framework then observes stands below it, up to an empty
+// line. The commands:
 //
-//	begin                       a new cluster, and a framework that subscribes
+//	begin                       starts a new cluster, and a framework subscribes
 //	launch TASK, await TASK STATE
-//	ask TASK                    RECONCILE
-//	kill server, start [HOW]    the server dies, with master and agent; the next one begins. HOW is "giving-up" for
-//	                            Options.GiveUpExecutors, or "hurried" to give executors 100 ms to come back, not for ever
-//	squat, leave                another program takes the agent's port; it goes away
+//	ask TASK                    sends RECONCILE
+//	kill server, start [HOW]    the server dies, with master and agent; a new one starts. HOW is "giving-up" for
+//	                            Options.GiveUpExecutors, or "hurried" to limit the time for executors to subscribe
+//	                            again to 100 ms instead of an hour
+//	squat, leave                another program binds the agent's port; it releases the port
 //	executor paused|goes-on     SIGSTOP, SIGCONT
-//	forget fork                 what was written down of the executor's start is gone, as if the crash came just before
-//	ready                       until the agent has registered: its executors are back or given up
-//	look                        what the executor's process is like
+//	forget fork                 removes the record of the executor's fork, as if the server had crashed before it
+//	ready                       waits until the agent has registered: its executors subscribed again or were given up
+//	look                        prints the state of the executor's process
 func TestRules(t *testing.T) {
 	t.Parallel()
 	scenario.Play(t, "testdata/rules/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
@@ -43,10 +44,10 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// silence is how long is waited for what must not come.
+// silence is how long a test waits for something that must not happen.
 const silence = 150 * time.Millisecond
 
-// ruleScene is a cluster that lines of text direct, and a framework that writes down what it sees.
+// ruleScene is a cluster that is controlled by lines of text, and a framework that records what it observes.
 type ruleScene struct {
 	t         *testing.T
 	dir       string
@@ -62,7 +63,7 @@ func (s *ruleScene) say(format string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf(format, args...))
 }
 
-// Command does what a line of a scenario says.
+// Command executes a line of a scenario.
 func (s *ruleScene) Command(line string) error {
 	if !s.command(append(strings.Fields(line), "", "")) {
 		return errors.New("there is no such command")
@@ -70,7 +71,7 @@ func (s *ruleScene) Command(line string) error {
 	return nil
 }
 
-// Said returns and forgets what the framework saw.
+// Said returns and clears what the framework has observed.
 func (s *ruleScene) Said() string {
 	defer func() { s.said = nil }()
 	return strings.Join(append(s.said, ""), "\n")
@@ -137,7 +138,7 @@ func (s *ruleScene) must(err error) {
 
 var varies = regexp.MustCompile(`pid \d+ \([^)]*\)|port \d{4,5}\b`)
 
-// start begins a server in the folder, and a framework subscribes if it can.
+// start starts a server in the directory, and subscribes a framework if it can.
 func (s *ruleScene) start(how string) {
 	opts := Options{
 		DataDir: s.dir, CPUs: 4, MemoryMB: 1024, NoCredentials: true, Logger: slog.New(slog.DiscardHandler),
@@ -169,7 +170,7 @@ func (s *ruleScene) start(how string) {
 	s.framework.next("SUBSCRIBED")
 }
 
-// squat is another program that takes the agent's port: it must have been let go before.
+// squat binds the agent's port as another program would. The server must have released it before.
 func (s *ruleScene) squat() {
 	address := strings.TrimPrefix(s.agentURL, "http://")
 	for end := time.Now().Add(deadline); ; <-time.After(5 * time.Millisecond) {
@@ -183,8 +184,8 @@ func (s *ruleScene) squat() {
 	}
 }
 
-// ask says what the master answers, or that it does not. What else comes meanwhile, such as an offer of an agent that
-// is back, is kept for those who wait for it.
+// ask records what the master answers, or that it does not answer. Other events that arrive meanwhile, such as an
+// offer of an agent that registered again, are kept for later.
 func (s *ruleScene) ask(task string) {
 	s.framework.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": task}}}})
 	quiet := time.After(silence)
@@ -196,7 +197,7 @@ func (s *ruleScene) ask(task string) {
 				continue
 			}
 			status := event["update"].(object)["status"].(object)
-			if status["uuid"] != nil { // it came by itself, or again, and is no answer
+			if status["uuid"] != nil { // an update of the agent, which is not an answer
 				s.framework.unread = append(s.framework.unread, event)
 				continue
 			}
@@ -209,8 +210,8 @@ func (s *ruleScene) ask(task string) {
 	}
 }
 
-// pause stops the executor. Its threads run on until each of them has seen the signal, which on a busy machine is late
-// enough to subscribe again.
+// pause stops the executor. Its threads run on until each of them has received the signal. On a busy machine that may
+// be late enough to subscribe again.
 func (s *ruleScene) pause() {
 	s.must(syscall.Kill(s.pid, syscall.SIGSTOP))
 	stopped := func() bool {
@@ -231,7 +232,7 @@ func (s *ruleScene) pause() {
 	}
 }
 
-// look says what of the executor's process its rule is about.
+// look records the state of the executor's process, as far as the rule is about it.
 func (s *ruleScene) look() {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
 	if err != nil || bytes.Contains(stat, []byte(") Z ")) {
@@ -251,7 +252,7 @@ func (s *ruleScene) look() {
 		limit.Cur >= 1<<62 && limit.Cur != unix.RLIM_INFINITY)
 }
 
-// forgetFork takes what was recorded after the executor's start out of the agent's journals.
+// forgetFork removes from the agent's journals what was recorded after the executor's start.
 func (s *ruleScene) forgetFork() {
 	found := false
 	s.must(filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
@@ -276,7 +277,7 @@ func (s *ruleScene) forgetFork() {
 	}
 }
 
-// over ends what is left.
+// over ends all that is still running.
 func (s *ruleScene) over() {
 	if s.pid != 0 {
 		_ = syscall.Kill(s.pid, syscall.SIGCONT)

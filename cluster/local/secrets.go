@@ -13,18 +13,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// Credentials are a principal and its secret. They never show in logs.
+// Credentials are a principal and its secret. Every way to print them hides the secret.
 type Credentials = apihttp.Credentials
 
-// principal is who the scheduler is to its own cluster.
+// principal is the scheduler's principal in its own cluster.
 const principal = "elasticjob"
 
-// secrets are kept in secrets.json, which only its owner may read.
+// secrets is the content of secrets.json, which only its owner can read.
 type secrets struct {
 	Principal string `json:"principal"`
 	Secret    string `json:"secret"`
-	// ExecutorKey signs executors' tokens, and the key of the agent's authority is derived from it (package
-	// identity). Running executors keep their tokens and the authority over a restart.
+	// ExecutorKey signs executors' tokens, and the key of the agent's authority is derived from it (package identity).
+	// It must not change, because running executors keep their tokens and the authority over a restart.
 	ExecutorKey string `json:"executor_key"`
 }
 
@@ -35,7 +35,7 @@ func (s *secrets) key() apihttp.TokenKey {
 	return apihttp.TokenKey(s.ExecutorKey)
 }
 
-// openSecrets reads the secrets, or makes them at the first start.
+// openSecrets reads the secrets, or creates them at the first start.
 func openSecrets(path string) (*secrets, error) {
 	var s secrets
 	info, err := os.Stat(path)
@@ -68,9 +68,9 @@ func makeSecrets(path string) (*secrets, error) {
 	return s, nil
 }
 
-// random is 256 bits that nobody guesses, in letters that need no escape anywhere.
+// random returns 256 random bits in hex, which needs no escaping anywhere.
 func random() string {
 	var bits [32]byte
-	_, _ = rand.Read(bits[:]) // it never returns an error
+	_, _ = rand.Read(bits[:]) // never returns an error
 	return hex.EncodeToString(bits[:])
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakeexecutor"
 )
 
-// runExecutor acts as an executor, and returns the status to exit with.
+// runExecutor acts as an executor and returns its exit status.
 func runExecutor() int {
 	config, err := executor.FromEnvironment(ofItsRelease)
 	if err != nil {
@@ -21,7 +21,7 @@ func runExecutor() int {
 	return fakeexecutor.Run(fakeexecutor.Options{Agent: config.Agent, Client: client, Token: os.Getenv(tokenVariable)})
 }
 
-// ofItsRelease is the environment as an executor reads it. One of an older release knows of no TLS.
+// ofItsRelease returns an environment variable as an executor reads it. One of an older release does not know TLS.
 func ofItsRelease(name string) string {
 	if os.Getenv(actAsExecutor) == olderRelease && name == agent.TLSVariable {
 		return ""

@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Where nothing but TLS is spoken, a framework and an executor that know the CA find their way: the executor has it
+// If the cluster serves TLS only, a framework and an executor that know the CA can connect. The executor gets the CA
 // from its ExecutorInfo only.
 func TestClusterThatSpeaksTLSOnly(t *testing.T) {
 	t.Parallel()

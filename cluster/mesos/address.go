@@ -11,24 +11,24 @@ import (
 
 const zkScheme = "zk://"
 
-// zkAddress is where masters elect their leader: zk://[user:password@]host:port,…/path.
+// zkAddress is the ZooKeeper path at which masters elect their leader: zk://[user:password@]host:port,…/path.
 type zkAddress struct {
 	servers []string
 	path    string
-	// credentials is "user:password", empty without: ZooKeeper's scheme "digest".
+	// credentials is "user:password" for ZooKeeper's digest scheme; empty for none.
 	credentials string
 }
 
-// String leaves the credentials out.
+// String omits the credentials.
 func (a *zkAddress) String() string { return zkScheme + strings.Join(a.servers, ",") + a.path }
 
-// parseAddresses reads Options.Masters: either urls or zk.
+// parseAddresses parses Options.Masters into either urls or zk.
 func parseAddresses(masters []string, tls bool) (urls []*url.URL, zk *zkAddress, err error) {
 	if len(masters) == 0 {
 		return nil, nil, errors.New("no Mesos master given: name them as zk://host:port,…/mesos or http://host:port")
 	}
 	if strings.HasPrefix(masters[0], zkScheme) {
-		// A list of flags may have been split at the address' own commas.
+		// Splitting a list of flags may have cut the address at its own commas.
 		zk, err = parseZK(strings.Join(masters, ","))
 		return nil, zk, err
 	}
@@ -46,11 +46,11 @@ func parseAddresses(masters []string, tls bool) (urls []*url.URL, zk *zkAddress,
 	return urls, nil, nil
 }
 
-// baseURL parses "http://host:port". Its errors show no password.
+// baseURL parses an address of the form "http://host:port" or "https://host:port". Its errors contain no password.
 func baseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		u = &url.URL{} // url's own error repeats the whole text
+		u = &url.URL{} // url's own error repeats the whole text, password included
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -59,7 +59,7 @@ func baseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// withoutUser hides what stands before an @, also where there is no scheme.
+// withoutUser hides the text before the last @, even in an address without a scheme.
 func withoutUser(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
@@ -72,7 +72,7 @@ func withoutUser(address string) string {
 	return scheme + "://(hidden)" + address[at:]
 }
 
-// parseZK parses an address as Mesos' own --zk has it. No error shows the credentials.
+// parseZK parses an address in the form of Mesos' own flag --zk. Its errors contain no credentials.
 func parseZK(address string) (*zkAddress, error) {
 	rest := strings.TrimPrefix(address, zkScheme)
 	var out zkAddress

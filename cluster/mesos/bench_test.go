@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
-// benchSession is subscribed at a master that reads calls and throws them away.
+// benchSession subscribes to a master that reads calls and discards them.
 func benchSession(b *testing.B) (cluster.Session, func()) {
 	b.Helper()
 	first := subscribed(15)

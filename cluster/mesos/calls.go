@@ -24,7 +24,7 @@ func (s *session) Launch(ctx context.Context, a cluster.Launch) error {
 	return s.send(ctx, call)
 }
 
-// Decline gives offers back.
+// Decline returns offers to the master.
 func (s *session) Decline(ctx context.Context, offers []string, refuse time.Duration) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_DECLINE, Decline: &scheduler.Call_Decline{
 		OfferIDs: offerIDs(offers),
@@ -32,7 +32,7 @@ func (s *session) Decline(ctx context.Context, offers []string, refuse time.Dura
 	}})
 }
 
-// Kill asks for the end of a task; with no grace given, the executor's own holds.
+// Kill ends a task. Without a grace in k, the executor's own grace period applies.
 func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	kill := &scheduler.Call_Kill{TaskID: mesos.TaskID{Value: k.TaskID}, AgentID: agentID(k.AgentID)}
 	if k.Grace > 0 {
@@ -41,7 +41,7 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_KILL, Kill: kill})
 }
 
-// Shutdown ends an executor.
+// EndExecutor ends an executor with all its tasks.
 func (s *session) EndExecutor(ctx context.Context, executorID, agentID string) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_SHUTDOWN, Shutdown: &scheduler.Call_Shutdown{
 		ExecutorID: mesos.ExecutorID{Value: executorID},
@@ -49,7 +49,7 @@ func (s *session) EndExecutor(ctx context.Context, executorID, agentID string) e
 	}})
 }
 
-// Reconcile asks for the tasks' states; with none, for those of all.
+// Reconcile requests the state of the given tasks, or of all tasks if none are given.
 func (s *session) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error {
 	refs := make([]scheduler.Call_Reconcile_Task, len(tasks))
 	for i, t := range tasks {
@@ -59,7 +59,7 @@ func (s *session) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error 
 		Reconcile: &scheduler.Call_Reconcile{Tasks: refs}})
 }
 
-// Acknowledge confirms to the agent, through the master, that an update is committed.
+// Acknowledge confirms to the agent, through the master, that the scheduler has committed an update.
 func (s *session) Acknowledge(ctx context.Context, a cluster.Ack) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_ACKNOWLEDGE, Acknowledge: &scheduler.Call_Acknowledge{
 		AgentID: mesos.AgentID{Value: a.AgentID},
@@ -68,18 +68,18 @@ func (s *session) Acknowledge(ctx context.Context, a cluster.Ack) error {
 	}})
 }
 
-// Revive asks for offers again, whatever was declined.
+// RequestOffers requests offers and clears the filters of earlier declines.
 func (s *session) RequestOffers(ctx context.Context) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_REVIVE, Revive: &scheduler.Call_Revive{}})
 }
 
-// Suppress asks for no offers until Revive.
+// StopOffers stops offers until RequestOffers.
 func (s *session) StopOffers(ctx context.Context) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_SUPPRESS, Suppress: &scheduler.Call_Suppress{}})
 }
 
-// send posts a call once (rule L3; the package comment says why once) and waits for
-// its answer, for ctx or for the session's end, whichever comes first.
+// send posts a call once (rule L3; the package comment gives the reason). It waits until the answer arrives, ctx ends
+// or the session ends, whichever comes first.
 func (s *session) send(ctx context.Context, call *scheduler.Call) error {
 	call.FrameworkID = &mesos.FrameworkID{Value: s.framework}
 	body, err := call.Marshal()
@@ -109,8 +109,8 @@ func (s *session) send(ctx context.Context, call *scheduler.Call) error {
 	return fmt.Errorf("%s to %s: %w", call.Type, s.master.Host, answered(resp))
 }
 
-// newPost makes a request. GetBody lets the transport use another connection
-// when an idle one is dead before anything was written.
+// newPost builds a POST request. GetBody lets the transport repeat the request on another connection if an idle one
+// turns out to be dead before anything was written to it.
 func newPost(ctx context.Context, to *url.URL, header http.Header, body []byte) *http.Request {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	first, _ := open()

@@ -39,7 +39,7 @@ func scalar(name string, v float64) mesosapi.Resource {
 
 func ptr[T any](v T) *T { return &v }
 
-// What each call looks like to the master, from the recordings and Mesos' documents.
+// TestCalls checks what the master receives for each call, against recordings and Mesos' documentation.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -151,8 +151,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Rule L3: a call that was refused is distinguished from one whose outcome is unknown,
-// and neither is sent again, on a new connection as on a kept one.
+// Rule L3: a rejected call is distinguished from one with an unknown outcome. Neither is sent again, on a new
+// connection or on a reused one.
 func TestCallsAreSentOnce(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -224,7 +224,7 @@ func cut(w http.ResponseWriter) {
 	}
 }
 
-// A master that keeps no connections is no reason for a call to fail.
+// A call does not fail because the master closes each connection.
 func TestMasterWithoutKeepAlive(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -334,7 +334,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// Calls and the session's end meet at random moments.
+// Calls race with the end of their session.
 func TestCallsMeetTheEnd(t *testing.T) {
 	t.Parallel()
 	for range 20 {

@@ -11,20 +11,19 @@ import (
 	"strings"
 )
 
-// maxCredentials is the size of a file of credentials beyond which it is taken for something else.
+// maxCredentials is the largest accepted size of a credentials file in bytes. A larger file is something else.
 const maxCredentials = 64 << 10
 
-// Credentials are for HTTP basic authentication. They never show in logs.
+// Credentials are the principal and secret for HTTP basic authentication. Every way to print them hides the secret.
 type Credentials struct {
 	User, Secret string
 
 	warning string
 }
 
-// ReadCredentials reads a file in either form that Mesos' own --credential
-// takes: principal and secret on a line, or {"principal":"…","secret":"…"}. No error
-// shows what the file holds. A file that others can read is only warned of, as by
-// Mesos: see Warning.
+// ReadCredentials reads a file in either form that Mesos' own --credential accepts: principal and secret on one line,
+// or {"principal":"…","secret":"…"}. Its errors do not show the file's content. A file that other users can read is
+// accepted with a Warning, as Mesos does.
 func ReadCredentials(path string) (*Credentials, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func parseCredentials(text []byte) (*Credentials, error) {
 			Credentials       json.RawMessage
 		}
 		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error repeats characters
+			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error quotes the text
 		}
 		if doc.Credentials != nil {
 			return nil, errors.New(`is the list that a master has ("credentials"): give a file with our own principal and secret only`)
@@ -80,7 +79,7 @@ func parseCredentials(text []byte) (*Credentials, error) {
 	return &c, nil
 }
 
-// Warning says, if not empty, that others can read the file that the credentials came from.
+// Warning is empty, or says that other users can read the credentials file.
 func (c *Credentials) Warning() string { return c.warning }
 
 // String hides the secret.

@@ -16,20 +16,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// The words of Mesos' ERROR events that rules speak of.
+// These texts identify the ERROR events that the core handles differently.
 const (
 	frameworkRemoved  = "Framework has been removed"
 	frameworkFailover = "Framework failed over"
 )
 
-// maxReport bounds what is read of a report, in bytes: a longer one is none.
+// maxReport limits the decoded size of a report in bytes. A longer report is treated as undecodable.
 const maxReport = 1 << 20
 
-// decodeEvent is nil for events that the scheduler does not need: operations, kinds that are newer than this code, and
-// inverse offers. Those ask to have an agent back for maintenance. The offers of that agent are rescinded and come
-// again with their unavailability, which is all that we need; and "accepting or declining an inverse offer does not
-// result in immediate changes in the maintenance schedule, or in the way Mesos acts" (Mesos' docs/maintenance.md,
-// "Draining mode"), so no answer is due. With tls, agents speak it.
+// decodeEvent returns nil for events that the scheduler does not need: operations, event types newer than this code,
+// and inverse offers. An inverse offer asks the framework to release an agent for maintenance. The master also
+// rescinds the agent's offers and sends new ones that carry the unavailability, and the scheduler needs no more than
+// that. No answer is due either: "accepting or declining an inverse offer does not result in immediate changes in the
+// maintenance schedule, or in the way Mesos acts" (Mesos' docs/maintenance.md, "Draining mode"). tls says whether the
+// agents speak TLS.
 func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	switch {
 	case e.Type == scheduler.Event_HEARTBEAT:
@@ -100,8 +101,8 @@ func decodeOffer(o *mesos.Offer, tls bool) cluster.Offer {
 	return out
 }
 
-// agentURL is empty when the offer has no URL. The scheme in offers is what the
-// master speaks itself, and "http" from some versions even so; who configured TLS says that all speak it.
+// agentURL returns "" for an offer without a URL. The scheme in an offer is the master's own, and some versions send
+// "http" in any case; so with tls, which the operator configured for the whole cluster, the scheme is always https.
 func agentURL(u *mesos.URL, tls bool) string {
 	if u == nil {
 		return ""
@@ -114,9 +115,10 @@ func agentURL(u *mesos.URL, tls bool) string {
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 
-// usable sums what the framework's tasks may use, and says what of it is reserved: for our role, since it is offered
-// to us. Nothing that is revocable or shared counts, and nothing in the form of frameworks with
-// RESERVATION_REFINEMENT, which no master sends to us.
+// usable sums the resources that the framework's tasks may use and returns the part of them that is reserved. A
+// reservation in an offer is always for the framework's role, because the master offers it to no other role. Revocable
+// and shared resources are not counted, and neither are those in the form for frameworks with RESERVATION_REFINEMENT,
+// which no master sends to this framework.
 func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluster.Reserved) {
 	for i := range offered {
 		r := &offered[i]
@@ -135,7 +137,7 @@ func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluste
 		}
 		key, err := reservationKey(r)
 		if err != nil {
-			continue // it can't be named, so it can't be used
+			continue // a reservation without a key could not be named in a launch
 		}
 		total = total.Plus(amount)
 		if key != "" {
@@ -157,7 +159,7 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	if status, ours := wire.DecodeStatus(s.Data); ours {
 		out.Status = &status
 	}
-	// The generated getters of unset enums answer with the first value, so the pointers are asked.
+	// The generated getters of unset enums return the first value, so the pointers are checked instead.
 	if s.State != nil {
 		out.State = cluster.State(strings.TrimPrefix(s.State.String(), "TASK_"))
 	}
@@ -173,7 +175,7 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	if s.UnreachableTime != nil {
 		out.UnreachableSince = fromNanoseconds(s.UnreachableTime)
 	}
-	// What follows Mesos says in its message alone.
+	// Mesos reports the following two cases only in the text of the message.
 	out.ExecutorMismatch = out.State == cluster.Error && strings.Contains(out.Message, "ExecutorInfo") &&
 		strings.Contains(out.Message, "not compatible")
 	if out.State == cluster.Unknown && out.Source == cluster.FromMaster &&
@@ -183,11 +185,11 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	return out
 }
 
-// unknownToAgent is the master's message about a task that a registered agent does not have:
-// with the state GONE, and up to Mesos 1.4 with UNKNOWN.
+// unknownToAgent is the master's message about a task that a registered agent does not have. Its state is GONE, or
+// UNKNOWN up to Mesos 1.4.
 const unknownToAgent = "Task is unknown to the agent"
 
-// fromSeconds keeps microseconds, which is what the double of a present time holds.
+// fromSeconds rounds to microseconds, the precision that a double has for present times.
 func fromSeconds(s float64) time.Time {
 	return time.UnixMicro(int64(math.Round(s * 1e6))).UTC()
 }

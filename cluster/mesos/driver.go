@@ -23,59 +23,59 @@ const (
 	mediaType     = "application/x-protobuf"
 	streamHeader  = "Mesos-Stream-Id"
 
-	// maxRedirects is how often one master may point to another while they elect.
+	// maxRedirects limits how often masters redirect to one another, as they may during an election.
 	maxRedirects = 5
-	// maxConns bounds the connections to the master: a call beyond that waits for one.
+	// maxConns limits the connections to the master. Further calls wait for a free one.
 	maxConns = 64
-	// defaultQueue is how many events wait for a slow reader before the stream does.
+	// defaultQueue is the number of events that are buffered for a slow reader before the stream is held back.
 	defaultQueue = 16 << 10
 )
 
-// Options say how to reach the masters.
+// Options configure how the driver reaches the masters.
 type Options struct {
-	// Masters say where the masters are: either one address of the ZooKeeper where
-	// they elect their leader, "zk://host:port,host:port/mesos", with "user:password@"
-	// before the hosts where ZooKeeper wants that; or their own addresses, "http://host:port", to try
-	// in this order: any of a quorum will do, it names the leader.
+	// Masters holds one of two things. It is either one ZooKeeper address at which the masters elect their leader,
+	// "zk://host:port,host:port/mesos", with "user:password@" before the hosts if ZooKeeper requires it. Or it is a
+	// list of the masters' own addresses, "http://host:port", in the order to try them. Any reachable master is
+	// enough, because it redirects to the leader.
 	Masters []string
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
-	// TLS, if not nil (see LoadTLS), is for a cluster whose masters and agents speak TLS:
-	// addresses from ZooKeeper and of agents are https then, and those in Masters must be.
+	// TLS (see LoadTLS) must be set if the masters and agents speak TLS. The driver then uses https for addresses from
+	// ZooKeeper and from offers, and requires it in Masters.
 	TLS *tls.Config
-	// Timeouts bound what a caller's context doesn't.
+	// Timeouts limit each request in addition to the caller's context.
 	Timeouts Timeouts
-	// Queue is how many events a session holds for its reader; 0 means 16,384.
+	// Queue is the number of events that a session buffers for its reader; 0 means 16,384.
 	Queue int
-	// Logger defaults to one that is silent.
+	// Logger discards everything if it is nil.
 	Logger *slog.Logger
 	// Dial opens connections; nil means TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Timeouts of HTTP; zero values take the defaults.
+// Timeouts are HTTP timeouts; a zero value means the default.
 type Timeouts struct {
-	// Connect bounds a connection's making; 5 s by default.
+	// Connect limits the time to open a connection; 5 s by default.
 	Connect time.Duration
-	// Answer is the time from a request's last byte to its answer's header, and
-	// for SUBSCRIBE to the first event; 15 s by default.
+	// Answer limits the time from the last byte of a request to the header of the answer, and for SUBSCRIBE to the
+	// first event; 15 s by default.
 	Answer time.Duration
 }
 
-// Driver opens subscriptions at a Mesos cluster. It is closed after its sessions.
+// Driver opens subscriptions to a Mesos cluster. Close it after its sessions.
 type Driver struct {
 	masters []*url.URL
-	// begin is the master that is asked first: the one that let us in, or the one after that
-	// which was asked last.
+	// begin is the index of the master to try first: the one that accepted the last SUBSCRIBE, or else the one after
+	// the last that was tried.
 	begin atomic.Int64
-	zk    *detector              // nil with masters
-	tried atomic.Pointer[string] // the leader's node that was tried last; empty when there was none
+	zk    *detector              // nil if Masters holds addresses of masters
+	tried atomic.Pointer[string] // node of the leader that was tried last; empty if there was none
 	opts  Options
 }
 
 var _ cluster.Driver = (*Driver)(nil)
 
-// New checks the options; it connects to nothing.
+// New checks the options. It opens no connection.
 func New(opts Options) (*Driver, error) {
 	masters, at, err := parseAddresses(opts.Masters, opts.TLS != nil)
 	if err != nil {
@@ -92,7 +92,7 @@ func New(opts Options) (*Driver, error) {
 	return d, nil
 }
 
-// complete sets what has a default.
+// complete sets defaults.
 func (o *Options) complete() {
 	o.Timeouts.Connect = cmp.Or(o.Timeouts.Connect, 5*time.Second)
 	o.Timeouts.Answer = cmp.Or(o.Timeouts.Answer, 15*time.Second)
@@ -105,9 +105,8 @@ func (o *Options) complete() {
 	}
 }
 
-// Close ends the connection to ZooKeeper, if there is one, and waits for its goroutines. Nothing
-// can be subscribed to afterwards; sessions that are still open no longer notice a
-// change of leader before it ends them.
+// Close ends the connection to ZooKeeper, if there is one, and waits for its goroutines. Later calls of Subscribe fail
+// with ZooKeeper. Sessions that are still open stop following changes of the leader.
 func (d *Driver) Close() error {
 	if d.zk != nil {
 		d.zk.close()
@@ -117,17 +116,17 @@ func (d *Driver) Close() error {
 
 // Subscribe opens the stream at the leading master and waits for SUBSCRIBED.
 //
-// With ZooKeeper it asks there who leads, each time, and fails when nobody does. The
-// session ends with ErrNotLeading within half a second when ZooKeeper names another.
+// With ZooKeeper, it reads the leader there each time and fails if there is none. The session ends with ErrNotLeading
+// within half a second after ZooKeeper names another leader.
 //
-// With a list it tries the masters in turn until one, or the leader that it names, lets us in; each has its share of
-// the time that ctx leaves, and the next call goes on where this one ended, so that one which does not answer keeps
-// nobody from the others. It stops early at an answer that no other master would change: a call that is refused with a
-// 4xx status, or an ERROR event.
+// With a list, it tries the masters in turn until one of them, or the leader that it redirects to, accepts the
+// subscription. Each master gets an equal share of the time until ctx's deadline, and the next call starts after the
+// master that was tried last, so that a master that does not answer cannot block the others. Subscribe stops early at
+// an answer that every other master would give as well: a rejection with a 4xx status, or an ERROR event.
 //
-// A master's no is a *cluster.Refused: with the status of its answer, or with 403 when it came as an
-// ERROR in place of SUBSCRIBED, which is a cluster.FrameworkError as well. The error's text names the flag to look
-// at. It wraps ErrNoMaster for an address where something else answers.
+// A rejection is a *cluster.Refused. Its status is that of the answer, or 403 if the master sent ERROR in place of
+// SUBSCRIBED; the error is then a cluster.FrameworkError as well. The error's text names the flag to check. It wraps
+// ErrNoMaster if the server at the address is not a Mesos master.
 func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
 	body, err := subscribeCall(f).Marshal()
 	if err != nil {
@@ -156,7 +155,7 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	return nil, errors.Join(errs...)
 }
 
-// subscribeWithin gives the master its share of the time left, if so many are still to be asked.
+// subscribeWithin gives the master an equal share of the time left, where masters is the number still to try.
 func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.URL, body []byte) (cluster.Session,
 	error) {
 	if end, limited := ctx.Deadline(); limited && masters > 1 {
@@ -183,12 +182,11 @@ func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, bod
 	return s, nil
 }
 
-// lookEvery is how often ZooKeeper is asked who leads, by an open session and while there is none.
+// lookEvery is the interval at which the leader is read from ZooKeeper, by an open session and by NewLeader.
 const lookEvery = 500 * time.Millisecond
 
-// NewLeader waits until ZooKeeper names another leading master than the one that the last
-// Subscribe tried, and returns nil then. Without ZooKeeper, and where it doesn't answer, it waits until
-// ctx ends, and returns ctx's error.
+// NewLeader returns nil as soon as ZooKeeper names a leading master other than the one that the last Subscribe tried.
+// Without ZooKeeper, or while ZooKeeper does not answer, it waits until ctx ends and returns ctx's error.
 func (d *Driver) NewLeader(ctx context.Context) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -221,9 +219,8 @@ func final(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// subscribeAt opens a session at one master or the leader it redirects to. The
-// session gets a context of its own, which ctx ends only until SUBSCRIBED is there, and
-// runs beside, if not nil, until its end.
+// subscribeAt opens a session at a master or at the leader that it redirects to. The session has its own context; the
+// end of ctx cancels it only until SUBSCRIBED has arrived. The session runs beside, if it is not nil, until it ends.
 func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, beside func(*session)) (_ *session,
 	err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -254,8 +251,8 @@ func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, 
 	return s, nil
 }
 
-// openStream sends SUBSCRIBE, follows redirects, and returns the leader's answer,
-// whose body is the stream, and its address.
+// openStream sends SUBSCRIBE and follows redirects. It returns the leader's answer, whose body is the stream, and the
+// leader's address.
 func (d *Driver) openStream(ctx context.Context, transport *http.Transport, master *url.URL,
 	body []byte) (*http.Response, *url.URL, error) {
 	header := requestHeader(d.opts.Credentials, mediaType)
@@ -286,7 +283,7 @@ func (d *Driver) openStream(ctx context.Context, transport *http.Transport, mast
 		maxRedirects, master.Host)
 }
 
-// redirected resolves a Location, which Mesos sends without a scheme: "//host:port/path".
+// redirected resolves a Location header, which Mesos sends without a scheme: "//host:port/path".
 func redirected(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if err != nil {
@@ -308,8 +305,8 @@ func checkStream(resp *http.Response) error {
 	return nil
 }
 
-// newTransport makes a pool of connections. It goes through no proxy:
-// the masters' and agents' addresses are the cluster's own.
+// newTransport returns a connection pool. It ignores proxy settings, because masters and agents are inside the
+// cluster's network.
 func (o *Options) newTransport(conns int) *http.Transport {
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
@@ -327,7 +324,7 @@ func (o *Options) newTransport(conns int) *http.Transport {
 	}
 }
 
-// requestHeader is shared by many requests, and so never changed.
+// requestHeader is shared by many requests and must not be modified.
 func requestHeader(c *Credentials, media string) http.Header {
 	h := http.Header{
 		"Content-Type": {media},
@@ -340,9 +337,9 @@ func requestHeader(c *Credentials, media string) http.Header {
 	return h
 }
 
-// answered turns an answer that is not the wished one into an error, and ends it.
-// The answer of a gateway in between for a master that didn't answer it says nothing about the
-// call; any other 4xx or 5xx, and the 307 of a master that doesn't lead, is a no.
+// answered turns an unexpected answer into an error and closes the answer. A gateway's answer on behalf of a master
+// that did not respond (502, 504) leaves the outcome unknown. Any other 4xx or 5xx, and the 307 of a master that does
+// not lead, is a rejection.
 func answered(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	discard(resp)
@@ -364,7 +361,7 @@ func answered(resp *http.Response) error {
 	}
 }
 
-// discard ends an answer so that its connection can be used again.
+// discard reads and closes an answer so that its connection can be reused.
 func discard(resp *http.Response) {
 	if resp.ContentLength != 0 {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)

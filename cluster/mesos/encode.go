@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// executorVersion is the latest mapping from cluster.Executor to ExecutorInfo.
+// executorVersion is the latest version of the mapping from cluster.Executor to ExecutorInfo.
 const executorVersion = 3
 
 func subscribeCall(f cluster.Framework) *scheduler.Call {
@@ -80,10 +80,9 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 	return &scheduler.Call{Type: scheduler.Call_ACCEPT, Accept: accept}, nil
 }
 
-// executorInfo is frozen (rule X4): the bytes that it makes of an Executor of a
-// version must stay the same for ever, since executors of former releases still run with
-// them and Mesos rejects a task whose ExecutorInfo differs. A change needs a new version, beside
-// this one. It reads nothing but its argument.
+// executorInfo is frozen (rule X4): the bytes that it produces for an Executor of a given version must never change.
+// Executors of former releases still run with those bytes, and Mesos rejects a task whose ExecutorInfo differs. A
+// change requires a new version beside the existing ones. The result depends on the argument only.
 func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 	if e.Version < 1 || e.Version > executorVersion {
 		return nil, fmt.Errorf("executor %s is of version %d, this release knows 1 to %d", e.ID, e.Version,
@@ -123,7 +122,7 @@ func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 	return info, nil
 }
 
-// addSince2 adds what version 1 doesn't have.
+// addSince2 sets the fields that version 1 does not have.
 func addSince2(info *mesos.ExecutorInfo, e *cluster.Executor) {
 	info.Command.User = optional(e.User)
 	if len(e.Environment) > 0 {
@@ -145,15 +144,15 @@ func sameExecutor(a, b *cluster.Executor) bool {
 		maps.Equal(a.Environment, b.Environment)
 }
 
-// scalars leaves the role to its default, "*", as an unreserved offer's is. An
-// amount of zero is left out, since Mesos calls it invalid.
+// scalars leaves the role at its default, "*", as in unreserved offers. It omits zero amounts, which Mesos rejects as
+// invalid.
 func scalars(r resources.Amount) []mesos.Resource {
 	resources := make([]mesos.Resource, 0, 2)
 	values := &struct {
 		kind      mesos.Value_Type
 		cpus, mem mesos.Value_Scalar
-	}{kind: mesos.SCALAR} // one allocation for all that is pointed to
-	// The doubles next to the decimal fractions, as Mesos parses them.
+	}{kind: mesos.SCALAR} // one allocation for all values that are pointed to
+	// These are the doubles closest to the decimal fractions, as Mesos parses them.
 	values.cpus.Value, values.mem.Value = float64(r.CPUMilli)/1000, float64(r.MemMilli)/1000
 	if r.CPUMilli != 0 {
 		resources = append(resources, mesos.Resource{Name: "cpus", Type: &values.kind, Scalar: &values.cpus})
@@ -172,7 +171,7 @@ func offerIDs(ids []string) []mesos.OfferID {
 	return out
 }
 
-// filters are always sent, since without them Mesos takes 5 seconds.
+// filters always sets RefuseSeconds, because Mesos' default is 5 seconds.
 func filters(refuse time.Duration) *mesos.Filters {
 	return &mesos.Filters{RefuseSeconds: ptr(refuse.Seconds())}
 }
@@ -186,7 +185,7 @@ func agentID(id string) *mesos.AgentID {
 
 func ptr[T any](v T) *T { return &v }
 
-// optional is nil for "", which Mesos distinguishes from a field that isn't there.
+// optional returns nil for "", because Mesos distinguishes an empty field from a missing one.
 func optional(s string) *string {
 	if s == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 func BenchmarkEncodeAccept100(b *testing.B) { benchmarkEncode(b, nil) }
 
-// Each task has a part of two reservations.
+// Each task has parts of two reservations.
 func BenchmarkEncodeAcceptReserved100(b *testing.B) {
 	benchmarkEncode(b, []cluster.Reserved{
 		{Key: `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"}]}`, Resources: resources.Amount{CPUMilli: 10}},

@@ -18,14 +18,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Keys of reservations, as offers give them.
+// Keys of reservations in the form that offers yield.
 const (
 	staticKey  = `{"role":"batch"}`
 	dynamicKey = `{"role":"batch","dynamic":true,"principal":"ops","labels":[{"key":"k","value":"one"}]}`
 )
 
-// Rule X4: the bytes of an ExecutorInfo must be the same in every release, as
-// long as executors of its version may run anywhere.
+// Rule X4: the bytes of an ExecutorInfo must be the same in every release for as long as executors of its version may
+// run.
 func TestExecutorInfoIsFrozen(t *testing.T) {
 	t.Parallel()
 	second := testExecutor
@@ -43,7 +43,7 @@ func TestExecutorInfoIsFrozen(t *testing.T) {
 	unreserved.Version = 3
 	earlier := third
 	earlier.Version = 2
-	before := second // as read by this release from a record of the former
+	before := second // as this release reads it from a record of the former one
 	before.Version = 1
 	for name, c := range map[string]struct {
 		executor cluster.Executor
@@ -103,7 +103,7 @@ func isFrozen(t *testing.T, executor cluster.Executor, golden string) {
 	}
 }
 
-// What version 2 adds says what it is meant to say.
+// The fields that version 2 adds have the intended values.
 func TestExecutorInfoOfVersion2(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
@@ -112,7 +112,7 @@ func TestExecutorInfoOfVersion2(t *testing.T) {
 	task.Executor.Version, task.Executor.User, task.Executor.ShutdownGrace = 2, "batch", 9500*time.Millisecond
 	task.Executor.Environment = map[string]string{"B": "2", "A": "1"}
 	other.Executor = task.Executor
-	other.Executor.Environment = map[string]string{"B": "2", "A": "other"} // an executor of its own
+	other.Executor.Environment = map[string]string{"B": "2", "A": "other"} // a different executor
 	if err := s.Launch(t.Context(), cluster.Launch{AgentID: "S0", OfferIDs: []string{"o1"},
 		Tasks: []cluster.TaskLaunch{task, other}}); err != nil {
 		t.Fatal(err)

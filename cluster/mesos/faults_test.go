@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// through opens a session over a proxy, at a master with the heartbeat interval, in seconds.
+// through opens a session through a proxy, at a master with the given heartbeat interval in seconds.
 func through(t *testing.T, m *master, heartbeat float64) (*netproxy.Proxy, *mesos.Driver, cluster.Session) {
 	t.Helper()
 	m.first = []scheduler.Event{subscribed(heartbeat)}
@@ -49,8 +49,8 @@ func accept(t *testing.T, s cluster.Session) error {
 		Tasks: []cluster.TaskLaunch{launch("t1")}})
 }
 
-// Whatever ends a session, what came before is read, its reason is known, no call is sent afterwards, and a new one
-// works when the network does.
+// Whatever ends a session, earlier events can be read, Err returns the reason, no call is sent afterwards, and a new
+// session works once the network does.
 func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()
 	over := func(fault func(*netproxy.Proxy)) func(*master, *netproxy.Proxy) {
@@ -64,8 +64,8 @@ func TestEndsOfSessions(t *testing.T) {
 	other := cluster.FrameworkError{Message: "Something else"}
 	for name, tt := range map[string]struct {
 		strike    func(*master, *netproxy.Proxy)
-		heartbeat float64       // 15 s when 0
-		last      cluster.Event // the last one that is read, after a RESCIND
+		heartbeat float64       // 15 s if 0
+		last      cluster.Event // the last event that is read, after a RESCIND
 		why       error         // what the reason wraps; nil: anything but silence
 	}{
 		"the framework is removed":      {says(removed.Message), 0, removed, removed},
@@ -117,7 +117,7 @@ func TestEndsOfSessions(t *testing.T) {
 	}
 }
 
-// Rule L3: an ACCEPT that may have arrived is neither done nor refused, and is not sent again.
+// Rule L3: an ACCEPT that may have arrived is neither reported as done nor as rejected, and is not sent again.
 func TestAcceptOverABrokenNetwork(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -147,7 +147,7 @@ func TestAcceptOverABrokenNetwork(t *testing.T) {
 	}
 }
 
-// A call that hangs in the network when its session ends doesn't outlive it.
+// A call that hangs in the network ends with its session.
 func TestCallsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

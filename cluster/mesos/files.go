@@ -15,35 +15,33 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// maxRead is more than an agent answers at once.
+// maxRead limits one read in bytes. Agents answer with less than that.
 const maxRead = 1 << 20
 
-// Files reads the sandboxes that agents keep, over their /files/read. Its methods may be called concurrently. Paths
-// are absolute ones of the agent's host, which name a run by its container id, or virtual,
-// "/frameworks/F/executors/E/runs/latest/stdout", which can only name the newest. A file that isn't there, or whose
-// sandbox was collected, gives an error that wraps cluster.ErrGone; another no of the agent one that wraps
-// *cluster.Refused.
+// Files reads sandboxes through the agents' endpoint /files/read. Its methods may be called concurrently. A path is
+// either an absolute path on the agent's host, which identifies a run by its container id, or a virtual path,
+// "/frameworks/F/executors/E/runs/latest/stdout", which refers to the latest run only. For a missing file or a
+// garbage-collected sandbox the error wraps cluster.ErrGone; any other rejection by the agent wraps *cluster.Refused.
 type Files struct {
 	transport *http.Transport
 	header    http.Header
 }
 
-// NewFiles connects to nothing yet. Of the options Masters, Queue and Logger are not used.
+// NewFiles opens no connection. It ignores the options Masters, Queue and Logger.
 func NewFiles(opts Options) *Files {
 	opts.complete()
 	return &Files{transport: opts.newTransport(16), header: requestHeader(opts.Credentials, inJSON)}
 }
 
-// Close gives idle connections back; reads that are under way go on.
+// Close closes idle connections. Reads in progress continue.
 func (f *Files) Close() { f.transport.CloseIdleConnections() }
 
-// Read returns up to length bytes of a file from offset on: fewer at the file's end,
-// and also before, since agents limit an answer to 64 KiB; none at or beyond the end. So one reads on at
-// offset+len(data) until nothing comes.
+// Read returns up to length bytes of a file from offset on. It returns fewer at the end of the file, and also before
+// it because agents limit an answer to 64 KiB, and none at or beyond the end. Callers therefore continue at
+// offset+len(data) until they get no data.
 //
-// The bytes are the file's own, whatever their encoding: Mesos puts what is no UTF-8 into the
-// JSON string as it is, and it is taken from there unchanged, so that a character
-// which two reads cut in half comes together again.
+// The bytes are those of the file, in any encoding: Mesos copies invalid UTF-8 into the JSON string unchanged, and
+// Read extracts it unchanged, so that a character that is split over two reads can be reassembled.
 func (f *Files) Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error) {
 	if offset < 0 || length < 0 {
 		return nil, fmt.Errorf("read %s: offset %d and length %d must not be negative", path, offset, length)
@@ -58,7 +56,7 @@ func (f *Files) Read(ctx context.Context, agentURL, path string, offset int64, l
 	return data, nil
 }
 
-// Size is the file's length in bytes, now.
+// Size returns the current length of the file in bytes.
 func (f *Files) Size(ctx context.Context, agentURL, path string) (int64, error) {
 	_, end, err := f.read(ctx, agentURL, path, -1, 0) // Mesos answers offset -1 with the end
 	if err != nil {
@@ -85,7 +83,7 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 	switch resp.StatusCode {
 	case http.StatusOK:
 		defer discard(resp)
-		// A byte takes at most six in JSON: \u001f.
+		// JSON needs at most six bytes for one: \u001f.
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 6*int64(length)+1024))
 		if err != nil {
 			return nil, 0, err
@@ -113,12 +111,11 @@ func parseChunk(body []byte) (data []byte, offset int64, err error) {
 	return unquote(answer.Data[1 : len(answer.Data)-1]), answer.Offset, nil
 }
 
-// plain are the escapes of a JSON string that stand for one byte.
+// plain maps the letters of the JSON escapes that stand for a single byte to that byte.
 var plain = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unquote resolves the escapes in the text of a JSON string that encoding/json found to be
-// well-formed, in place, and leaves all other bytes alone; encoding/json itself would
-// replace those that are no UTF-8, and then offsets were wrong as well.
+// unquote resolves, in place, the escapes in the text of a JSON string that encoding/json has validated. It keeps all
+// other bytes. encoding/json would replace invalid UTF-8, which would also shift the offsets.
 func unquote(in []byte) []byte {
 	out := in[:0]
 	for {
@@ -131,7 +128,7 @@ func unquote(in []byte) []byte {
 			out, in = append(out, b), in[2:]
 			continue
 		}
-		// Characters may be pairs of those that stand beside each other.
+		// A character may be a surrogate pair of two adjacent escapes.
 		run := 0
 		for len(in) > run+1 && in[run] == '\\' && in[run+1] == 'u' {
 			run += len(`\u0000`)

@@ -17,8 +17,8 @@ import (
 
 const stdout = "/frameworks/f/executors/my app@-@S0@-@1/runs/latest/tasks/1/stdout"
 
-// agent answers /files/read as Mesos does: bytes that are no UTF-8 go into the JSON as
-// they are, at most limit at a time.
+// agent serves /files/read as Mesos does: it copies invalid UTF-8 into the JSON unchanged, and answers with at most
+// limit bytes.
 func agent(t *testing.T, content []byte, limit int) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,7 +64,7 @@ func newFiles(t *testing.T, opts mesos.Options) *mesos.Files {
 	return f
 }
 
-// Every byte comes back as it is, wherever a read cuts.
+// Every byte is returned unchanged, wherever a read cuts the file.
 func TestFilesAreReadWhole(t *testing.T) {
 	t.Parallel()
 	var content []byte

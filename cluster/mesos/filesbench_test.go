@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkParseChunk reads what an agent answers for a page of output.
+// BenchmarkParseChunk parses an agent's answer with a page of output.
 func BenchmarkParseChunk(b *testing.B) {
 	text := strings.Repeat("2026-05-01 12:00:00 a line of the output, of some length that is usual\n", 900)
 	body, err := json.Marshal(map[string]any{"data": text, "offset": 0})

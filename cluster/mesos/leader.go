@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 )
 
-// ErrNotLeading is a session's Err when ZooKeeper says that its master leads no longer.
+// ErrNotLeading is a session's Err when ZooKeeper says that the session's master no longer leads.
 var ErrNotLeading = errors.New("the master leads no longer")
 
 var (
@@ -27,35 +27,34 @@ var (
 	errSilent   = errors.New("does not answer")
 )
 
-// labelJSON begins the names of the nodes of masters, which hold JSON; those with
-// "info_" are of masters before Mesos 0.24 and hold protobuf.
+// labelJSON is the prefix of masters' nodes in JSON. Nodes with the prefix "info_" belong to masters older than Mesos
+// 0.24 and hold protobuf.
 const labelJSON = "json.info_"
 
-// zkSession is how long ZooKeeper keeps our session without us, as long as a Mesos
-// master's own detector has it. We keep nothing in ZooKeeper: it only bounds how late
-// a dead server is noticed.
+// zkSession is the timeout of the ZooKeeper session, the same as that of Mesos masters' own detector. The driver
+// stores nothing in ZooKeeper, so the timeout only limits how late a dead server is noticed.
 const zkSession = 10 * time.Second
 
-// leader is a master that leads, as ZooKeeper has it.
+// leader is the leading master according to ZooKeeper.
 type leader struct {
-	// node is the master's node; a master that registers again has another.
+	// node is the name of the master's node. It changes when the master registers again.
 	node string
 	url  *url.URL
 }
 
-// detector finds the leading master in ZooKeeper. It remembers no answer: each
-// question is a read. All share one session, which begins at the first question, and again at one after it has ended.
+// detector finds the leading master in ZooKeeper. It caches nothing; each query is a read. All queries share one
+// ZooKeeper session, which is opened by the first query and reopened by the first query after it has ended.
 type detector struct {
 	*zkAddress
 	opts *Options
 
 	mu     sync.Mutex
-	client *zookeeper.Client // nil before the first question
+	client *zookeeper.Client // nil before the first query
 	closed bool
-	old    sync.WaitGroup // sessions that have ended
+	old    sync.WaitGroup // closing of sessions that have ended
 }
 
-// leader asks who leads. Its error wraps errNoLeader when ZooKeeper answered that nobody does.
+// leader reads which master leads. The error wraps errNoLeader if ZooKeeper answered that no master leads.
 func (d *detector) leader(ctx context.Context) (leader, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.opts.Timeouts.Answer)
 	defer cancel()
@@ -77,7 +76,7 @@ func (d *detector) leader(ctx context.Context) (leader, error) {
 	return found, nil
 }
 
-// session is the one that lives, or a new one.
+// session returns the live ZooKeeper session, or opens a new one.
 func (d *detector) session() (_ *zookeeper.Client, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +115,7 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 			data, _, err = c.Get(d.path + "/" + node)
 			return err
 		})
-		if errors.Is(err, zk.ErrNoNode) { // it went between the two reads
+		if errors.Is(err, zk.ErrNoNode) { // the node disappeared between the two reads
 			if err := c.Pause(ctx); err != nil {
 				return leader{}, err
 			}
@@ -134,7 +133,7 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 	}
 }
 
-// explain says what a session's error means here.
+// explain turns an error of the ZooKeeper session into a message for operators.
 func (d *detector) explain(c *zookeeper.Client, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
@@ -157,7 +156,7 @@ func (d *detector) explain(c *zookeeper.Client, err error) error {
 	}
 }
 
-// close ends the session and waits for all goroutines: a second or two, when ZooKeeper doesn't answer.
+// close ends the session and waits for all goroutines, which takes a second or two if ZooKeeper does not answer.
 func (d *detector) close() {
 	d.mu.Lock()
 	d.closed = true
@@ -169,8 +168,8 @@ func (d *detector) close() {
 	d.old.Wait()
 }
 
-// leading is the child of the master that leads: of those with JSON, the one with the
-// lowest number. Masters keep other nodes there as well: their log's replicas.
+// leading returns the node of the leading master: the JSON node with the lowest number. The path also contains other
+// nodes of the masters, such as their replicated log.
 func leading(children []string) (string, error) {
 	best, lowest, old := "", int64(0), 0
 	for _, child := range children {
@@ -202,7 +201,7 @@ func leading(children []string) (string, error) {
 	}
 }
 
-// masterURL reads a master's node. It prefers the IP address over the name as agentURL does.
+// masterURL parses a master's node. Like agentURL, it prefers the IP address to the hostname.
 func masterURL(data []byte, tls bool) (*url.URL, error) {
 	var info struct {
 		Address struct {
@@ -224,8 +223,8 @@ func masterURL(data []byte, tls bool) (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(a.Port)), Path: schedulerPath}, nil
 }
 
-// preferred is the IP address rather than a name that may be known on its own machine
-// only, except with https, whose certificates have names.
+// preferred returns the IP address, because the hostname may be known only on the master's own machine. With https it
+// returns the hostname, because certificates contain names.
 func preferred(scheme, ip, hostname string) string {
 	if ip == "" || (scheme == "https" && hostname != "") {
 		return hostname

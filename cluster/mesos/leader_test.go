@@ -22,7 +22,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// election is a folder of a ZooKeeper where masters of a test register.
+// election is a ZooKeeper path at which a test's masters register.
 type election struct {
 	t      *testing.T
 	conn   *zk.Conn
@@ -45,7 +45,7 @@ func (e *election) remove(name string) {
 	}
 }
 
-// join registers a master as Mesos does, under a number of the test's choice.
+// join registers a master as Mesos does, with a number of the test's choice.
 func (e *election) join(number int, m *master) string {
 	e.t.Helper()
 	name := fmt.Sprintf("json.info_%010d", number)
@@ -53,7 +53,7 @@ func (e *election) join(number int, m *master) string {
 	return name
 }
 
-// masterInfo is what a master of Mesos 1.12 writes.
+// masterInfo returns what a master of Mesos 1.12 writes into its node.
 func masterInfo(t *testing.T, m *master) []byte {
 	t.Helper()
 	u, err := url.Parse(m.url)
@@ -68,7 +68,7 @@ func masterInfo(t *testing.T, m *master) []byte {
 
 func (e *election) address() string { return "zk://" + e.server + e.path }
 
-// driver is closed before the test looks for goroutines that are left.
+// driver creates a driver that is closed before the test checks for leaked goroutines.
 func driver(t *testing.T, opts mesos.Options) *mesos.Driver {
 	t.Helper()
 	d, err := mesos.New(opts)
@@ -79,7 +79,7 @@ func driver(t *testing.T, opts mesos.Options) *mesos.Driver {
 	return d
 }
 
-// open subscribes, and reads the session's first event.
+// open subscribes and reads the session's first event.
 func open(t *testing.T, d *mesos.Driver) cluster.Session {
 	t.Helper()
 	s, err := try(t, d)
@@ -115,7 +115,7 @@ func mustFail(t *testing.T, d *mesos.Driver, words ...string) error {
 	return err
 }
 
-// All that needs a real ZooKeeper shares one server.
+// All tests that need a real ZooKeeper share one server.
 func TestLeaderInZooKeeper(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
@@ -216,7 +216,7 @@ func testNewLeader(t *testing.T, e *election) {
 		t.Fatal(err)
 	}
 	mustFail(t, d, "recovering")
-	// It is known, so there is nothing to tell.
+	// The current leader was tried before, so it is not reported.
 	short, cancel := context.WithTimeout(t.Context(), 1200*time.Millisecond)
 	defer cancel()
 	if err := d.NewLeader(short); !errors.Is(err, context.DeadlineExceeded) {
@@ -231,7 +231,7 @@ func testNewLeader(t *testing.T, e *election) {
 	open(t, d)
 }
 
-// Each reason why there is no leader has its own words, and none is remembered.
+// Each reason for having no leader has its own message, and none is cached.
 func testNobodyLeads(t *testing.T, e *election) {
 	m := newMaster(t)
 	d := driver(t, mesos.Options{Masters: []string{e.address()}})
@@ -294,7 +294,7 @@ func testZooKeeperAway(t *testing.T, e *election) {
 		t.Errorf("ended with %v", err)
 	}
 	open(t, d)
-	p.DropAfter(0) // the next Subscribe's connection breaks under it, and it asks again
+	p.DropAfter(0) // the connection of the next Subscribe breaks, and it reads again
 	open(t, d)
 }
 
@@ -334,7 +334,7 @@ func TestZooKeeperThatIsNone(t *testing.T) {
 	mustFail(t, d, "is it a ZooKeeper server, and one of a majority?")
 }
 
-// speaker listens, says the same to each who comes, and hangs up.
+// speaker accepts connections, sends each the same text, and closes it.
 func speaker(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -38,7 +38,7 @@ func TestScalarsAreExact(t *testing.T) {
 	}
 	for i, c := range m.requests(scheduler.Call_ACCEPT) {
 		for _, r := range c.call.Accept.Operations[0].Launch.TaskInfos[0].Resources {
-			text, _ := json.Marshal(r.Scalar.Value * 1) // the shortest text of the double
+			text, _ := json.Marshal(r.Scalar.Value * 1) // the shortest decimal form of the double
 			_, decimals, _ := strings.Cut(string(text), ".")
 			if len(decimals) > 3 || r.Scalar.Value != float64(amounts[i])/1000 {
 				t.Errorf("%d thousandths of %s became %s", amounts[i], r.Name, text)
@@ -47,8 +47,7 @@ func TestScalarsAreExact(t *testing.T) {
 	}
 }
 
-// Every event that a real master was recorded to send arrives whole; what is
-// expected is read from the JSON on its own.
+// Every recorded event of a real master arrives completely. The expectation is computed from the JSON independently.
 func TestRecordings(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")
@@ -63,7 +62,7 @@ func TestRecordings(t *testing.T) {
 		for _, recorded := range events {
 			want := expected(t, recorded)
 			if _, final := want.(cluster.FrameworkError); final {
-				continue // it would end the session; its own test has it
+				continue // it would end the session; it has a test of its own
 			}
 			m.send(convert(t, recorded))
 			if diff := cmp.Diff(want, next(t, s)); diff != "" {
@@ -79,8 +78,8 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// recordedEvents finds whatever in a recording looks like an event to a
-// scheduler; executors get theirs with the agent's info.
+// recordedEvents finds everything in a recording that looks like an event for a scheduler. Events for executors
+// contain the agent's info and are skipped.
 func recordedEvents(t *testing.T, file string) []map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -89,7 +88,7 @@ func recordedEvents(t *testing.T, file string) []map[string]any {
 	}
 	var all any
 	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // nanoseconds need all their digits
+	decoder.UseNumber() // nanoseconds need all digits
 	if err := decoder.Decode(&all); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +116,7 @@ func recordedEvents(t *testing.T, file string) []map[string]any {
 	return found
 }
 
-// convert makes mesos-go's type of a recorded event. Enum values that mesos-go doesn't know are left out.
+// convert converts a recorded event to mesos-go's type. It omits enum values that mesos-go does not know.
 func convert(t *testing.T, recorded map[string]any) scheduler.Event {
 	t.Helper()
 	text, err := json.Marshal(recorded)
@@ -207,8 +206,8 @@ func expected(t *testing.T, recorded map[string]any) cluster.Event {
 	return nil
 }
 
-// What a newer Mesos may say passes through as text, and what only looks like
-// more (revocable, shared resources) is not counted, what is reserved for itself.
+// Unknown values of a newer Mesos pass through as text. Revocable and shared resources are not counted, and reserved
+// ones are counted separately.
 func TestEventsBeyondTheRecordings(t *testing.T) {
 	t.Parallel()
 	refined := scalar("cpus", 16)
@@ -301,7 +300,7 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		"message with no number":    {message(`{"v":1,"tasks":[{"progress":{"fraction":1e999}}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message that is too long":  {message(strings.Repeat(" ", 1<<20) + `{"v":1}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"after kinds of event that nobody needs": {
-			scheduler.Event{Type: 99}, // the heartbeat that follows is what comes
+			scheduler.Event{Type: 99}, // the following heartbeat is delivered instead
 			cluster.Heartbeat{},
 		},
 		"after an event without content": {scheduler.Event{Type: scheduler.Event_OFFERS}, cluster.Heartbeat{}},
@@ -319,7 +318,7 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 	}
 }
 
-// The states of PARTITION_AWARE, and of those that came before it, as masters and agents tell them.
+// The states of PARTITION_AWARE and of older frameworks, as masters and agents send them.
 func TestStatesOfLostTasks(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2026, 11, 21, 9, 8, 7, 123456789, time.UTC)
@@ -344,7 +343,7 @@ func TestStatesOfLostTasks(t *testing.T) {
 		want := cluster.Update{TaskID: "t1", State: tt.want, Source: cluster.FromMaster,
 			Reason: cluster.ReasonAgentRemoved}
 		if tt.state == mesosapi.TASK_UNREACHABLE ||
-			tt.state == mesosapi.TASK_LOST { // with the time since when, to the nanosecond
+			tt.state == mesosapi.TASK_LOST { // with the time since when, in nanoseconds
 			status.UnreachableTime = &mesosapi.TimeInfo{Nanoseconds: since.UnixNano()}
 			want.UnreachableSince = since
 		}
@@ -358,8 +357,8 @@ func TestStatesOfLostTasks(t *testing.T) {
 	}
 }
 
-// What Mesos says in a message alone: that it has another ExecutorInfo of an executor, and, up to 1.4, that a
-// registered agent does not have a task, with the state UNKNOWN where later ones say GONE.
+// Mesos reports two things in a message only: that it knows an executor with a different ExecutorInfo, and, up to 1.4,
+// that a registered agent does not have a task. The state is then UNKNOWN, where later versions send GONE.
 func TestMessagesThatMeanMore(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

@@ -26,7 +26,7 @@ const (
 	timeout   = 10 * time.Second
 )
 
-// received is a request that reached the master.
+// received is a request that the master received.
 type received struct {
 	call   scheduler.Call
 	raw    []byte
@@ -35,13 +35,13 @@ type received struct {
 	from   string
 }
 
-// master is a fake of Mesos' leading master: RecordIO protobuf events out, calls in.
+// master is a fake of Mesos' leading master: it sends events in RecordIO protobuf and receives calls.
 type master struct {
 	url string
-	// subscribe and answer replace the usual behaviour when set, before the first request.
+	// subscribe and answer, if set before the first request, replace the default behaviour.
 	subscribe http.HandlerFunc
 	answer    func(http.ResponseWriter, *http.Request, *scheduler.Call)
-	// first is what a new stream begins with.
+	// first are the first events of a new stream.
 	first []scheduler.Event
 
 	listener net.Listener
@@ -134,7 +134,7 @@ func (m *master) send(events ...scheduler.Event) {
 	}
 }
 
-// requests are those of a type, in the order of their arrival.
+// requests returns the received calls of a type, in order of arrival.
 func (m *master) requests(t scheduler.Call_Type) []received {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +169,7 @@ func rescind(id string) scheduler.Event {
 		Rescind: &scheduler.Event_Rescind{OfferID: mesosapi.OfferID{Value: id}}}
 }
 
-// subscribe opens a session that ends with the test, past its Subscribed event.
+// subscribe opens a session that is closed at the end of the test, and reads its Subscribed event.
 func subscribe(t *testing.T, opts mesos.Options) cluster.Session {
 	t.Helper()
 	s, err := trySubscribe(t, opts)
@@ -194,7 +194,7 @@ func trySubscribe(t *testing.T, opts mesos.Options) (cluster.Session, error) {
 	return d.Subscribe(ctx, cluster.Framework{ID: framework, Name: "elasticjob", FailoverTimeout: time.Hour})
 }
 
-// next is the next event, nil when the session has ended.
+// next returns the next event, or nil when the session has ended.
 func next(t *testing.T, s cluster.Session) cluster.Event {
 	t.Helper()
 	select {
@@ -206,7 +206,7 @@ func next(t *testing.T, s cluster.Session) cluster.Event {
 	}
 }
 
-// ended drains a session to its end and returns why it ended.
+// ended reads a session to its end and returns why it ended.
 func ended(t *testing.T, s cluster.Session) error {
 	t.Helper()
 	for next(t, s) != nil {
@@ -218,7 +218,7 @@ func ended(t *testing.T, s cluster.Session) error {
 	return s.Err()
 }
 
-// pipes is a listener in memory, whose connections synctest can follow.
+// pipes is an in-memory listener, whose connections synctest can control.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}

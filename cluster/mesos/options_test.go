@@ -73,7 +73,7 @@ func TestReadCredentials(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		text string
-		user string // empty: refused
+		user string // empty: rejected
 	}{
 		"a line":                {"ejc hunter2\n", "ejc"},
 		"no newline, tab":       {"ejc\thunter2", "ejc"},
@@ -116,7 +116,7 @@ func TestReadCredentials(t *testing.T) {
 	}
 }
 
-// Mesos itself only warns of such a file.
+// Mesos itself only logs a warning about such a file.
 func TestCredentialsThatOthersCanRead(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "credentials")

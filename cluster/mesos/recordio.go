@@ -8,11 +8,10 @@ import (
 	"strconv"
 )
 
-// maxRecord is far above the offers of 100,000 agents; a length beyond it is
-// taken for a broken stream.
+// maxRecord is far above the size of 100,000 agents' offers. A larger length means that the stream is corrupt.
 const maxRecord = 256 << 20
 
-// records reads RecordIO: a record's length in decimal, a newline, the record.
+// records reads RecordIO: the record's length in decimal, a newline, then the record.
 type records struct {
 	in  *bufio.Reader
 	buf []byte
@@ -22,8 +21,8 @@ func newRecords(r io.Reader) *records {
 	return &records{in: bufio.NewReaderSize(r, 32<<10)}
 }
 
-// next returns the next record, which is valid until the following call; io.EOF
-// at the stream's end between two records.
+// next returns the next record, which is valid until the following call. It returns io.EOF if the stream ends between
+// two records.
 func (r *records) next() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if err != nil {

@@ -18,12 +18,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// ErrNoMaster is wrapped by Subscribe's error when an address answers, but not as a Mesos master does.
+// ErrNoMaster is wrapped by Subscribe's error when the server at an address is not a Mesos master.
 var ErrNoMaster = errors.New("this is no Mesos master")
 
-// refusedEvent is a master's no that comes as the event ERROR, at the beginning of a
-// stream: Mesos answers 200 before it has checked role and user. To callers it is both a
-// FrameworkError and a *cluster.Refused with status 403.
+// refusedEvent is a rejection that arrives as an ERROR event at the beginning of a stream, because Mesos answers 200
+// before it checks role and user. It unwraps to both a FrameworkError and a *cluster.Refused with status 403.
 type refusedEvent struct {
 	event   cluster.FrameworkError
 	refused *cluster.Refused
@@ -32,7 +31,7 @@ type refusedEvent struct {
 func (r *refusedEvent) Error() string   { return r.event.Message }
 func (r *refusedEvent) Unwrap() []error { return []error{r.event, r.refused} }
 
-// atSubscribe makes an error of an ERROR that came instead of SUBSCRIBED.
+// atSubscribe converts an ERROR event received in place of SUBSCRIBED into an error.
 func atSubscribe(e cluster.FrameworkError) error {
 	if e.Removed || e.FailedOver {
 		return e
@@ -40,7 +39,7 @@ func atSubscribe(e cluster.FrameworkError) error {
 	return &refusedEvent{event: e, refused: &cluster.Refused{Status: http.StatusForbidden, Message: e.Message}}
 }
 
-// explain adds to a failed SUBSCRIBE what it means and which flag to look at.
+// explain adds the meaning of a failed SUBSCRIBE and the flag to check.
 func explain(err error, master *url.URL, f cluster.Framework, given *Credentials) error {
 	if hint := hint(err, master, f, given); hint != "" {
 		return fmt.Errorf("%w (%s)", err, hint)
@@ -79,7 +78,7 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 	return ""
 }
 
-// connectHint is for an address that gave no HTTP answer.
+// connectHint explains an address that gave no HTTP answer.
 func connectHint(err error, master *url.URL) string {
 	var (
 		plain     tls.RecordHeaderError
@@ -111,8 +110,8 @@ func connectHint(err error, master *url.URL) string {
 	return ""
 }
 
-// subscribeAnswer is answered for SUBSCRIBE, whose answer may come from anything
-// that listens at the address that an operator wrote.
+// subscribeAnswer is like answered, for SUBSCRIBE. The address is configured by an operator, so any program may have
+// answered there.
 func subscribeAnswer(resp *http.Response) error {
 	status := resp.StatusCode
 	err := answered(resp)
@@ -134,8 +133,8 @@ func subscribeAnswer(resp *http.Response) error {
 	return err
 }
 
-// The types of answers of other programs' APIs, such as a scheduler's, and of those for people. Those of Mesos are
-// plain text.
+// These content types show that the answer is not from Mesos, which answers in plain text: other programs' APIs, such
+// as a scheduler's, use JSON, and pages for people use HTML.
 const (
 	inJSON  = "application/json"
 	webPage = "text/html"
@@ -146,10 +145,10 @@ func typeOf(resp *http.Response) string {
 	return kind
 }
 
-// tags matches HTML's, the last one perhaps cut off, and what browsers don't show of a page.
+// tags matches HTML tags, even if the last one is cut off, and the parts of a page that browsers do not display.
 var tags = regexp.MustCompile(`(?is)<!--.*?(-->|$)|<(style|script)\b.*?(</(style|script)\s*>|$)|<[a-z/!?][^>]*(>|$)`)
 
-// short is the begin of a page, on one line and without tags; something even if there is nothing to read.
+// short returns the beginning of a page on one line without tags. It never returns an empty string.
 func short(text string) string {
 	const limit = 80
 	text = html.UnescapeString(tags.ReplaceAllString(text, " "))

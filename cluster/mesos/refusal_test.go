@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
-// What a master's no means, and which flag to look at. The master's texts are Mesos' own.
+// Each rejection by a master is explained, with the flag to check. The master's texts are those of Mesos.
 func TestRefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	given := &mesos.Credentials{User: "ejc", Secret: "hunter2"}
@@ -39,9 +39,9 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		subscribe   http.HandlerFunc
-		event       string // an ERROR instead
+		event       string // an ERROR event in place of SUBSCRIBED
 		credentials *mesos.Credentials
-		status      int // of the *cluster.Refused, 0: none
+		status      int // of the *cluster.Refused; 0: none
 		noMaster    bool
 		words       []string
 	}{
@@ -113,7 +113,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			if errors.As(first, &fe) != (tt.event != "") || fe.Message != tt.event || fe.Removed || fe.FailedOver {
 				t.Errorf("framework error %+v", fe)
 			}
-			// Another master would say the same, but not instead of something that is none.
+			// Every other master would answer the same, unless this server is not a master.
 			asked := len(second.requests(scheduler.Call_SUBSCRIBE)) > 0
 			if final := tt.status != 0 && tt.status < 500 && !tt.noMaster; asked == final {
 				t.Errorf("the second master was asked: %v", asked)
@@ -130,7 +130,7 @@ func TestAddressesThatAreNoMaster(t *testing.T) {
 	for address, words := range map[string][]string{
 		"http://127.0.0.1:1":                                     {"refused", "is a master running there?", "look at --mesos"},
 		"http://no-such-host.invalid:5050":                       {"no-such-host.invalid", "look at the name in --mesos"},
-		"http://" + speaker(t, ""):                               {"zk://", "https://"}, // as ZooKeeper answers a POST
+		"http://" + speaker(t, ""):                               {"zk://", "https://"}, // ZooKeeper answers so
 		"http://" + speaker(t, "SSH-2.0-OpenSSH_9.2\r\n"):        {"does not speak HTTP"},
 		"http://" + speaker(t, "\x15\x03\x01\x00\x02\x02\x46\n"): {"https://"},
 		"http" + strings.TrimPrefix(secure.URL, "https"):         {"https://", "--mesos-ca-file"},
@@ -158,7 +158,7 @@ func TestTLS(t *testing.T) {
 	if got := m.requests(scheduler.Call_REVIVE); len(got) != 1 || got[0].header.Get("Authorization") == "" {
 		t.Errorf("the master got %v", got)
 	}
-	// Agents speak TLS too then, whatever scheme the offer has.
+	// With TLS the agents speak TLS as well, whatever scheme the offer has.
 	m.send(offerFrom("http", "10.0.0.1", "agent.example"), offerFrom("https", "10.0.0.1", ""))
 	for _, want := range []string{"https://agent.example:5051", "https://10.0.0.1:5051"} {
 		if got, ok := next(t, s).(cluster.Offers); !ok || got.Offers[0].AgentURL != want {

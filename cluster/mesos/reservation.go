@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// reservation is what distinguishes the reserved resources of one agent, in the form in which Mesos sends them to a
-// framework without the capability RESERVATION_REFINEMENT: a static one has a role only, a dynamic one in
-// Resource.reservation whatever its maker gave it. As JSON it is the key of cluster.Reserved. Keys are kept with
-// executors and become a part of their ExecutorInfo, so this form is frozen like that (rule X4). Principal and Labels
-// are pointers since Mesos distinguishes a field that is empty from one that isn't there.
+// reservation identifies reserved resources of one agent, in the form in which Mesos sends them to a framework without
+// the capability RESERVATION_REFINEMENT. A static reservation has only a role; a dynamic one also has what its creator
+// set in Resource.reservation. Its JSON is the key of cluster.Reserved. Keys are stored with executors and become part
+// of their ExecutorInfo, so the JSON form is frozen as well (rule X4). Principal and Labels are pointers because Mesos
+// distinguishes an empty field from a missing one.
 type reservation struct {
 	Role      string   `json:"role"`
 	Dynamic   bool     `json:"dynamic,omitempty"`
@@ -28,7 +28,7 @@ type label struct {
 	Value *string `json:"value,omitempty"`
 }
 
-// reservationKey is the key of a resource's reservation, or "" for an unreserved resource.
+// reservationKey returns the key of a resource's reservation, or "" for an unreserved resource.
 func reservationKey(r *mesos.Resource) (string, error) {
 	role := "*"
 	if r.Role != nil {
@@ -52,7 +52,7 @@ func reservationKey(r *mesos.Resource) (string, error) {
 	return string(text), err
 }
 
-// apply makes r a resource of the reservation.
+// apply marks r as reserved by this reservation.
 func (k *reservation) apply(r *mesos.Resource) {
 	r.Role = &k.Role
 	if !k.Dynamic {
@@ -68,18 +68,18 @@ func (k *reservation) apply(r *mesos.Resource) {
 	}
 }
 
-// parseReservation reads a key.
+// parseReservation parses a key.
 func parseReservation(key string) (*reservation, error) {
 	var out reservation
 	decoder := json.NewDecoder(bytes.NewReader([]byte(key)))
-	decoder.DisallowUnknownFields() // a part that is not understood would be left out of what is sent
+	decoder.DisallowUnknownFields() // an unknown field would be missing in what is sent
 	if err := decoder.Decode(&out); err != nil || out.Role == "" {
 		return nil, fmt.Errorf("its resources are of the reservation %q, which this release can't read; use the release that wrote it, or end the executor", key)
 	}
 	return &out, nil
 }
 
-// reservations are those of one call, by key: each is read once, not for each task.
+// reservations caches the parsed reservations of one call by key, so that each key is parsed once and not per task.
 type reservations map[string]*reservation
 
 func (all *reservations) read(key string) (*reservation, error) {
@@ -97,7 +97,8 @@ func (all *reservations) read(key string) (*reservation, error) {
 	return r, nil
 }
 
-// addReserved adds an amount of a reservation to those of an offer, which have few.
+// addReserved adds an amount to the entry of its reservation. Offers have few reservations, so a linear search is
+// enough.
 func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []cluster.Reserved {
 	for i := range all {
 		if all[i].Key == key {
@@ -108,8 +109,8 @@ func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []
 	return append(all, cluster.Reserved{Key: key, Resources: amount})
 }
 
-// resourcesOf writes total down, of which reserved is a part: what is reserved first, in its order, then the
-// unreserved rest. Amounts of zero are left out, since Mesos calls them invalid. Without reservations it is scalars.
+// resourcesOf encodes total: first its reserved part, in the order given, then the unreserved rest. It omits zero
+// amounts, which Mesos rejects as invalid. Without reservations it is the same as scalars.
 func (all *reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// TestAReservationIsNamedAsItWasOffered: what an offer says of a reservation comes back exactly, or the master finds
-// that the task uses more than is available.
+// TestAReservationIsNamedAsItWasOffered checks that a launch repeats a reservation exactly as the offer described it.
+// Otherwise the master finds that the task uses more than the available resources.
 func TestAReservationIsNamedAsItWasOffered(t *testing.T) {
 	t.Parallel()
 	text := func(labels ...mesos.Label) *mesos.Labels { return &mesos.Labels{Labels: labels} }

@@ -19,22 +19,21 @@ import (
 var (
 	// ErrClosed is a session's Err after Close.
 	ErrClosed = errors.New("session closed")
-	// ErrSilent is a session's Err when the master's heartbeats stopped.
+	// ErrSilent is a session's Err after the master's heartbeats stopped.
 	ErrSilent = errors.New("the master fell silent: no event in time")
 )
 
-// missedHeartbeats is how many intervals without any event end a session.
+// missedHeartbeats is the number of heartbeat intervals without an event after which the session ends.
 const missedHeartbeats = 5
 
-// defaultHeartbeat is Mesos' own, for a master that does not tell.
+// defaultHeartbeat is Mesos' default, for masters that do not send their interval.
 const defaultHeartbeat = 15 * time.Second
 
-// session is one subscription. One goroutine reads the stream into a buffered
-// channel. When the scheduler is so slow that the channel is full, the reader waits
-// and TCP holds the master back: no event is lost, memory is bounded, and calls, which have
-// connections of their own, go on. The heartbeat watch stands still while the reader waits.
+// session is one subscription. One goroutine reads the stream into a buffered channel. When a slow scheduler lets the
+// channel fill up, the reader blocks and TCP holds the master back. No event is lost, memory is bounded, and calls
+// continue, because they use other connections. The heartbeat timer is stopped while the reader is blocked.
 //
-// Its end is its context's: the cause is what Err says, and no call outlives it.
+// The session ends when its context ends. The context's cause is what Err returns, and no call outlives the context.
 type session struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -44,7 +43,7 @@ type session struct {
 	master    *url.URL
 	header    http.Header
 	framework string
-	tls       bool // agents speak it
+	tls       bool // whether agents speak TLS
 
 	body    io.Closer
 	records *records
@@ -54,7 +53,7 @@ type session struct {
 	done    chan struct{}
 	beside  sync.WaitGroup
 
-	// calling is shared by calls under way. Close takes it for itself, and so waits for them.
+	// calling is held shared by calls in progress. Close locks it exclusively to wait for them.
 	calling sync.RWMutex
 }
 
@@ -72,7 +71,7 @@ func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Option
 	}
 }
 
-// subscribed waits for the first event. It leaves the watch stopped.
+// subscribed waits for the first event, for at most limit. It leaves the heartbeat timer stopped.
 func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 	s.limit = limit
 	s.watch = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
@@ -92,7 +91,8 @@ func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 	}
 }
 
-// start hands the first event out and the stream to its goroutine, beside which another may run.
+// start delivers the first event and starts the goroutine that reads the stream. If beside is not nil, it runs in
+// another goroutine of the session.
 func (s *session) start(first cluster.Subscribed, beside func(*session)) {
 	s.log.Info("mesos session opened", "framework", s.framework, "run_of_master", first.MasterID)
 	s.events <- first
@@ -114,7 +114,7 @@ func (s *session) run() {
 	s.log.Info("mesos session ended", "framework", s.framework, "reason", s.Err())
 }
 
-// deliver passes events on until there are no more, and says why.
+// deliver passes events on until the session ends, and returns the reason.
 func (s *session) deliver() error {
 	for {
 		event, err := s.read()
@@ -132,8 +132,8 @@ func (s *session) deliver() error {
 	}
 }
 
-// read returns the next event that the scheduler knows of; others only show that the
-// master lives. The watch runs while it waits.
+// read returns the next event that the scheduler needs. Other events only show that the master is alive. The heartbeat
+// timer runs while read waits.
 func (s *session) read() (cluster.Event, error) {
 	for {
 		s.watch.Reset(s.limit)
@@ -156,8 +156,8 @@ func (s *session) read() (cluster.Event, error) {
 	}
 }
 
-// follow ends the session when ZooKeeper no longer names its master. While ZooKeeper
-// doesn't say, the session goes on: a master that has lost it ends by itself.
+// follow ends the session when ZooKeeper no longer names its master as the leader. While ZooKeeper does not answer,
+// the session continues, because a master that loses ZooKeeper ends by itself.
 func (s *session) follow(d *detector, mine leader) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -182,18 +182,18 @@ func (s *session) follow(d *detector, mine leader) {
 	}
 }
 
-// Events closes when the session has ended; what came before its end can still be read.
+// Events is closed when the session has ended. Events that arrived before can still be read.
 func (s *session) Events() <-chan cluster.Event { return s.events }
 
-// Err is why the session ended: ErrClosed, ErrSilent, ErrNotLeading, a cluster.FrameworkError, or
-// an error that wraps what broke the stream, io.EOF when the master closed it.
+// Err returns why the session ended: ErrClosed, ErrSilent, ErrNotLeading, a cluster.FrameworkError, or an error that
+// wraps what broke the stream (io.EOF when the master closed it).
 func (s *session) Err() error { return context.Cause(s.ctx) }
 
-// Close ends the session. When it returns, its goroutine is gone and no
-// call is under way or will be sent. Closing twice does no harm.
+// Close ends the session. When it returns, the session's goroutines have ended and no call is in progress or will be
+// sent. Close may be called more than once.
 func (s *session) Close() error {
 	s.cancel(ErrClosed)
-	s.calling.Lock() // a call that begins after this sees the end
+	s.calling.Lock() // a call that begins after this sees that the session has ended
 	defer s.calling.Unlock()
 	<-s.done
 	s.transport.CloseIdleConnections()

@@ -35,7 +35,7 @@ func TestSubscribeTellsWhoWeAre(t *testing.T) {
 		ID: framework, Name: "ElasticJob", User: "nobody", Hostname: "here", WebUI: "http://here:8899",
 		Role: "batch", Principal: "ejc", FailoverTimeout: 7 * 24 * time.Hour,
 	})
-	cancel() // bounds the call only
+	cancel() // ctx bounds the call only
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func streamOf(bytes string) http.HandlerFunc {
 func TestSubscribeStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	m.first = nil // an open stream that says nothing
+	m.first = nil // an open stream without events
 	ctx, cancel := context.WithCancel(t.Context())
 	m.subscribe = func(w http.ResponseWriter, r *http.Request) {
 		cancel()
@@ -181,7 +181,7 @@ func TestHeartbeatWatch(t *testing.T) {
 		p := newPipes()
 		m := serveMaster(t, p)
 		s := subscribe(t, mesos.Options{Masters: []string{m.url}, Dial: p.Dial})
-		for range 20 { // any event shows life, also one that the scheduler does not get
+		for range 20 { // any event shows life, even one that the scheduler does not get
 			time.Sleep(74 * time.Second)
 			m.send(scheduler.Event{Type: scheduler.Event_INVERSE_OFFERS})
 		}
@@ -218,7 +218,7 @@ func TestSilentMasterDoesNotHoldSubscribe(t *testing.T) {
 	})
 }
 
-// Of a list, masters that take connections and say nothing, or none, keep us from no other.
+// In a list, masters that are silent or unreachable do not block the others.
 func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 	t.Parallel()
 	for name, silent := range map[string]bool{"silent": true, "unreachable": false} {
@@ -248,7 +248,7 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 				}
 				d := driver(t, mesos.Options{Masters: []string{"http://a:5050", "http://b:5050", "http://leads:5050",
 					"http://c:5050"}, Dial: dial})
-				for _, atMost := range []time.Duration{6 * time.Second, 0} { // the second time the good one is known
+				for _, atMost := range []time.Duration{6 * time.Second, 0} { // then the responsive one is first
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					begin := time.Now()
 					s, err := d.Subscribe(ctx, cluster.Framework{})
@@ -278,7 +278,7 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 	}
 }
 
-// A scheduler that reads nothing can still call, and afterwards misses nothing.
+// A scheduler that reads no events can still send calls, and loses no event.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)

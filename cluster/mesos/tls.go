@@ -9,17 +9,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
-// TLSFiles are where the certificates for a cluster with TLS are, in PEM form.
+// TLSFiles are the paths of PEM files for a cluster with TLS.
 type TLSFiles struct {
-	// CA is required: what Mesos has as LIBPROCESS_SSL_CA_FILE.
+	// CA is required. It is the file that Mesos has as LIBPROCESS_SSL_CA_FILE.
 	CA string
-	// Cert and Key are who we are, for a cluster with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT: both or none. They are
-	// read for each connection.
+	// Cert and Key are the scheduler's client certificate, for a cluster with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. Set
+	// both or neither. They are read for each connection.
 	Cert, Key string
 }
 
-// LoadTLS makes a TLS configuration, for Options.TLS, that
-// trusts the certificates in CA and no others.
+// LoadTLS returns a TLS configuration for Options.TLS that trusts only the certificates in CA.
 func LoadTLS(files TLSFiles) (*tls.Config, error) {
 	pem, err := os.ReadFile(files.CA)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
-// clientFiles are a certificate and its key, of a test server.
+// clientFiles writes a test server's certificate and key into files.
 func clientFiles(t *testing.T, server *httptest.Server) (certFile, keyFile string) {
 	t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
@@ -31,7 +31,7 @@ func clientFiles(t *testing.T, server *httptest.Server) (certFile, keyFile strin
 	return writeCA(t, server), keyFile
 }
 
-// As Mesos with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT, and with the ciphers and versions of its defaults.
+// mesosDefaults is a server like Mesos with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT and its default ciphers and versions.
 func mesosDefaults() *tls.Config {
 	return &tls.Config{
 		ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12,
@@ -83,7 +83,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 	mustFail(t, driver(t, mesos.Options{Masters: []string{secure.URL}, TLS: without}), "--mesos-cert-file",
 		"--mesos-key-file")
-	// A key that is gone later is reported as such.
+	// A key that is removed later is reported as missing.
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}

@@ -15,24 +15,26 @@ type Ended struct {
 	At   time.Time
 }
 
-// run is the ended pods of one run, which stay or go together: who reads why one shard failed reads what the others
-// did. A daemon's pods have one execution for all times, so each of them is a run of its own.
+// run is the ended pods of one execution, which are kept or deleted together, because an investigation of one failed
+// shard also needs the output of the others. All pods of a daemon have the same execution id, so each of them forms a
+// run of its own.
 type run struct {
 	job, execution string
 	pods           []Ended
-	// good: all its pods are. last is when the last of them ended.
+	// good is set if all its pods are good. last is when the last of them ended.
 	good bool
 	last time.Time
-	// share is how much of what its job may keep it takes together with the newer runs: at most 1 for one that is
-	// kept.
+	// share is the fraction of its job's limit that the run and the job's newer runs use. A run with a share above 1
+	// is not kept.
 	share float64
 }
 
-// Choose says which pods go, the oldest first, and when the next one does by its age; zero if none is kept.
+// Choose returns the pods to delete, oldest first, and when the next pod reaches its maximum age; zero if none is
+// kept.
 //
-// Each job keeps its newest runs. Where that is more pods than Rules.Pods, all jobs give up their older runs in
-// proportion to what they may keep, so that a job that fails all the time does not take the others' place; and of a
-// run with more than a quarter of those pods, what failed stays first, and the rest as far as the others leave room.
+// Each job keeps its newest runs. If these are more pods than Rules.Pods, all jobs lose their oldest runs in
+// proportion to their limits, so that a job that fails constantly cannot displace the other jobs. Of a run with more
+// than a quarter of Rules.Pods, failed pods are kept first, and the rest as far as the other runs leave space.
 func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Time) {
 	runs := runsOf(ended)
 	r.rank(runs)
@@ -63,7 +65,7 @@ func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Tim
 	return gone, next
 }
 
-// failedFirst orders what failed before what is good.
+// failedFirst orders failed before good.
 func failedFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -97,7 +99,7 @@ func runsOf(ended []Ended) []*run {
 	return runs
 }
 
-// rank sets the runs' shares.
+// rank sets the shares of the runs.
 func (r Rules) rank(runs []*run) {
 	slices.SortFunc(runs, func(a, b *run) int {
 		return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.execution, b.execution))

@@ -17,27 +17,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 )
 
-// Pods are deleted in batches of so many, so many at once, with a pause behind each batch: nobody else should have to
-// wait for it. A pod whose deletion failed is tried again with the next batch.
+// Pods are deleted in batches of batch pods, by workers concurrent requests, with a pause after each batch, so that
+// other clients of the API server are not delayed. A failed deletion is retried with the next batch.
 const (
 	batch   = 50
 	workers = 4
 	within  = 10 * time.Second
 )
 
-// Options are what a Keeper needs.
+// Options configure a Keeper.
 type Options struct {
 	Rules Rules
 	// Core is a client of the API server's core group.
 	Core   rest.Interface
 	Logger *slog.Logger
-	// Pause is between two batches, a second if zero.
+	// Pause is the pause between two batches; 0 means a second.
 	Pause time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Keeper deletes ended pods that are not to be kept, as kubernetes.Keeper, by their uids.
+// Keeper implements kubernetes.Keeper. It deletes ended pods that the rules do not keep, by UID.
 type Keeper struct {
 	opt     Options
 	wake    chan struct{}
@@ -48,7 +48,8 @@ type Keeper struct {
 	ended map[types.UID]entry
 }
 
-// entry is an ended pod, and the session that knows that it has ended: no other may have it deleted.
+// entry is an ended pod together with the session that observed its end. Only while that session lives may the pod be
+// deleted.
 type entry struct {
 	Ended
 	session context.Context
@@ -56,7 +57,7 @@ type entry struct {
 
 var _ kubernetes.Keeper = (*Keeper)(nil)
 
-// New begins to keep pods, until Close.
+// New starts a Keeper, which runs until Close.
 func New(opt Options) *Keeper {
 	if opt.Pause == 0 {
 		opt.Pause = time.Second
@@ -71,13 +72,13 @@ func New(opt Options) *Keeper {
 	return k
 }
 
-// Close ends it; what is being deleted may still be.
+// Close stops the Keeper. Deletions in progress may still take effect.
 func (k *Keeper) Close() {
 	k.cancel()
 	k.running.Wait()
 }
 
-// Ended has a pod be kept, or deleted.
+// Ended adds an ended pod, which is then kept or deleted by the rules.
 func (k *Keeper) Ended(session context.Context, p kubernetes.Pod, good bool, at time.Time) {
 	k.mu.Lock()
 	k.ended[p.UID] = entry{Ended{p, good, at}, session}
@@ -88,7 +89,7 @@ func (k *Keeper) Ended(session context.Context, p kubernetes.Pod, good bool, at 
 	}
 }
 
-// Gone forgets a pod.
+// Gone removes a pod that no longer exists.
 func (k *Keeper) Gone(uid types.UID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -123,7 +124,7 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// choose says which pods are to go, of sessions that live.
+// choose returns the pods to delete, among those of live sessions.
 func (k *Keeper) choose() (gone []Ended, next time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -146,7 +147,7 @@ func (k *Keeper) delete(ctx context.Context, gone []Ended) {
 	}
 }
 
-// deleteOne deletes a pod, if it is still the one of its uid.
+// deleteOne deletes a pod if it still has this UID.
 func (k *Keeper) deleteOne(ctx context.Context, e Ended) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -29,8 +29,8 @@ func ended(job, name string, good bool, ago time.Duration) keep.Ended {
 		Good: good, At: now.Add(-ago)}
 }
 
-// shards are the ended pods of a run, one for each letter of ends: g for good, b for bad; they have ended a second
-// after each other, the last one so long ago.
+// shards returns the ended pods of a run, one for each letter of ends: g for good, b for bad. They ended at intervals
+// of a second; the last one ended the time ago before now.
 func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 	for i, end := range ends {
 		before := time.Duration(len(ends)-1-i) * time.Second
@@ -41,8 +41,8 @@ func shards(job, execution, ends string, ago time.Duration) (all []keep.Ended) {
 	return all
 }
 
-// TestChoose: runs are kept and go as a whole, by their number for each job and by the age of their last end, and no
-// more pods than there may be.
+// TestChoose: runs are kept and deleted as a whole, by their number per job and by the age of their last end, within
+// the limit for all pods.
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	many := slices.Concat(
@@ -95,8 +95,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestDefaultKeepsFailures: an hour later the failure of a job that runs each minute is there, whatever fails and
-// finishes beside it.
+// TestDefaultKeepsFailures: an hour later the failure of a job that runs every minute still exists, whatever other
+// jobs do.
 func TestDefaultKeepsFailures(t *testing.T) {
 	t.Parallel()
 	rules, err := keep.Parse(keep.Default)
@@ -120,16 +120,16 @@ func TestDefaultKeepsFailures(t *testing.T) {
 	}
 }
 
-// deletions is an API server that counts what it is asked for.
+// deletions is an API server that counts delete requests.
 type deletions struct {
 	*fakekubernetes.Server
 
 	mu     sync.Mutex
 	asked  int
-	refuse int // so many are answered 500
-	// atOnce is how many are being asked for, most how many were at most.
+	refuse int // number of requests that are answered 500
+	// atOnce is the number of concurrent requests, most their maximum.
 	atOnce, most int
-	// batch is how many were asked for since the rules were last asked, largest the most that was.
+	// batch is the number of requests since the rules were last applied, largest its maximum.
 	batch, largest int
 }
 
@@ -142,7 +142,7 @@ func newDeletions(t *testing.T) *deletions {
 			d.most = max(d.most, d.atOnce)
 		})
 		for range 100 {
-			goruntime.Gosched() // who comes with others is seen with them
+			goruntime.Gosched() // lets concurrent requests arrive, so that they are counted together
 		}
 		refused := false
 		d.count(func() {
@@ -172,12 +172,12 @@ func (d *deletions) count(do func()) {
 	do()
 }
 
-// has gives the server a pod.
+// has creates a pod on the server.
 func (d *deletions) has(name, uid string) {
 	d.PutPod("jobs", name, func(p *corev1.Pod) { p.UID = types.UID(uid) })
 }
 
-// left are the names of the pods that are there.
+// left returns the names of the existing pods.
 func (d *deletions) left() (names []string) {
 	d.With(func() {
 		for _, p := range d.Pods {
@@ -195,7 +195,7 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.Close)
-	asked := func() time.Time { // when the rules are asked
+	asked := func() time.Time { // the clock is read when the rules are applied
 		d.count(func() { d.batch = 0 })
 		return now
 	}
@@ -205,8 +205,8 @@ func newKeeper(t *testing.T, d *deletions, rules keep.Rules) *keep.Keeper {
 	return k
 }
 
-// TestPodsAreDeletedInBatches: however many are to go, the API server is asked for few at once, and gets a pause after
-// some.
+// TestPodsAreDeletedInBatches: however many pods are to be deleted, only a few requests are concurrent, and there is a
+// pause after each batch.
 func TestPodsAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	d := newDeletions(t)
@@ -230,8 +230,8 @@ func TestPodsAreDeletedInBatches(t *testing.T) {
 	}
 }
 
-// TestPodsAreDeletedByTheirUIDs: what was refused is asked for again, and each pod once otherwise. A pod of another
-// session stays, and one that has only the name of an ended one.
+// TestPodsAreDeletedByTheirUIDs: a failed deletion is retried, and every other pod is deleted once. A pod of another
+// session stays, and so does a new pod with the name of an ended one.
 func TestPodsAreDeletedByTheirUIDs(t *testing.T) {
 	t.Parallel()
 	d := newDeletions(t)

@@ -1,4 +1,4 @@
-// Package keep says which pods of ended tasks stay in Kubernetes, so that their output can be read, and deletes the
+// Package keep decides which pods of ended tasks stay in Kubernetes, so that their output can be read, and deletes the
 // others.
 package keep
 
@@ -10,19 +10,21 @@ import (
 	"time"
 )
 
-// Rules are how many ended runs of each job are kept, with the pods of all their shards, how many pods of all jobs at
-// most, and for how long.
+// Rules limit the ended runs that are kept: per job with the pods of all their shards, in pods of all jobs, and in
+// time.
 type Rules struct {
-	// Finished and Failed are runs of each job. A run of which one attempt did not finish counts as failed, as soon as
-	// that has ended.
+	// Finished and Failed limit the runs of each job. A run with an attempt that did not finish counts as failed, as
+	// soon as that attempt has ended.
 	Finished, Failed int
-	// Pods bounds the pods of all jobs: each takes the room of its output on its node, and some in the API server.
+	// Pods limits the pods of all jobs together, because each one uses disk space on its node and memory in the API
+	// server.
 	Pods int
-	// For counts from the end of a run's last shard.
+	// For is the maximum age, counted from the end of a run's last shard.
 	For time.Duration
 }
 
-// Default is what is kept where nobody has said it: of a job that fails each minute the failures of an hour and more.
+// Default are the rules if none are configured. For a job that fails each minute they keep the failures of more than
+// an hour.
 const Default = "finished=10,failed=100,pods=2000,for=24h"
 
 const (
@@ -31,7 +33,7 @@ const (
 	mostFor  = 30 * 24 * time.Hour
 )
 
-// Parse reads rules as Default is written. What is left out is as there. Its error names all that is wrong.
+// Parse parses rules in the form of Default. A missing part has its value in Default. The error lists all violations.
 func Parse(text string) (Rules, error) {
 	r := Rules{Finished: 10, Failed: 100, Pods: 2000, For: 24 * time.Hour}
 	var errs []error

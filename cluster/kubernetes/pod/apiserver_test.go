@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// What is refused as malformed when an app is published the API server would refuse at each launch, and what is taken
-// it takes.
+// The API server would reject at each launch what is rejected as malformed when an app is published, and accepts what
+// is accepted then.
 func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 	t.Parallel()
 	k := kubernetesserver.Start(t, kubernetesserver.Options{})
@@ -50,7 +50,7 @@ func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 		}
 		merged, err := strategicpatch.StrategicMergePatch(before, []byte(text), corev1.Pod{})
 		if err != nil {
-			continue // it can't even be merged
+			continue // it cannot even be merged
 		}
 		if a := judged(json.RawMessage(merged)); a.Status < http.StatusBadRequest {
 			t.Errorf("%s: refused, and taken by the API server: %d", text, a.Status)

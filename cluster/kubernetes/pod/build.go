@@ -14,48 +14,48 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Settings are what all pods of an installation have in common.
+// Settings are the settings that all pods of an installation share.
 type Settings struct {
-	// Namespace is where they are.
+	// Namespace is the namespace of the pods.
 	Namespace string
-	// Image is the project's task image: it has the executor, and runs the tasks of apps that name no image.
+	// Image is the project's task image. It contains the executor, and runs the tasks of apps that name no image.
 	Image string
-	// Template is the installation's own pod template, as ReadTemplate gives it; apps' templates are merged onto it.
-	// nil for none.
+	// Template is the installation's pod template in the form that ReadTemplate returns; nil for none. Apps' templates
+	// are merged onto it.
 	Template []byte
 }
 
 const (
-	// installed is the executor in the project's image; copied is where it copies itself for an app's image.
+	// installed is the executor's path in the project's image. copied is where it copies itself for an app's image.
 	installed = "/opt/elasticjob/executor"
 	copied    = workFolder + "/executor"
-	// workFolder is where the executor works, a folder of the project's image, or the volume workVolume.
+	// workFolder is the executor's working directory: a directory of the project's image, or the mount of workVolume.
 	workFolder = "/elasticjob"
 	workVolume = "elasticjob"
-	// user is who the project's image runs as: it has no name for it.
+	// user is the UID that the project's image runs as. The image has no user name for it.
 	user = 65532
-	// margin is what an executor gets beside the kill grace of its job, to end the last of its processes and to say
-	// how it ended.
+	// margin is added to the job's kill grace. The executor uses it to end the last processes and to report how the
+	// job ended.
 	margin = 10 * time.Second
 )
 
-// Grace is the grace period of a pod whose job's processes get so long between SIGTERM and SIGKILL: whole seconds, and
-// a margin for the executor, which has to be there when they have ended.
+// Grace returns the grace period in whole seconds of a pod whose job's processes get the time kill between SIGTERM and
+// SIGKILL. It adds a margin for the executor, which must outlive the processes.
 func Grace(kill time.Duration) int64 {
 	return int64((max(kill, 0) + margin + time.Second - 1) / time.Second)
 }
 
-// Drains reports whether a kill with such a grace lets a daemon's shard end with its run under way: it is longer than
-// its pod was made with.
+// Drains reports whether a kill with this grace must let a daemon's shard end after its current run. That is so if the
+// grace is longer than the one in the pod's spec.
 func Drains(p *corev1.Pod, kill time.Duration) bool {
 	own := p.Spec.TerminationGracePeriodSeconds
 	return p.Labels[LabelDaemon] != "" && own != nil && kill > time.Duration(*own)*time.Second
 }
 
-// Build makes the pod of a task, unbound, and the Secret that it mounts if its description is not for everybody's eyes
-// or too long for a variable; the Secret is to be owned by the pod and to be there before the pod is bound. The
-// templates of the installation and of the app add to the pod; what the scheduler decides they can't change. The error
-// says what a template breaks.
+// Build builds the unbound pod of a task. It also builds the Secret that the pod mounts, if the task's description is
+// confidential or too long for a variable, and nil otherwise. The Secret must be owned by the pod and must exist
+// before the pod is bound. The templates of the installation and of the app add to the pod but cannot change what the
+// scheduler decides. The error says what a template violates.
 func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
 	t := l.Task
 	merged, err := s.merge(basis(t, l), l.Container)
@@ -83,12 +83,13 @@ func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *c
 	return p, task.secret, nil
 }
 
-// ownImage reports whether a task runs in the project's image: the executor itself makes the requests of HTTP jobs.
+// ownImage reports whether a task runs in the project's image. HTTP jobs do, because the executor itself makes the
+// requests.
 func ownImage(t wire.Task, l cluster.TaskLaunch) bool {
 	return l.Container.Image == "" || t.HTTP != nil
 }
 
-// basis is what templates are merged onto: all that an app may see fit to have otherwise.
+// basis returns the pod onto which the templates are merged. It holds the defaults that an app may override.
 func basis(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 	yes, no := true, false
 	own := func(name string) corev1.Container {
@@ -113,7 +114,7 @@ func basis(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 	return &corev1.PodTemplateSpec{Spec: spec}
 }
 
-// confined is a container with what restricted pod security asks for.
+// confined returns a container with the settings that restricted pod security requires.
 func confined(name string) corev1.Container {
 	no := false
 	return corev1.Container{Name: name, SecurityContext: &corev1.SecurityContext{
@@ -121,7 +122,7 @@ func confined(name string) corev1.Container {
 	}}
 }
 
-// decide sets what the scheduler decides itself, whatever templates say.
+// decide sets the fields that the scheduler controls, regardless of templates.
 func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch, task description) {
 	grace := Grace(time.Duration(t.KillGraceMillis) * time.Millisecond)
 	spec.NodeName, spec.SchedulerName, spec.SchedulingGates = "", Scheduler, nil
@@ -145,7 +146,8 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 		task.mounts = append([]corev1.VolumeMount{{Name: workVolume, MountPath: workFolder}}, task.mounts...)
 	}
 	if own {
-		// A template may speak of the init container whether the app has an image or not; this pod has none.
+		// A template may configure the init container even if the app has no image. This pod has no init container of
+		// that name.
 		spec.InitContainers = without(spec.InitContainers, func(c corev1.Container) bool { return c.Name == Prepare })
 	}
 	for i := range spec.InitContainers {
@@ -172,7 +174,7 @@ func decideContainer(c *corev1.Container, image string, command []string, need r
 	c.Image, c.Command, c.Args, c.ImagePullPolicy = image, command, nil, ""
 	c.Resources = requirements(need)
 	c.RestartPolicy, c.RestartPolicyRules = nil, nil
-	// The executor leaves the message. If it could not be executed, only the container's output says why.
+	// The executor writes the message. If the executor could not be executed, only the container's output says why.
 	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault,
 		corev1.TerminationMessageFallbackToLogsOnError
 	c.TTY, c.Stdin, c.StdinOnce = false, false, false
@@ -181,9 +183,9 @@ func decideContainer(c *corev1.Container, image string, command []string, need r
 		func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)
 }
 
-// withoutVolumes reports whether a pod in the project's image may work in the container's own file system. For a pod
-// with any volume the kubelet looks only every 0.3 s whether it is there (podAttachAndMountRetryInterval), which is
-// more than all else takes until a shard's first line.
+// withoutVolumes reports whether a pod in the project's image may use the container's own file system. For a pod with
+// any volume, the kubelet checks only every 0.3 s whether the volume is ready (podAttachAndMountRetryInterval), which
+// is longer than everything else until a shard's first line.
 func withoutVolumes(spec *corev1.PodSpec) bool {
 	return len(spec.Volumes) == 0 && !spec.HostIPC && !slices.ContainsFunc(spec.Containers,
 		func(c corev1.Container) bool {
@@ -192,8 +194,8 @@ func withoutVolumes(spec *corev1.PodSpec) bool {
 		})
 }
 
-// requirements are what a container takes. The memory of a shard is its limit, too; its CPU is what it gets when
-// others want theirs.
+// requirements returns a container's requests and limits. The memory request of a shard is also its limit. CPU has no
+// limit, so the request only guarantees its share when other containers compete.
 func requirements(need resources.Amount) corev1.ResourceRequirements {
 	cpu := *resource.NewMilliQuantity(need.CPUMilli, resource.DecimalSI)
 	memory := *resource.NewQuantity((need.MemMilli*(1<<20)+999)/1000, resource.BinarySI)
@@ -203,8 +205,8 @@ func requirements(need resources.Amount) corev1.ResourceRequirements {
 	}
 }
 
-// unready are the tolerations for nodes that don't answer: what becomes of a task there is the scheduler's decision
-// (rule E4), and not the taint manager's, which would have it deleted.
+// unready returns the tolerations for nodes that do not respond. The scheduler decides what happens to a task there
+// (rule E4); without the tolerations the taint manager would delete its pod.
 func unready() (all []corev1.Toleration) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		all = append(all, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists,
@@ -217,7 +219,7 @@ func toleratesUnready(t corev1.Toleration) bool {
 	return t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
 }
 
-// without is a list less those that match; the list given is not changed.
+// without returns a list without the elements that match. It does not modify the given list.
 func without[T any](list []T, match func(T) bool) (rest []T) {
 	for _, one := range list {
 		if !match(one) {

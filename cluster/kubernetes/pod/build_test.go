@@ -30,7 +30,7 @@ func settings() pod.Settings {
 	return pod.Settings{Namespace: "jobs", Image: "registry.example/elasticjob-task:1"}
 }
 
-// aTask is the launch of a task, both of which do is free to change.
+// aTask returns the launch of a task; do may change both.
 func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) cluster.TaskLaunch {
 	t.Helper()
 	task := wire.Task{
@@ -95,7 +95,7 @@ spec:
     securityContext: {runAsUser: 1000}
 `
 
-// TestBuild shows whole pods, in testdata; with -update it writes them.
+// TestBuild compares complete pods with testdata; with -update it writes them.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	defaults := settings()
@@ -168,7 +168,7 @@ func shardOf(t testing.TB, p *corev1.Pod) corev1.Container {
 	return corev1.Container{}
 }
 
-// What everybody may read who may read pods holds no secret, and no description is too long for a process.
+// No field that readers of pods can see contains a secret, and no description is too long for a variable.
 func TestSecretsAreNotInPods(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*wire.Task, *cluster.TaskLaunch){
@@ -196,7 +196,7 @@ func TestSecretsAreNotInPods(t *testing.T) {
 	}
 }
 
-// The kubelet replaces $(NAME) in variables; a task goes through it as it is.
+// The kubelet replaces $(NAME) in variables; a task must arrive unchanged.
 func TestVariablesAreNotExpanded(t *testing.T) {
 	t.Parallel()
 	l := aTask(t, func(w *wire.Task, _ *cluster.TaskLaunch) { w.JobParameter = "$(PATH) $$(PATH) $x $" })
@@ -212,7 +212,7 @@ func TestVariablesAreNotExpanded(t *testing.T) {
 	}
 }
 
-// Whatever jobs and tasks are called, the names and labels of their pods are valid, and differ.
+// For all names of jobs and tasks, the names and labels of their pods are valid and distinct.
 func TestNamesAndLabelsAreValid(t *testing.T) {
 	t.Parallel()
 	name := rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,99}`)

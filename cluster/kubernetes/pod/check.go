@@ -16,14 +16,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// field is the name of an app's field for the template, with which all paths begin.
+// field is the app's field for the template. All paths in violations begin with it.
 const field = "podTemplate"
 
-// MaxTemplateBytes bounds a template: all of it is in each of the app's pods.
+// MaxTemplateBytes limits the size of a template, because each of the app's pods contains all of it.
 const MaxTemplateBytes = 64 << 10
 
-// ReadTemplate reads the installation's own template, YAML or JSON with the fields of a PodTemplateSpec, metadata and
-// spec.
+// ReadTemplate parses the installation's template: YAML or JSON with the fields metadata and spec of a
+// PodTemplateSpec.
 func ReadTemplate(doc []byte) ([]byte, error) {
 	template, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
@@ -35,12 +35,12 @@ func ReadTemplate(doc []byte) ([]byte, error) {
 	return template, nil
 }
 
-// Check returns all that is wrong with a template that stands for itself, JSON with the fields of a PodTemplateSpec:
-// fields that there are not, values of other types or forms, what refers to nothing, and what the scheduler decides
-// itself. What only the API server knows, such as whether a volume's claim is there, it does not check.
+// Check returns all violations of a standalone template, JSON with the fields of a PodTemplateSpec: unknown fields,
+// values of a wrong type or form, references to something that does not exist, and fields that the scheduler controls.
+// It does not check what only the API server knows, such as whether a volume's claim exists.
 func Check(template []byte) document.Violations { return Settings{}.Check(template) }
 
-// Check is that for the template of an app, which may refer to what is in the installation's.
+// Check checks the template of an app, which may refer to volumes and containers in the installation's template.
 func (s Settings) Check(template []byte) document.Violations {
 	if len(template) > MaxTemplateBytes {
 		return document.Violations{document.Violate(field, "", "is longer than %d KiB", MaxTemplateBytes>>10)}
@@ -76,7 +76,7 @@ func (s Settings) Check(template []byte) document.Violations {
 	return c.bad
 }
 
-// taken are the fields that the scheduler decides, by their paths below a pod's template, and why.
+// taken maps the fields that the scheduler controls, by their paths below a pod's template, to the reason.
 var taken = map[string]string{
 	"spec.nodeName":                      "the scheduler decides where shards run; choose nodes with nodeSelector",
 	"spec.schedulerName":                 "the scheduler itself binds the pods of shards",
@@ -95,7 +95,7 @@ var taken = map[string]string{
 
 const shardResources = "what a shard takes its job says: cpuCount and memoryMB"
 
-// takenOfContainer are those of the containers that the scheduler makes.
+// takenOfContainer does the same for fields of the containers that the scheduler creates.
 var takenOfContainer = map[string]string{
 	"image":                    "it is a field of the app: image",
 	"imagePullPolicy":          "it is a field of the app: imagePullPolicy",
@@ -112,7 +112,7 @@ var takenOfContainer = map[string]string{
 	"stdinOnce":                "jobs have no input",
 }
 
-// decided finds what the scheduler decides itself, also where something else is wrong with the template.
+// decided reports fields that the scheduler controls, even if the template has other violations.
 func (c *fieldCheck) decided(template map[string]any) {
 	for _, path := range sorted(taken) {
 		if value, given := at(template, strings.Split(path, ".")); given {
@@ -151,7 +151,7 @@ func (c *fieldCheck) decided(template map[string]any) {
 	}
 }
 
-// at is what stands at a path of a tree; null is nothing.
+// at returns the value at a path of a tree. A null value counts as missing.
 func at(tree any, path []string) (value any, given bool) {
 	for _, name := range path {
 		object, _ := tree.(map[string]any)
@@ -160,7 +160,7 @@ func at(tree any, path []string) (value any, given bool) {
 	return tree, tree != nil
 }
 
-// removed reports whether null stands at a path of a tree, which takes away what a template is merged onto.
+// removed reports whether a path of a tree holds null, which removes the value that the template is merged onto.
 func removed(tree map[string]any, path []string) bool {
 	value, given := tree[path[0]]
 	if len(path) == 1 {

@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// refused are templates that are wrong in one place, and what is said of it.
+// refused maps templates with one mistake to its message.
 var refused = map[string]string{
 	`{} {}`:                                 "podTemplate: is no JSON: something stands behind its end",
 	`null`:                                  "podTemplate: an object with metadata and spec is expected, found nothing",
@@ -113,7 +113,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// All that is wrong is in one answer.
+// One answer contains all violations.
 func TestCheckSaysAllAtOnce(t *testing.T) {
 	t.Parallel()
 	var fields []string
@@ -130,7 +130,7 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	}
 }
 
-// taken are templates that are good.
+// taken are valid templates.
 var taken = []string{
 	`{}`, `{"metadata":null}`, `{"spec":{"securityContext":null,"nodeName":null}}`,
 	`{"spec":{"containers":[{"name":"shard","livenessProbe":{"httpGet":{"path":"/","port":"web"},"periodSeconds":5}}]}}`,
@@ -166,7 +166,7 @@ func TestCheckTakes(t *testing.T) {
 	}
 }
 
-// decisions are what of a pod the scheduler decides.
+// decisions returns the parts of a pod that the scheduler controls.
 func decisions(p *corev1.Pod) (found []any) {
 	found = append(found, p.Name, p.Namespace, p.Finalizers, p.Spec.NodeName, p.Spec.SchedulerName,
 		p.Spec.RestartPolicy, *p.Spec.TerminationGracePeriodSeconds, p.Spec.SchedulingGates)
@@ -208,7 +208,7 @@ func decisions(p *corev1.Pod) (found []any) {
 	return found
 }
 
-// Whatever a template says, what the scheduler decides stays as it is; a template that would change it is refused.
+// No template changes what the scheduler controls; a template that would is rejected.
 func TestTemplatesNeverChangeWhatTheSchedulerDecides(t *testing.T) {
 	t.Parallel()
 	pieces := []string{rich}
@@ -255,7 +255,7 @@ func TestTemplatesNeverChangeWhatTheSchedulerDecides(t *testing.T) {
 		}
 		built++
 		if slices.ContainsFunc(made.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == "elasticjob" }) {
-			// A pod with any volume, or without a file system to write to, has the executor's, too.
+			// A pod with any volume, or with a read-only file system, also has the executor's volume.
 			if plain, err = launch([]byte(`{"spec":{"volumes":[{"name":"any","emptyDir":{}}]}}`)); err != nil {
 				r.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// volumes checks the volumes of a template that is merged onto a base.
+// volumes checks the volumes of a template that is merged onto base.
 func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
 	var seen []string
 	for i, v := range own.Volumes {
@@ -33,13 +33,13 @@ func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
 	}
 }
 
-// containers checks those of a template that is merged onto a base.
+// containers checks the containers of a template that is merged onto base.
 func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 	known := map[string]bool{}
 	for _, v := range append(slices.Clone(base.Volumes), own.Volumes...) {
 		known[v.Name] = true
 	}
-	unread := c.violates(field+".spec.volumes") || known[""] // a mount of what could not be read may be right
+	unread := c.violates(field+".spec.volumes") || known[""] // an unparsed volume may be the right one
 	var seen []string
 	check := func(list string, all, there []corev1.Container, ours string) {
 		for i := range all {
@@ -87,7 +87,7 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 	check("containers", own.Containers, base.Containers, Container)
 }
 
-// container checks one of a template; ours are those that the scheduler makes.
+// container checks one container of a template. ours is set for the containers that the scheduler creates.
 func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	for i, v := range one.Env {
 		if v.Value != "" && secrets.IsName(v.Name) {
@@ -136,8 +136,8 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	}
 }
 
-// privilege refuses a privileged container that may not gain privileges, as those that the scheduler makes may not
-// unless a template says so.
+// privilege rejects a privileged container that may not gain privileges. That is the default for the containers that
+// the scheduler creates, unless a template overrides it.
 func (c *fieldCheck) privilege(path string, one, before *corev1.Container, ours bool) {
 	refused := ours
 	for _, of := range []*corev1.SecurityContext{before.SecurityContext, one.SecurityContext} {
@@ -150,7 +150,7 @@ func (c *fieldCheck) privilege(path string, one, before *corev1.Container, ours 
 	}
 }
 
-// noProbes refuses what only containers have that go on beside others.
+// noProbes rejects fields that only sidecar containers may have.
 func (c *fieldCheck) noProbes(path string, one *corev1.Container) {
 	for _, given := range []struct {
 		name  string
@@ -163,7 +163,7 @@ func (c *fieldCheck) noProbes(path string, one *corev1.Container) {
 	}
 }
 
-// sources are the names of what a volume is of: one, if it is right.
+// sources returns the names of a volume's sources. A valid volume has exactly one.
 func sources(v corev1.Volume) (names []string) {
 	all := reflect.ValueOf(v.VolumeSource)
 	for i := range all.NumField() {
@@ -175,8 +175,9 @@ func sources(v corev1.Volume) (names []string) {
 	return names
 }
 
-// takesNothing refuses what a container beside the shard's own would take of a node: the scheduler places shards by
-// what their jobs say, so a pod takes just that. What has a limit and no request requests its limit.
+// takesNothing rejects resource requests of containers other than the shard's own. The scheduler places shards by the
+// resources of their jobs, so the pod must need exactly those. A container with a limit and no request requests its
+// limit.
 func (c *fieldCheck) takesNothing(path string, one *corev1.Container) {
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
 		if q := one.Resources.Requests[name]; !q.IsZero() {

@@ -13,29 +13,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// How the executor in a pod gets its task: in a variable, or in a file that another variable names.
+// The executor in a pod gets its task in a variable, or in a file that another variable names.
 const (
 	taskVariable = "ELASTICJOB_TASK"
 	fileVariable = "ELASTICJOB_TASK_FILE"
 	taskFolder   = "/elasticjob-task"
 	taskVolume   = "elasticjob-task"
 	taskFile     = "task.json"
-	// maxVariable is the longest task that goes into a variable: no process can be started with one of 128 KiB.
+	// maxVariable is the longest task that is passed in a variable. Linux cannot start a process with a variable of
+	// 128 KiB.
 	maxVariable = 64 << 10
-	// The file that has the executor drain, and the variable that names it. Its folder is mounted as a whole, for
-	// single files stay as they were.
+	// The file that tells the executor to drain, and the variable that names it. Its directory is mounted as a whole,
+	// because the kubelet does not update files that are mounted individually.
 	drainVariable = "ELASTICJOB_DRAIN_FILE"
 	drainFolder   = "/elasticjob-drain"
 	drainVolume   = "elasticjob-drain"
 	drainFile     = "drain"
-	// The file that keeps a container which is started twice from beginning its task twice, where there is no volume
-	// for that, and the variable that names it. All containers that are started in a pod's sandbox have this folder in
-	// common, and the kubelet makes no second sandbox for a pod that is never restarted and had a container.
+	// The file that prevents a container that is started twice from running its task twice, if the pod has no volume
+	// for that purpose, and the variable that names it. All containers in a pod's sandbox share this directory, and
+	// the kubelet creates no second sandbox for a pod that is never restarted and has had a container.
 	begunVariable = "ELASTICJOB_BEGUN_FILE"
 	begunFile     = "/dev/shm/elasticjob-begun"
 )
 
-// description is how a pod is given its task.
+// description is how a pod receives its task.
 type description struct {
 	variables []corev1.EnvVar
 	volumes   []corev1.Volume
@@ -43,7 +44,8 @@ type description struct {
 	secret    *corev1.Secret
 }
 
-// describe puts a task into a variable, which everybody may read who may read pods, or into a Secret beside the pod.
+// describe puts a task into a variable, which everyone with read access to pods can see, or into a Secret beside the
+// pod.
 func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 	if len(data) <= maxVariable && !holdsSecrets(t) {
 		// The kubelet replaces $(NAME) in values of variables, and $$ by $.
@@ -65,8 +67,8 @@ func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 	}
 }
 
-// drainable adds to the description of a daemon's task the file that is empty until its pod has the annotation
-// AnnotationDrain.
+// drainable adds to the description of a daemon's task the drain file. The file is empty until the pod has the
+// annotation AnnotationDrain.
 func drainable(d description) description {
 	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
 	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume,
@@ -78,8 +80,8 @@ func drainable(d description) description {
 	return d
 }
 
-// holdsSecrets reports whether a task has texts that are marked as secrets, whose names say so, or with credentials in
-// URLs.
+// holdsSecrets reports whether a task contains values that are marked as secrets, values whose names indicate secrets,
+// or URLs with credentials.
 func holdsSecrets(t wire.Task) bool {
 	secret := func(name, text string) bool { return len(secrets.Of(name, text, slices.Contains(t.Secrets, name))) > 0 }
 	for _, texts := range []map[string]string{t.Env, t.Props} {
@@ -102,7 +104,7 @@ func isOurVolume(name string) bool {
 	return name == workVolume || name == taskVolume || name == drainVolume
 }
 
-// isOurPath reports whether a path is one of the executor's folders, in one or around one.
+// isOurPath reports whether a path is one of the executor's directories, or is inside or above one.
 func isOurPath(path string) bool {
 	path = strings.TrimRight(pathpkg.Clean("/"+path), "/") + "/"
 	for _, ours := range []string{workFolder + "/", taskFolder + "/", drainFolder + "/", "/opt/elasticjob/",

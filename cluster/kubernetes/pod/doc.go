@@ -1,5 +1,5 @@
-// Package pod says what the pod of a task is, and what a pod, or a node, means for the scheduler. It is pure: objects
-// of the API go in and come out, nobody is asked.
+// Package pod builds the pod of a task, and interprets the state of pods and nodes for the scheduler. It only converts
+// API objects and makes no requests.
 package pod
 
 import (
@@ -14,42 +14,42 @@ import (
 const (
 	LabelFramework = "elasticjob/framework"
 	LabelJob       = "elasticjob/job"
-	// LabelExecution has the execution's id with _ for @.
+	// LabelExecution is the execution's id with _ in place of @.
 	LabelExecution = "elasticjob/execution"
 	LabelItem      = "elasticjob/item"
 	LabelAttempt   = "elasticjob/attempt"
-	// LabelDaemon is "true" for the shards of daemons; others don't have it.
+	// LabelDaemon is "true" for shards of daemons and missing for others.
 	LabelDaemon = "elasticjob/daemon"
-	// AnnotationTask is the whole id of the task, AnnotationJob the whole name of its job.
+	// AnnotationTask is the complete id of the task, AnnotationJob the complete name of its job.
 	AnnotationTask = "elasticjob/task-id"
 	AnnotationJob  = "elasticjob/job"
-	// AnnotationDrain has a daemon's shard make no more fires, and end with the run under way: its executor sees it as
-	// a file. It says why.
+	// AnnotationDrain tells a daemon's shard to start no more fires and to end after the current run. Its executor
+	// sees the annotation as a file. The value is the reason.
 	AnnotationDrain = "elasticjob/drain"
-	// AnnotationGivenUp says why the scheduler does not wait any more for a pod to start. It is there before the pod
-	// is deleted, so that whoever leads then knows what its end means.
+	// AnnotationGivenUp is the reason why the scheduler no longer waits for a pod to start. It is set before the pod
+	// is deleted, so that any later leader can interpret the pod's end.
 	AnnotationGivenUp = "elasticjob/given-up"
-	// Finalizer keeps a pod until the scheduler has committed that it was bound, and one that was given up until its
-	// end is committed.
+	// Finalizer keeps a pod until the scheduler has committed that the pod was bound, and a pod that was given up
+	// until its end is committed.
 	Finalizer = "elasticjob/unacknowledged"
-	// Scheduler is the name that its pods ask for, so that no other scheduler binds them.
+	// Scheduler is the scheduler name of the pods, so that no other scheduler binds them.
 	Scheduler = "elasticjob"
-	// Container is the container that runs the shard, Prepare the init container that fetches its package where the
-	// app has an image.
+	// Container is the container that runs the shard. Prepare is the init container that fetches the job's package if
+	// the app has an image.
 	Container = "shard"
 	Prepare   = "fetch"
 )
 
-// nameHash is how many hex digits of the hash of a task's id its pod's name has, nameJob and nameItem how many bytes
-// of job and item at most: a DNS label has 63.
+// nameHash is the number of hex digits of the task id's hash in a pod's name. nameJob and nameItem limit the bytes of
+// job and item, because a DNS label has at most 63 bytes.
 const (
 	nameHash = 16
 	nameJob  = 36
 	nameItem = 8
 )
 
-// Name is the name of a task's pod: a DNS label made of job, item and a hash of the whole id, so that it is the same
-// for all leaders.
+// Name returns the name of a task's pod: a DNS label of job, item and a hash of the complete task id. It depends on
+// the id only, so all leaders compute the same name.
 func Name(taskID string) string {
 	sum := sha256.Sum256([]byte(taskID))
 	hash := hex.EncodeToString(sum[:])[:nameHash]
@@ -60,7 +60,7 @@ func Name(taskID string) string {
 	return strings.Trim(label(parts[0], nameJob)+"-"+label(parts[1], nameItem), "-") + "-" + hash
 }
 
-// label is a text with nothing in it but what a DNS label may have inside, of so many bytes at most.
+// label converts a text to the characters that are allowed inside a DNS label, with at most most bytes.
 func label(text string, most int) string {
 	word := strings.Map(func(r rune) rune {
 		switch {
@@ -74,5 +74,5 @@ func label(text string, most int) string {
 	return strings.Trim(word[:min(len(word), most)], "-")
 }
 
-// TaskOf is the id of the task that a pod is of, "" if it is of none.
+// TaskOf returns the id of a pod's task, or "" if the pod belongs to none.
 func TaskOf(p *corev1.Pod) string { return p.Annotations[AnnotationTask] }

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestTheDocumentsTemplates checks the templates that documents show as the API does when an app is published.
+// TestTheDocumentsTemplates checks the templates in the documentation as the API does when an app is published.
 func TestTheDocumentsTemplates(t *testing.T) {
 	t.Parallel()
 	var app struct{ PodTemplate json.RawMessage }

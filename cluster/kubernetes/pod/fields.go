@@ -14,22 +14,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// maxViolations bounds the answer to a template in which nothing is right.
+// maxViolations limits the number of reported violations of one template.
 const maxViolations = 50
 
-// maxPath is longer than any path of names that the API has; longer ones, of names that somebody made up, are cut.
+// maxPath is longer than any path of fields in the API. Longer paths, which contain names chosen by users, are cut.
 const maxPath = 250
 
-// fieldCheck holds JSON against the Go types of the API: which fields there are, of which types their values are, and
-// what each has to look like.
+// fieldCheck checks JSON against the Go types of the API: field names, types of values, and their form.
 type fieldCheck struct {
 	bad document.Violations
-	// unsure are the paths of objects that have a field of unknown name, or that could not be read: what they lack may
-	// be what was misspelt.
+	// unsure holds the paths of objects that have an unknown field or could not be parsed. Such an object's missing
+	// fields are not reported, because they may be the misspelt ones.
 	unsure map[string]bool
 }
 
-// violate notes what is wrong with a field, once.
+// violate records one violation per field; further ones are ignored.
 func (c *fieldCheck) violate(path string, value any, format string, args ...any) {
 	if len(c.bad) >= maxViolations || c.violates(path) {
 		return
@@ -48,13 +47,13 @@ func (c *fieldCheck) violate(path string, value any, format string, args ...any)
 	c.bad = append(c.bad, one)
 }
 
-// violates reports whether something is noted of a field.
+// violates reports whether a field has a violation.
 func (c *fieldCheck) violates(path string) bool {
 	return slices.ContainsFunc(c.bad, func(one document.Violation) bool { return one.Field == path })
 }
 
-// value checks what stands at a path against a type, and returns what of it can be read as one. null stands for what
-// is not there, of any type.
+// value checks the value at a path against a type, and returns the part of it that can be parsed as that type. null
+// stands for a missing value of any type.
 func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -99,7 +98,7 @@ func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 	return nil
 }
 
-// reads reports whether a value can be read as one of a type.
+// reads reports whether a value can be parsed as a type.
 func reads(value any, t reflect.Type) bool {
 	text, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
@@ -130,7 +129,7 @@ func (c *fieldCheck) list(path string, given []any, t reflect.Type) []any {
 	return good
 }
 
-// fields checks an object: each of its fields has to be one of the type.
+// fields checks that an object has only fields of the type, and checks their values.
 func (c *fieldCheck) fields(path string, given map[string]any, t reflect.Type) map[string]any {
 	known, good := map[string]reflect.Type{}, map[string]any{}
 	fieldsOf(t, known)
@@ -151,7 +150,7 @@ func (c *fieldCheck) fields(path string, given map[string]any, t reflect.Type) m
 	return good
 }
 
-// fieldsOf adds the fields of a struct by their names in JSON, those of embedded structs among them.
+// fieldsOf collects the fields of a struct by their JSON names, including those of embedded structs.
 func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -165,7 +164,7 @@ func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	}
 }
 
-// expected is what a type is for people.
+// expected describes a type for people.
 func expected(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -204,7 +203,7 @@ func found(value any) string {
 	}
 }
 
-// wordFor is what a type with a form of its own is for people.
+// wordFor describes, for people, a type that parses its own JSON.
 func wordFor(t reflect.Type) string {
 	switch t.Name() {
 	case "Quantity":
@@ -226,7 +225,7 @@ func sorted[V any](entries map[string]V) []string {
 	return names
 }
 
-// readTree reads one JSON value, numbers as they are written.
+// readTree parses one JSON value and keeps numbers as they are written.
 func readTree(text []byte) (tree any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

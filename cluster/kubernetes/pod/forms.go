@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// words are the values of types that have but a few; the empty one, where a type has a default, is left out.
+// words maps enumerated types to their values, without the empty value of types that have a default.
 var words = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.PullPolicy]():           {"Always", "IfNotPresent", "Never"},
 	reflect.TypeFor[corev1.Protocol]():             {"TCP", "UDP", "SCTP"},
@@ -25,8 +25,8 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.SeccompProfileType]():   {"RuntimeDefault", "Localhost", "Unconfined"},
 }
 
-// needed are the fields without which the API server takes no object of a type. Those of a container, which may be in
-// the installation's template already, are not among them.
+// needed maps types to the fields that the API server requires. Fields of a container are not listed, because the
+// installation's template may already set them.
 var needed = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.Volume]():                            {"name"},
 	reflect.TypeFor[corev1.VolumeMount]():                       {"name", "mountPath"},
@@ -54,7 +54,7 @@ var needed = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.NodeSelectorRequirement]():           {"key", "operator"},
 }
 
-// texts say of fields what they have to look like; the first of what is wrong is told.
+// texts maps text fields to their validators. Only the first error of a validator is reported.
 var texts = map[reflect.Type]map[string]func(string) []string{
 	reflect.TypeFor[corev1.Volume]():                        {"name": validation.IsDNS1123Label},
 	reflect.TypeFor[corev1.Container]():                     {"name": validation.IsDNS1123Label, "image": trimmed},
@@ -85,8 +85,8 @@ var texts = map[reflect.Type]map[string]func(string) []string{
 	},
 }
 
-// alternatives are the fields of which an object of a type has one at most, and exactly one where that is asked for.
-// What they are set to can be merged with what the installation's template has, so that none may be right.
+// alternatives maps types to fields of which an object may set at most one, or must set exactly one if exactly is set.
+// For the others none may be right, because the template is merged with the installation's.
 var alternatives = map[reflect.Type]struct {
 	of      []string
 	exactly bool
@@ -128,14 +128,14 @@ func below(path string) []string {
 	return noWayUp(path)
 }
 
-// word checks a value of a type that has but a few.
+// word checks a value of an enumerated type.
 func (c *fieldCheck) word(path string, value any, t reflect.Type) {
 	if text, _ := value.(string); text != "" && words[t] != nil && !slices.Contains(words[t], text) {
 		c.violate(path, text, "must be %s", or(words[t]))
 	}
 }
 
-// forms checks an object whose fields have been read.
+// forms checks an object whose fields have been parsed.
 func (c *fieldCheck) forms(path string, good map[string]any, t reflect.Type) {
 	for _, name := range needed[t] {
 		if empty(good[name]) {
@@ -161,14 +161,14 @@ func (c *fieldCheck) forms(path string, good map[string]any, t reflect.Type) {
 	}
 }
 
-// missing notes that an object lacks a field, unless it may be there under a name that is misspelt.
+// missing records that an object lacks a field, unless the field may be present under a misspelt name.
 func (c *fieldCheck) missing(path, name, format string, args ...any) {
 	if !c.unsure[path] {
 		c.violate(path+"."+name, nil, format, args...)
 	}
 }
 
-// empty reports whether a value is what the API server takes for none.
+// empty reports whether the API server treats a value as missing.
 func empty(value any) bool {
 	list, isList := value.([]any)
 	return value == nil || value == "" || isList && len(list) == 0 || fmt.Sprint(value) == "0"

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// malformed are templates whose pods the API server itself refuses, wrong in one place, and what is said of it when
-// they are published.
+// malformed maps templates with one mistake, whose pods the API server rejects, to the message when they are
+// published.
 var malformed = map[string]string{
 	job(`"volumeMounts":[{"name":"b","mountPath":"/x"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].name: is none of the volumes in podTemplate.spec.volumes",
@@ -58,13 +58,13 @@ var malformed = map[string]string{
 	affinity(`{"matchExpressions":[{"operator":"Exists"}]}`):       "nodeSelectorTerms[0].matchExpressions[0].key: is missing",
 }
 
-// job is a template with so much of the job's container, and such volumes.
+// job returns a template with these fields of the job's container and these volumes.
 func job(has string, volumes ...string) string {
 	return `{"spec":{"containers":[{"name":"shard"` + strings.TrimSuffix(","+has,
 		",") + `}],"volumes":[` + strings.Join(volumes, ",") + `]}}`
 }
 
-// An app's template may go on with what is in the installation's, and must not contradict it.
+// An app's template may refer to the installation's template, and must not contradict it.
 func TestCheckKnowsTheInstallationsTemplate(t *testing.T) {
 	t.Parallel()
 	base := pod.Settings{Template: []byte(`{"spec":{"volumes":[{"name":"data","configMap":{"name":"c"}}],

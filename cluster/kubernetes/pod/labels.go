@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// labelsOf are the labels by which people and tools find a task's pod. An execution's id has an @ in it, which no
-// label has: _ stands for it.
+// labelsOf returns the labels by which people and tools find a task's pod. A label value cannot contain the @ of an
+// execution's id, so _ replaces it.
 func labelsOf(t wire.Task, framework string) map[string]string {
 	all := map[string]string{
 		LabelFramework: LabelValue(framework),
@@ -28,8 +28,8 @@ func labelsOf(t wire.Task, framework string) map[string]string {
 	return all
 }
 
-// LabelValue is a text as a label has it: the text itself where a label can hold it, else what of it can be held, cut,
-// with a hash of the whole behind it.
+// LabelValue converts a text to a label value. It returns a valid text unchanged. It reduces any other to the valid
+// characters, truncates it, and appends a hash of the whole text.
 func LabelValue(text string) string {
 	if len(validation.IsValidLabelValue(text)) == 0 {
 		return text
@@ -47,7 +47,7 @@ func LabelValue(text string) string {
 	return strings.TrimLeft(word+"-"+hash, "-_.")
 }
 
-// with is a map with more entries, which win.
+// with returns a map with more entries, which take precedence.
 func with(entries, more map[string]string) map[string]string {
 	all := maps.Clone(entries)
 	if all == nil {

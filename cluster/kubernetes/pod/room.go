@@ -12,20 +12,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Over reports whether a pod takes no room on its node any more.
+// Over reports whether a pod has ended and no longer uses resources of its node.
 func Over(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// RoomOn is the node on which a pod takes room, "" for none: its own, or the one where its scheduler has others end
-// for it (status.nominatedNodeName). What they leave is that pod's, though it is not bound yet: whoever is faster
-// would be the next to end.
+// RoomOn returns the node whose resources a pod uses, "" for none: the node that it is bound to, or the one where its
+// scheduler preempts other pods for it (status.nominatedNodeName). The freed resources belong to that pod although it
+// is not bound yet; a task placed on them would be the next to be preempted.
 func RoomOn(p *corev1.Pod) string { return cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName) }
 
-// Requests is the room that a pod takes on its node, by the rules of Kubernetes: its containers and sidecars together,
-// or the largest of its init containers with the sidecars before it, if that is more; what is requested for the pod as
-// a whole instead, where it is; and the pod's overhead. A container that is being resized takes what it is to have or
-// what it was given, whichever is more.
+// Requests returns the resources that a pod uses on its node, by the rules of Kubernetes. That is the sum of its
+// containers and sidecars, or, if that is more, the largest init container plus the sidecars before it. Requests at
+// pod level replace that. The pod's overhead is added. A container that is being resized counts with its new or its
+// current allocation, whichever is larger.
 func Requests(p *corev1.Pod) resources.Amount {
 	given := map[string]resources.Amount{}
 	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
@@ -63,7 +63,7 @@ func Requests(p *corev1.Pod) resources.Amount {
 	return all.Plus(amountOf(p.Spec.Overhead, ceil))
 }
 
-// Allocatable is what all pods of a node may take together, and how many there may be.
+// Allocatable returns the resources that all pods of a node may use together, and the maximum number of pods.
 func Allocatable(n *corev1.Node) (all resources.Amount, pods int) {
 	return amountOf(n.Status.Allocatable, floor), int(n.Status.Allocatable.Pods().Value())
 }
@@ -72,19 +72,20 @@ func amountOf(l corev1.ResourceList, round func(bytes int64) int64) resources.Am
 	return resources.Amount{CPUMilli: l.Cpu().MilliValue(), MemMilli: round(bytesOf(l.Memory()))}
 }
 
-// most keeps sums of amounts from an overflow, whatever is written into an object: 8 EiB are more than there are.
+// most limits amounts of memory in bytes, so that their sums cannot overflow, whatever an object contains. It is
+// 4 PiB, more than any node has.
 const most = int64(1) << 52
 
 func bytesOf(q *resource.Quantity) int64 { return min(max(q.Value(), 0), most) }
 
-// floor and ceil are thousandths of a MiB.
+// floor and ceil convert bytes to thousandths of a MiB.
 func floor(bytes int64) int64 { return bytes>>20*1000 + (bytes&(1<<20-1))*1000>>20 }
 func ceil(bytes int64) int64 {
 	return bytes>>20*1000 + ((bytes&(1<<20-1))*1000+1<<20-1)>>20
 }
 
-// Closed says why no pods may be bound to a node now: it is cordoned, being removed, not ready or under pressure. It
-// is "" if they may.
+// Closed returns why no pods may be bound to a node: it is cordoned, being removed, not ready or under pressure. It
+// returns "" if they may.
 func Closed(n *corev1.Node) string {
 	switch {
 	case n.DeletionTimestamp != nil:
@@ -109,15 +110,15 @@ func Closed(n *corev1.Node) string {
 	return pressure
 }
 
-// passing are the taints by which the node controller repeats what a node's conditions say.
+// passing are the taints by which the node controller repeats a node's conditions.
 var passing = map[string]bool{
 	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true,
 	corev1.TaintNodeMemoryPressure: true,
 	corev1.TaintNodeDiskPressure:   true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
 }
 
-// AttributesOf are a node's labels, and those of its taints that keep pods off and are not told by its conditions
-// already. It is last if they are the same.
+// AttributesOf returns a node's labels and those of its taints that repel pods and do not merely repeat its
+// conditions. If they equal last, it returns last.
 func AttributesOf(n *corev1.Node, last *cluster.Attributes) *cluster.Attributes {
 	var taints []cluster.Taint
 	for _, t := range n.Spec.Taints {

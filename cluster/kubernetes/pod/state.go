@@ -16,34 +16,36 @@ import (
 
 // The reasons of updates that only Kubernetes has.
 const (
-	// ReasonDeleted: somebody else than the scheduler had the pod deleted; ReasonDisrupted: it was evicted, preempted
-	// or its node shut down.
+	// ReasonDeleted means that the pod was deleted, and not by the scheduler. ReasonDisrupted means that it was
+	// evicted or preempted, or that its node shut down.
 	ReasonDeleted   cluster.Reason = "POD_DELETED"
 	ReasonDisrupted cluster.Reason = "POD_DISRUPTED"
-	// ReasonRefused: the node did not take the pod in; ReasonDeadline: it ran for longer than its template allows.
+	// ReasonRefused means that the node rejected the pod. ReasonDeadline means that it ran longer than its template
+	// allows.
 	ReasonRefused  cluster.Reason = "POD_REFUSED"
 	ReasonDeadline cluster.Reason = "POD_DEADLINE_EXCEEDED"
 )
 
-// Circumstances are what a pod itself does not say.
+// Circumstances are facts about a pod that the pod object itself does not contain.
 type Circumstances struct {
-	// NotReady is since when its node has not been ready; zero if it is.
+	// NotReady is since when the pod's node has not been ready; zero if it is ready.
 	NotReady time.Time
-	// Troubled is for how long its containers could not be started.
+	// Troubled is for how long the pod's containers could not be started.
 	Troubled time.Duration
-	// Removed: it is not in the API any more.
+	// Removed is set if the pod is no longer in the API.
 	Removed bool
 }
 
-// folderOf is where the output of a pod's task is read: it names one pod for all times.
+// folderOf returns the path under which the output of a pod's task is read. It contains the UID, so it is never
+// reused.
 func folderOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name + "/" + string(p.UID) }
 
-// Report is what a pod means for its task; false for a pod that was never bound, which means nothing. The same news of
-// the same pod is the same update, with its uuid.
+// Report converts the state of a pod into an update of its task. bound is false for a pod that was never bound, which
+// has no update. The same state of the same pod always yields the same UUID.
 //
-// An update is from the agent if the kubelet says it, from the executor if the shard's own container does, from the
-// master if neither can say anything. Of a task that has not begun the kubelet's word is enough: that is what the core
-// takes from an end that comes from the agent behind a STARTING in the phase FETCH.
+// An update's source is the agent if the kubelet reports the state, the executor if the shard's own container does,
+// and the master if neither can report anything. The kubelet's report is enough for a task that has not begun: from an
+// end with the source agent after a STARTING in the phase FETCH, the core concludes that the task never began.
 func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	if p.Spec.NodeName == "" {
 		return u, false
@@ -60,7 +62,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		return u, true
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
-		u.KillKept = p.DeletionTimestamp != nil // a kubelet that gets a pod so makes no container of it
+		// A kubelet that receives a pod in this state creates no container for it.
+		u.KillKept = p.DeletionTimestamp != nil
 		u.Message = "node " + u.AgentID + " is not ready"
 		return u, true
 	case shard.State.Running != nil:
@@ -70,15 +73,15 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		u.State, u.Message = cluster.Starting, waits(p, c.Troubled)
 		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p)}
 	}
-	if u.State == cluster.Lost && shard.State.Terminated == nil { // others wrote its end: its kubelet may live, and ends it now
+	// Another component wrote its end. Its kubelet may be alive, and then ends it now.
+	if u.State == cluster.Lost && shard.State.Terminated == nil {
 		u.Source, u.Reason = cluster.FromMaster, cluster.ReasonTaskRemoved
 	}
 	u.UUID = uuid(p, u)
 	return u, true
 }
 
-// uuid makes repeated news equal. A pod has one end, and what keeps it from starting is news when it is something
-// else.
+// uuid makes repeated states equal. A pod has one end. A different reason for not starting is a new state.
 func uuid(p *corev1.Pod, u cluster.Update) []byte {
 	of := string(p.UID) + "/" + string(u.State)
 	switch {
@@ -91,15 +94,15 @@ func uuid(p *corev1.Pod, u cluster.Update) []byte {
 	return sum[:16]
 }
 
-// over reports whether a task has ended: its container has, or the pod without it.
+// over reports whether a task has ended, because its container or its pod has.
 func over(p *corev1.Pod, shard corev1.ContainerStatus) bool {
 	return Over(p) || shard.State.Terminated != nil && shard.State.Terminated.Reason != unlocated
 }
 
-// unlocated is what a kubelet says of a container that it can't find any more, or that it never made.
+// unlocated is the kubelet's reason for a container that it no longer finds or never created.
 const unlocated = "ContainerStatusUnknown"
 
-// Began reports whether the shard's own container was ever started, as far as the pod says.
+// Began reports whether the shard's own container was ever started, according to the pod's status.
 func Began(p *corev1.Pod) bool { return began(statusOf(p.Status.ContainerStatuses, Container)) }
 
 func began(s corev1.ContainerStatus) bool {
@@ -115,13 +118,13 @@ func began(s corev1.ContainerStatus) bool {
 	}
 }
 
-// notStarted reports whether a kubelet was told that a container could not be started.
+// notStarted reports whether the container runtime told the kubelet that the container could not be started.
 func notStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason == "StartError" || t.Reason == "ContainerCannotRun"
 }
 
-// What a container runtime says of a container in which nothing can have run; and what it says where it lost the way
-// to the container, which then may have been started.
+// cannotRun are error texts of container runtimes which prove that nothing ran in the container. wayLost are error
+// texts for a lost connection to the container, which may then have been started.
 var (
 	cannotRun = []string{"oci runtime create failed", "runc create failed", "executable file not found",
 		"no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
@@ -129,8 +132,8 @@ var (
 		"shim exited"}
 )
 
-// messageUnread is what a kubelet adds to that where it could not read a termination message, maybe because there is
-// no such file.
+// messageUnread begins the text that a kubelet appends if it could not read a termination message, for example because
+// there is no such file.
 const messageUnread = "Error on reading termination "
 
 func nothingRan(message string) bool {
@@ -142,8 +145,9 @@ func nothingRan(message string) bool {
 	return within(cannotRun) && !within(wayLost)
 }
 
-// kubeletSaid reports whether the kubelet itself has said how a pod ended. Others mark pods as failed, too: the
-// garbage collector those of nodes that are gone, whose kubelets start containers a second or two before they say so.
+// kubeletSaid reports whether the kubelet itself reported how a pod ended. Other components also mark pods as failed:
+// the garbage collector does so for pods of removed nodes. A kubelet may have started their containers a second or two
+// before it would have reported that.
 func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if t != nil || p.Status.Reason != "" && p.Status.Reason != nodeLost {
 		return true
@@ -156,14 +160,14 @@ func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 // nodeLost is the reason that a controller gives pods whose kubelet is silent.
 const nodeLost = "NodeLost"
 
-// unnoted reports whether a container runtime says of a container that it has ended, and not when it started: it was
-// killed in between. What the executor said in the container counts all the more then.
+// unnoted reports whether a container runtime says that a container has ended but not when it started. The runtime was
+// then killed in between. A status that the executor wrote takes precedence.
 func unnoted(t *corev1.ContainerStateTerminated) bool {
 	_, said := wire.DecodeStatus([]byte(t.Message))
 	return !said && !t.StartedAt.IsZero() && t.StartedAt.Unix() == 0
 }
 
-// isUnknown reports whether nobody knows how a container ended, or that it has; why says so in words.
+// isUnknown reports whether it is unknown how, or whether, a container ended; why explains that.
 func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unknown bool) {
 	switch {
 	case t == nil:
@@ -188,7 +192,7 @@ func statusOf(all []corev1.ContainerStatus, name string) corev1.ContainerStatus 
 	return corev1.ContainerStatus{Name: name}
 }
 
-// end says how a pod has ended, in u; t is the end of the shard's own container, nil if it has none.
+// end sets in u how a pod has ended. t is the end of the shard's own container; nil if it has none.
 func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if t != nil {
@@ -199,20 +203,20 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 	case t != nil && t.ExitCode == 0 && !unknown, t == nil && p.Status.Phase == corev1.PodSucceeded:
 		u.State, u.Source, u.Status = cluster.Finished, cluster.FromExecutor, statusAtEnd(p, t, "")
 	case p.Status.Reason == "DeadlineExceeded":
-		// From the executor: so it counts as failed by itself (rule E3), which it has as a process that ran for too
-		// long.
+		// The source is the executor, so that the task counts as failed by itself (rule E3), like a process that ran
+		// for too long.
 		u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromExecutor, ReasonDeadline, p.Status.Message
 		u.Status = statusAtEnd(p, t, "its pod was active for longer than activeDeadlineSeconds of its template allows")
 	case p.Status.Reason == "Evicted" && !strings.HasPrefix(p.Status.Message, "The node") && began(shard):
-		// The kubelet evicts for what a node lacks, and for what one pod takes of its disk beyond its own limits; and
-		// it refuses pods when it lacks something.
+		// The kubelet evicts pods because the node lacks a resource, or because one pod exceeds its own disk limits.
+		// It also refuses pods when the node lacks a resource.
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerDisk, strings.TrimSpace(p.Status.Message)
 		u.Status = statusAtEnd(p, t, u.Message)
 	case kubeletSaid(p, t) && !began(shard):
 		neverBegan(p, t, c, u)
 	case disrupted || unknown:
-		// From the executor if its container has an end, whose data says whether its process began. Otherwise from the
-		// master, for who is silent has not said that nothing began.
+		// The source is the executor if the container has an end, whose data says whether the process began. Otherwise
+		// it is the master, because a silent executor has not said that nothing began.
 		u.State, u.Source, u.Message = cluster.Lost, cluster.FromExecutor, why
 		if disrupted {
 			u.Reason, u.Message = ReasonDisrupted, disruptedBy
@@ -242,14 +246,14 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 	}
 }
 
-// endOf says how a container ended.
+// endOf describes how a container ended.
 func endOf(what string, t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("%s ended with status %d (%s)", what, t.ExitCode, t.Reason)
 }
 
-// causeOf is the cause in a termination message that is not the executor's, "" if it is empty: a job has written it,
-// or it is the end of the output of a container in which the executor could not be executed, where a container runtime
-// says why.
+// causeOf returns the cause in a termination message that the executor did not write, or "" if the message is empty.
+// Either the job wrote it, or it is the end of the output of a container in which the executor could not be executed,
+// and holds the container runtime's error.
 func causeOf(what string, t *corev1.ContainerStateTerminated) string {
 	words := strings.TrimSpace(t.Message)
 	if words == "" {
@@ -258,10 +262,10 @@ func causeOf(what string, t *corev1.ContainerStateTerminated) string {
 	return endOf(what, t) + ": " + words
 }
 
-// neverBegan says why a pod is over whose shard's container was not started.
+// neverBegan sets in u why a pod ended whose shard's container was not started.
 func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
 	prepare, failed := failedInit(p)
-	// One that went on in the moment in which it was given up has the mark, and was not deleted.
+	// A pod that started while it was being given up has the annotation but was not deleted.
 	givenUp := p.DeletionTimestamp != nil && p.Annotations[AnnotationGivenUp] != ""
 	switch disrupted, why := disruption(p); {
 	case givenUp:
@@ -296,7 +300,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 	}
 }
 
-// startFailed says that an image could not be pulled, or a container not be made of it (rule L6).
+// startFailed sets in u that an image could not be pulled or a container could not be created from it (rule L6).
 func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
 	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed,
 		why
@@ -304,21 +308,22 @@ func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
 	u.UUID = uuid(p, *u)
 }
 
-// wasDeleted reports whether a container ended because somebody, maybe the scheduler, had its pod deleted: by a
-// signal, or as an executor does that was killed. Times don't say it, for that of the end is by the node's clock.
+// wasDeleted reports whether a container ended because its pod was deleted, by the scheduler or by someone else. The
+// exit status shows that: the container ended by a signal, or with the status of an executor that was killed.
+// Timestamps do not show it, because the end is by the node's clock.
 func wasDeleted(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	return p.DeletionTimestamp != nil && t.ExitCode >= 128
 }
 
-// statusKilled is the exit status of an executor whose task ended because it was asked to.
+// statusKilled is the exit status of an executor whose task ended because of a kill.
 const statusKilled = 143
 
-// drained reports whether a daemon's shard ended because it was to make no more fires.
+// drained reports whether a daemon's shard ended because it was asked to drain.
 func drained(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	return p.Annotations[AnnotationDrain] != "" && t.ExitCode == statusKilled
 }
 
-// disruption says why the cluster itself ended a pod, if it did.
+// disruption returns whether the cluster itself ended a pod, and why.
 func disruption(p *corev1.Pod) (disrupted bool, why string) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -333,7 +338,7 @@ func disruption(p *corev1.Pod) (disrupted bool, why string) {
 	return false, ""
 }
 
-// failedInit is the first init container that has failed.
+// failedInit returns the first init container that failed.
 func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	for _, s := range p.Status.InitContainerStatuses {
 		if t := s.State.Terminated; t != nil && t.ExitCode != 0 && t.Reason != unlocated {
@@ -343,8 +348,8 @@ func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	return corev1.ContainerStatus{}, false
 }
 
-// statusAtEnd is what the executor said at its end, with what the kubelet knows where it said nothing. cause, if not
-// "", is put in its place: what ended the container from outside is more than the executor knew.
+// statusAtEnd returns the executor's final status, completed with what the kubelet knows. cause, if not "", replaces
+// the executor's cause, because the executor does not know what ended its container from outside.
 func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) *wire.Status {
 	var said wire.Status
 	var ok bool

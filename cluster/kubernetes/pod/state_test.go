@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// podIs makes a bound pod, and changes it.
+// podIs returns a bound pod with changes.
 func podIs(changes ...func(*corev1.Pod)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "jobs", Name: "my-job-0-abc", UID: "u1",
@@ -60,7 +60,7 @@ func exited(code int32, reason, message string) func(*corev1.Pod) {
 		ContainerID: "containerd://1"}})
 }
 
-// exitedUnstarted is what a kubelet says of a container whose runtime did not get to note that it was started.
+// exitedUnstarted is the kubelet's status of a container whose runtime did not record its start.
 func exitedUnstarted(code int32, reason, message string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		exited(code, reason, message)(p)
@@ -69,7 +69,7 @@ func exitedUnstarted(code int32, reason, message string) func(*corev1.Pod) {
 	}
 }
 
-// neverMade is what a kubelet says of a container that it did not get to.
+// neverMade is the kubelet's status of a container that was never created.
 func neverMade() func(*corev1.Pod) {
 	return shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137,
 		Reason: "ContainerStatusUnknown"}})
@@ -84,7 +84,7 @@ func initEnded(name string, code int32, reason, message string) func(*corev1.Pod
 	}
 }
 
-// deleted: asked for so long after noon, with a grace of 10 s.
+// deleted sets a deletion requested at the time after past noon, with a grace of 10 s.
 func deleted(after time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		at, grace := metav1.NewTime(noon.Add(after+10*time.Second)), int64(10)
@@ -92,7 +92,7 @@ func deleted(after time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// finallyDeleted: by its kubelet, when all its containers had ended.
+// finallyDeleted sets a deletion by the kubelet after all containers had ended.
 func finallyDeleted() func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		at, grace := metav1.NewTime(noon.Add(2*time.Minute)), int64(0)
@@ -124,10 +124,10 @@ func TestReport(t *testing.T) {
 		state  cluster.State
 		source cluster.Source
 		reason cluster.Reason
-		// says is part of the message or of the cause; began is whether the status has a start.
+		// says is part of the message or of the cause; began is whether the status has a start time.
 		says  string
 		began bool
-		// plain is an update without a uuid; lost is what the executor says of a task that may have begun.
+		// plain is set for an update without a UUID; lost if the executor reports a task that may have begun.
 		plain, lost bool
 	}{
 		{name: "bound", pod: podIs(), state: cluster.Starting, source: cluster.FromAgent},
@@ -247,7 +247,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// What keeps a pod from starting is news when it is something else, and not for each number in it.
+// An obstacle to a pod's start is reported again when it is a different one, but not when only a number in it changes.
 func TestWhatKeepsAPodFromStarting(t *testing.T) {
 	t.Parallel()
 	unready := func(p *corev1.Pod) {
@@ -278,8 +278,8 @@ func TestWhatKeepsAPodFromStarting(t *testing.T) {
 	}
 }
 
-// TestTroubleCountsFromThePod: from when it can have begun at the earliest, and never from before the pod was
-// created, whatever a node's clock says.
+// TestTroubleCountsFromThePod: the time is the earliest at which the trouble can have begun, and never before the
+// pod's creation, whatever a node's clock says.
 func TestTroubleCountsFromThePod(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

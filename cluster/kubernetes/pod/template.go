@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// merge is a pod's basis with the templates of the installation and of the app, in this order, merged onto it as
-// kubectl merges patches: maps by key, lists such as containers, volumes and variables by name.
+// merge merges the templates of the installation and of the app, in this order, onto a pod's basis. It merges as
+// kubectl merges patches: maps by key, and lists such as containers, volumes and variables by name.
 func (s Settings) merge(basis *corev1.PodTemplateSpec, app cluster.Container) (*corev1.PodTemplateSpec, error) {
 	if len(s.Template) == 0 && len(app.Template) == 0 {
 		return basis, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// placement refuses what Unfit can't decide.
+// placement rejects constraints that Unfit cannot evaluate.
 func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 	path := field + ".spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	for i, term := range terms(spec) {
@@ -70,7 +70,7 @@ func (c *fieldCheck) expression(at string, e corev1.NodeSelectorRequirement) {
 	}
 }
 
-// terms are the terms of which a node has to meet one, if there are any.
+// terms returns the required node selector terms, of which a node must match at least one; nil if there are none.
 func terms(spec *corev1.PodSpec) []corev1.NodeSelectorTerm {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil ||
 		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -79,13 +79,13 @@ func terms(spec *corev1.PodSpec) []corev1.NodeSelectorTerm {
 	return spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 }
 
-// Unfit says why the pods of an app may not be placed on a node with these attributes, as a sentence whose subject is
-// the node, or "". It goes by the node selectors, the required node affinity and the tolerations of the installation's
-// template and of the app's.
+// Unfit returns a function that says why the pods of an app may not be placed on a node with the given attributes: a
+// sentence whose subject is the node, or "" if they may. It evaluates the node selectors, the required node affinity
+// and the tolerations of the installation's template and of the app's.
 func (s Settings) Unfit(app cluster.Container) func(on *cluster.Attributes) string {
 	merged, err := s.merge(&corev1.PodTemplateSpec{}, cluster.Container{Template: app.Template})
 	if err != nil {
-		// Nobody can publish such an app; somebody has written it into the registry.
+		// Such an app cannot be published, so it was written directly into the registry.
 		why := "the app's " + err.Error()
 		return func(*cluster.Attributes) string { return why }
 	}
@@ -110,7 +110,8 @@ func unfit(spec *corev1.PodSpec, on *cluster.Attributes) string {
 	return ""
 }
 
-// unmet says what a node lacks of what the app's node affinity requires: one of the terms, and all of it.
+// unmet returns which part of the app's required node affinity a node does not meet. A node must meet one term
+// completely.
 func unmet(of []corev1.NodeSelectorTerm, labels map[string]string, spec *corev1.PodSpec) string {
 	required := spec.Affinity != nil && spec.Affinity.NodeAffinity != nil &&
 		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil

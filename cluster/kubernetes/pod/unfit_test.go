@@ -58,7 +58,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// The installation's template counts for every app, and an app's own adds to it or takes from it.
+// The installation's template applies to every app; an app's own template adds to it or removes from it.
 func TestUnfitByTheInstallationsTemplate(t *testing.T) {
 	t.Parallel()
 	s := settings()

@@ -10,12 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// LabelUnplaced is "true" for the pods that stand for shards without room, and on no other.
+// LabelUnplaced is "true" on placeholder pods for shards that fit on no node, and missing on all other pods.
 const LabelUnplaced = "elasticjob/unplaced"
 
-// Unplaced makes the pod that stands for a shard which no node has room for, so that an autoscaler makes one: it asks
-// for what the shard's own pod would, and has nothing by which that is known, nor what the shard is to do. Nobody
-// binds it. Its name is the same as long as the shard is.
+// Unplaced builds the placeholder pod of a shard that fits on no node, so that an autoscaler adds a node. It requests
+// the same resources as the shard's own pod, but has none of that pod's identifying labels and no task. No scheduler
+// binds it. Its name depends on the shard only.
 func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, error) {
 	id := fmt.Sprintf("unplaced-%s@-@%d@-@%s@-@%s", u.Job, u.Item, u.Execution, framework)
 	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item},
@@ -32,10 +32,10 @@ func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, e
 	return p, nil
 }
 
-// IsUnplaced reports whether a pod only stands for a shard.
+// IsUnplaced reports whether a pod is a placeholder for a shard.
 func IsUnplaced(p *corev1.Pod) bool { return p.Labels[LabelUnplaced] == "true" && TaskOf(p) == "" }
 
-// Unschedulable is the condition by which schedulers say that a pod finds no node.
+// Unschedulable returns the condition by which schedulers report that a pod fits on no node.
 func Unschedulable(why string, at metav1.Time) corev1.PodCondition {
 	return corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
 		Reason: corev1.PodReasonUnschedulable, Message: why, LastTransitionTime: at}

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hopeless are the reasons of waiting containers that nothing but another pod can change, troubled those that may heal
-// by themselves.
+// hopeless are reasons of waiting containers that only a different pod can resolve. troubled are reasons that may
+// resolve by themselves.
 var (
 	hopeless = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
 	troubled = map[string]bool{
@@ -22,29 +22,30 @@ var (
 	}
 )
 
-// How long what keeps containers from starting may heal: an image that can't be pulled, and a pod whose volumes or
-// network can't be made, for which much more has to be there.
+// These limits say how long an obstacle to starting may last: startWithin for an image that cannot be pulled,
+// readyWithin for volumes or network that cannot be set up, which depend on more components.
 const (
 	startWithin = 30 * time.Second
 	readyWithin = 5 * time.Minute
-	// toldAfter is after what part of readyWithin it is worth a word: each pod begins so.
+	// toldAfter is how long such volumes or network may be missing before it is reported, because every pod begins in
+	// that state.
 	toldAfter = 10 * time.Second
 )
 
-// Trouble is what keeps the shard's container from starting. The zero value is for nothing.
+// Trouble is what prevents the shard's container from starting. The zero value means nothing does.
 type Trouble struct {
-	// Why is in the words of the kubelet.
+	// Why is the kubelet's message.
 	Why string
-	// Within is for how long it may be so, 0 where waiting won't help.
+	// Within is how long the trouble may last; 0 if waiting cannot help.
 	Within time.Duration
-	// Since is the earliest moment at which it can have begun, by the cluster's clocks and never before the pod was
-	// created. It is when it began if Known.
+	// Since is the earliest time at which the trouble can have begun, by the cluster's clocks and not before the pod's
+	// creation. It is the exact time if Known is set.
 	Since time.Time
 	Known bool
 }
 
-// TroubleOf is what keeps a pod from starting. What a webhook adds beside the shard's container does not; and once
-// that runs, nothing does any more.
+// TroubleOf returns what prevents a pod from starting. Containers that a webhook added are ignored, and so is
+// everything once the shard's container runs.
 func TroubleOf(p *corev1.Pod) Trouble {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if Over(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil ||
@@ -73,8 +74,8 @@ func TroubleOf(p *corev1.Pod) Trouble {
 	return Trouble{}
 }
 
-// startable is since when nothing but their image has kept a pod's containers from starting: since its volumes and
-// its network are there, and the containers before them have ended.
+// startable returns since when only the image can have kept a pod's containers from starting: the time from which its
+// volumes and network are ready and the preceding init containers have ended.
 func startable(p *corev1.Pod) time.Time {
 	since := p.CreationTimestamp.Time
 	if c := readyToStart(p); c != nil {
@@ -84,7 +85,7 @@ func startable(p *corev1.Pod) time.Time {
 		switch s := &p.Status.InitContainerStatuses[i].State; {
 		case s.Terminated != nil:
 			since = later(since, s.Terminated.FinishedAt.Time)
-		case s.Running != nil: // it goes on beside them
+		case s.Running != nil: // a sidecar, which runs beside them
 			since = later(since, s.Running.StartedAt.Time)
 		}
 	}
@@ -107,7 +108,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// waits says in words what the start of a pod waits for, as far as that is worth a word.
+// waits describes what the start of a pod waits for, or returns "" if that is not worth reporting.
 func waits(p *corev1.Pod, troubled time.Duration) string {
 	t := TroubleOf(p)
 	if t.Within == readyWithin && troubled < toldAfter {
@@ -116,8 +117,8 @@ func waits(p *corev1.Pod, troubled time.Duration) string {
 	return t.Why
 }
 
-// Gist is what has to change of the words about a pod for them to be news: all but digits, by which kubelets count
-// tries and seconds.
+// Gist returns a message without digits. Two messages with the same gist are the same news, because kubelets count
+// attempts and seconds in their messages.
 func Gist(words string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {

@@ -1,6 +1,6 @@
-// Package podevent says on pods, as events of Kubernetes, what the scheduler has decided about them: kubectl describe
-// pod shows it. Events are for people and may be missing: they are written at a bounded rate, and what does not get
-// through is counted and left out.
+// Package podevent records the scheduler's decisions about pods as Kubernetes events, which kubectl describe pod
+// shows. Events are for people and may be missing: they are written at a limited rate, and those above it are counted
+// and dropped.
 package podevent
 
 import (
@@ -21,19 +21,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Events are written at perSecond, burst at once, and up to queued wait.
+// Events are written at a rate of perSecond with bursts of up to burst; up to queued events wait.
 const (
 	perSecond = 20
 	burst     = 200
 	queued    = 1000
 	within    = 10 * time.Second
-	// sayEvery is how often the log says at most that events were left out.
+	// sayEvery is the minimum interval between log lines about dropped events.
 	sayEvery = time.Minute
-	// mostMessage is the API's bound for what an event says.
+	// mostMessage is the API's limit for an event's message.
 	mostMessage = 1024
 )
 
-// Recorder writes events, as kubernetes.Recorder.
+// Recorder implements kubernetes.Recorder.
 type Recorder struct {
 	core    rest.Interface
 	log     *slog.Logger
@@ -49,7 +49,7 @@ type Recorder struct {
 
 var _ kubernetes.Recorder = (*Recorder)(nil)
 
-// New begins to write events through a client of the API server's core group, until Close.
+// New starts a Recorder that writes events through a client of the API server's core group, until Close.
 func New(core rest.Interface, log *slog.Logger) *Recorder {
 	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, queued),
 		rate: rate.NewLimiter(perSecond, burst)}
@@ -59,27 +59,27 @@ func New(core rest.Interface, log *slog.Logger) *Recorder {
 	return r
 }
 
-// Close leaves out what still waits.
+// Close stops the Recorder and drops the events that still wait.
 func (r *Recorder) Close() {
 	r.cancel()
 	r.running.Wait()
 }
 
-// Missing is how many events were left out so far.
+// Missing returns the number of dropped events.
 func (r *Recorder) Missing() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.missing
 }
 
-// Launched says which attempt of which shard a pod is, and why it was made.
+// Launched records which attempt of which shard a pod runs, and why it was launched.
 func (r *Recorder) Launched(p kubernetes.Pod, t wire.Task) {
 	r.add(p, corev1.EventTypeNormal, "Launched",
 		fmt.Sprintf("attempt %d of item %d of job %s, %s, placed on node %s (execution %s)",
 			t.Attempt, t.Item, t.JobName, because(t), p.Node, t.ExecutionID))
 }
 
-// because says why an attempt was made.
+// because returns the reason for an attempt.
 func because(t wire.Task) string {
 	switch {
 	case t.Daemon != nil:
@@ -94,7 +94,7 @@ func because(t wire.Task) string {
 	return "fired by its cron"
 }
 
-// Killed says why the end of a pod was asked for.
+// Killed records why a pod's end was requested.
 func (r *Recorder) Killed(p kubernetes.Pod, why string) {
 	text := "its end was asked for"
 	if why != "" {
@@ -103,7 +103,7 @@ func (r *Recorder) Killed(p kubernetes.Pod, why string) {
 	r.add(p, corev1.EventTypeNormal, "Killed", text)
 }
 
-// GivenUp says why a pod is not waited for any more.
+// GivenUp records why the scheduler gave a pod up.
 func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
 	r.add(p, corev1.EventTypeWarning, "GivenUp", "it is not waited for any more, and deleted: "+why)
 }
@@ -146,7 +146,7 @@ func (r *Recorder) write(ctx context.Context, e *corev1.Event) error {
 	return r.core.Post().Namespace(e.Namespace).Resource("events").Body(e).MaxRetries(1).Do(ctx).Error()
 }
 
-// leftOut counts an event that is not written.
+// leftOut counts a dropped event.
 func (r *Recorder) leftOut(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// said are the events of the pods' namespace.
+// said returns the events in the pods' namespace.
 func said(s *fakekubernetes.Server) (all []string) {
 	s.With(func() {
 		for _, e := range s.Events {
@@ -76,7 +76,7 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 	})
 }
 
-// TestEventsAreForPeopleOnly: one that can't be written, or is one too many, keeps nobody waiting.
+// TestEventsAreForPeopleOnly: an event that cannot be written, or exceeds the limit, blocks no caller.
 func TestEventsAreForPeopleOnly(t *testing.T) {
 	t.Parallel()
 	s := fakekubernetes.Start(t)

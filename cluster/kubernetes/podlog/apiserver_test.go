@@ -16,14 +16,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
-// apiServer is an API server whose requests for output are counted, and refused where a test wants it.
+// apiServer is an API server that counts requests for output and rejects them on demand.
 type apiServer struct {
 	*fakekubernetes.Server
 	core rest.Interface
 
 	mu     sync.Mutex
 	opened []string // the queries of all requests for output
-	// throttled are how many of the next requests are answered 429, broken how many of those for output 500.
+	// throttled is how many of the next requests are answered 429, broken how many of those for output are answered
+	// 500.
 	throttled, broken int
 }
 
@@ -67,7 +68,7 @@ func (a *apiServer) opens() []string {
 	return append([]string(nil), a.opened...)
 }
 
-// begin has a pod run a container that has written a text, and gives the pod's name.
+// begin creates a pod with a running container that has written text. It returns the pod's name.
 func (a *apiServer) begin(name, uid, container, text string) string {
 	a.Write("jobs", name, text)
 	a.PutPod("jobs", name, func(p *corev1.Pod) {
@@ -82,7 +83,7 @@ func (a *apiServer) begin(name, uid, container, text string) string {
 	return name
 }
 
-// end has a pod's container end.
+// end lets a pod's container end.
 func (a *apiServer) end(name string, exit int32) {
 	a.PutPod("jobs", name, func(p *corev1.Pod) {
 		for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {

@@ -1,9 +1,9 @@
-// Package podlog reads what the containers of pods write, through the API server and never from a node itself. Files
-// is the text, for people: what the job has written, without what its executor says between. Follower hears the latter
-// of pods that run, for the scheduler.
+// Package podlog reads the output of pods' containers, through the API server and never from a node itself. Files
+// serves the text to people: the job's output without the executor's records in between. Follower extracts these
+// records from running pods, for the scheduler.
 //
-// The API server gives a container's output from its beginning, or what was written in the last seconds, but not from
-// a place in it. So somebody who reads on and on, as people and followers of a live task do, must not ask each time: a
-// text that is being read is followed once, for all its readers, into a file of this machine, and forgotten when
-// nobody has read it for a while.
+// The API server returns a container's output from its beginning or from the last seconds, but not from an offset.
+// Readers that continue at an offset, such as people or tools that follow a live task, must therefore not cause a
+// request each time. Instead, one request follows a text for all its readers and stores it in a file on this machine.
+// The file is removed when the text has not been read for a while.
 package podlog

@@ -12,19 +12,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// Options are what Files need; a zero value means the default.
+// Options configure Files; a zero value means the default.
 type Options struct {
 	// Core is a client of the API server's core group.
 	Core rest.Interface
-	// Folder is where texts are while they are read. No file in it has a name for longer than a moment.
+	// Folder is the directory for texts that are being read. Files in it are unlinked right after their creation.
 	Folder string
-	// Budget is how many bytes of texts there are at most, 512 MiB; Most how many texts, 200.
+	// Budget limits the total size of texts in bytes, 512 MiB by default. Most limits their number, 200 by default.
 	Budget int64
 	Most   int
-	// Idle is after which time a text that nobody reads is forgotten, 15 s. Pause is how long it takes until one that
-	// broke off is asked for again, 1 s.
+	// Idle is the time without a read after which a text is dropped, 15 s by default. Pause is the time after which a
+	// text that broke off is requested again, 1 s by default.
 	Idle, Pause time.Duration
-	// Quiet is how long nothing must come until what there is counts as read, 200 ms.
+	// Quiet is the time without new data after which the existing output counts as complete, 200 ms by default.
 	Quiet time.Duration
 
 	now func() time.Time
@@ -50,10 +50,10 @@ func (o *Options) complete() {
 	}
 }
 
-// Files are the outputs of tasks in pods, as api.Logs has them. A path is the Dir of a task and a stream: all that a
-// task writes is its stdout, in its order, since the API server keeps no two. Offsets count from where the text began
-// that the node keeps: the kubelet rotates files, so a text that is opened again may be shorter. Its methods may be
-// called concurrently.
+// Files serves the output of tasks in pods, as api.Logs expects it. A path is a task's Dir followed by a stream. All
+// output is in stdout, in order, because the API server does not separate the streams. Offsets count from the
+// beginning of the text that the node still has. The kubelet rotates files, so a text that is opened again may be
+// shorter. The methods may be called concurrently.
 type Files struct {
 	opt     Options
 	ctx     context.Context
@@ -66,7 +66,7 @@ type Files struct {
 	shut  bool
 }
 
-// NewFiles makes the folder, and connects to nothing yet.
+// NewFiles creates the folder. It opens no connection.
 func NewFiles(opt Options) (*Files, error) {
 	opt.complete()
 	if err := os.MkdirAll(opt.Folder, 0o700); err != nil {
@@ -77,7 +77,7 @@ func NewFiles(opt Options) (*Files, error) {
 	return f, nil
 }
 
-// Close ends all that is followed, and waits for it.
+// Close stops following all texts and waits for the goroutines.
 func (f *Files) Close() error {
 	f.mu.Lock()
 	f.shut = true
@@ -90,7 +90,7 @@ func (f *Files) Close() error {
 	return nil
 }
 
-// Read returns at most length bytes from offset; none at or past the end.
+// Read returns at most length bytes from offset, and none at or beyond the end.
 func (f *Files) Read(ctx context.Context, _, path string, offset int64, length int) ([]byte, error) {
 	t, release, err := f.text(ctx, path)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *Files) Read(ctx context.Context, _, path string, offset int64, length i
 	return t.read(offset, length)
 }
 
-// Size is how long the text is, now.
+// Size returns the current length of the text in bytes.
 func (f *Files) Size(ctx context.Context, _, path string) (int64, error) {
 	t, release, err := f.text(ctx, path)
 	if err != nil {
@@ -113,7 +113,8 @@ func (f *Files) Size(ctx context.Context, _, path string) (int64, error) {
 	return t.length(), nil
 }
 
-// text is what a path names, as far as it was written. Its file stays open until release.
+// text returns the text that a path names, once its existing output has been read. Its file stays open until the
+// caller calls release.
 func (f *Files) text(ctx context.Context, path string) (t *text, release func(), err error) {
 	at, stream, err := parsePath(path)
 	switch {
@@ -137,7 +138,7 @@ func (f *Files) text(ctx context.Context, path string) (t *text, release func(),
 	}
 }
 
-// find is the text of a pod, which is followed from now on if it wasn't. It has one reader more.
+// find returns the text of a pod and starts following it if needed. It adds one reader to the text.
 func (f *Files) find(at place) (*text, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,12 +169,12 @@ func (f *Files) release(t *text) {
 	case t.readers > 0:
 	case f.texts[t.at] == t:
 		t.idle.Reset(f.opt.Idle)
-	default: // it was forgotten
+	default: // it was dropped
 		_ = t.file.Close()
 	}
 }
 
-// begin follows a pod's output. f.mu is held.
+// begin starts following a pod's output. f.mu must be held.
 func (f *Files) begin(at place) (*text, error) {
 	if other := f.leastUsed(); other != nil && len(f.texts) >= f.opt.Most {
 		f.forget(other)
@@ -199,7 +200,7 @@ func (f *Files) begin(at place) (*text, error) {
 	return t, nil
 }
 
-// forget ends a text, unless that was done; who reads it now keeps the file. f.mu is held.
+// forget drops a text, at most once. Current readers keep its file open. f.mu must be held.
 func (f *Files) forget(t *text) {
 	if f.texts[t.at] != t {
 		return
@@ -213,8 +214,8 @@ func (f *Files) forget(t *text) {
 	}
 }
 
-// makeRoom counts so many bytes more of a text, and forgets others if they are too many. It reports whether there is
-// room.
+// makeRoom reserves more bytes for a text, and drops other texts if the budget is exceeded. It reports whether the
+// bytes fit.
 func (f *Files) makeRoom(t *text, more int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,8 +234,7 @@ func (f *Files) makeRoom(t *text, more int64) bool {
 	return true
 }
 
-// leastUsed is the text that was read the longest time ago, of those that nobody reads just now; nil if there is none.
-// f.mu is held.
+// leastUsed returns the least recently read text without current readers, or nil. f.mu must be held.
 func (f *Files) leastUsed() *text {
 	var least *text
 	for _, t := range f.texts {

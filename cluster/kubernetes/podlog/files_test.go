@@ -14,7 +14,7 @@ import (
 
 const stdout = "jobs/p/u/stdout"
 
-// until waits for what is to be the case.
+// until waits for a condition.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	eventually.Works(t, what, func() error {
@@ -39,7 +39,7 @@ func newFiles(t *testing.T, a *apiServer, change func(*podlog.Options)) *podlog.
 	return f
 }
 
-// textOf reads all there is, page by page.
+// textOf reads a whole text, page by page.
 func textOf(t *testing.T, f *podlog.Files, path string) string {
 	t.Helper()
 	var all strings.Builder
@@ -64,8 +64,8 @@ func record(t *testing.T, s wire.Status) string {
 	return string(text)
 }
 
-// TestOutputIsTheJobs: what a job has written is read as it is, without what its executor said between, and offsets
-// count it alone.
+// TestOutputIsTheJobs: the output of a job is returned unchanged without the executor's records in between, and
+// offsets count the job's output only.
 func TestOutputIsTheJobs(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
@@ -83,7 +83,7 @@ func TestOutputIsTheJobs(t *testing.T) {
 	}
 }
 
-// TestOutputGrows: all readers of a live task share one request, and see what comes.
+// TestOutputGrows: all readers of a live task share one request and see new output.
 func TestOutputGrows(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
@@ -106,7 +106,7 @@ func TestOutputGrows(t *testing.T) {
 	}
 }
 
-// TestOutputThatIsCut: the connection breaks, and the output goes on behind it.
+// TestOutputThatIsCut: after the connection broke, the output continues.
 func TestOutputThatIsCut(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
@@ -121,7 +121,7 @@ func TestOutputThatIsCut(t *testing.T) {
 	})
 }
 
-// TestOutputThatIsRotated: a text that is opened again begins with the file that the kubelet writes then, and is
+// TestOutputThatIsRotated: a text that is opened again begins with the kubelet's current file, and is therefore
 // shorter.
 func TestOutputThatIsRotated(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestOutputThatIsRotated(t *testing.T) {
 	}
 }
 
-// TestOutputOfNobodyElse: a pod of the same name is another one.
+// TestOutputOfNobodyElse: the output of another pod with the same name is not returned.
 func TestOutputOfNobodyElse(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
@@ -169,7 +169,7 @@ func TestOutputOfNobodyElse(t *testing.T) {
 	}
 }
 
-// TestOutputOfThePackage: of a task whose package could not be fetched it is what the init container wrote.
+// TestOutputOfThePackage: if the package could not be fetched, the task's output is that of the init container.
 func TestOutputOfThePackage(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)
@@ -195,7 +195,8 @@ func TestAThrottlingServerIsAskedAgain(t *testing.T) {
 	}
 }
 
-// TestTextsAreForgotten: who is read no more, or for the longest time where there are too many, or too much of them.
+// TestTextsAreForgotten: a text is dropped when it is not read any more, and the least recently read one when there
+// are too many or too much text.
 func TestTextsAreForgotten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*podlog.Options){
@@ -209,7 +210,8 @@ func TestTextsAreForgotten(t *testing.T) {
 			a.end(a.begin("p", "u", "shard", "one\n"), 0)
 			a.end(a.begin("q", "v", "shard", "two\n"), 0)
 			f := newFiles(t, a, func(o *podlog.Options) {
-				o.Quiet = time.Minute // both texts end, so that nothing else says that they were read
+				// Both texts end, so that only the end shows that they were read completely.
+				o.Quiet = time.Minute
 				change(o)
 			})
 			until(t, "it is asked for again", func() bool {
@@ -224,7 +226,7 @@ func TestTextsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestATextThatIsTooLong is read as far as there is room, and then says why no further.
+// TestATextThatIsTooLong is read as far as the budget allows; further reads return the reason.
 func TestATextThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t)

@@ -17,23 +17,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// MostFollowed is how many pods are followed at once. Each is a connection through the API server to a node.
+// MostFollowed is the default limit of pods that are followed at the same time. Each one is a connection through the
+// API server to a node.
 const MostFollowed = 500
 
-// FollowerOptions are what a Follower needs; a zero value means the default.
+// FollowerOptions configure a Follower; a zero value means the default.
 type FollowerOptions struct {
 	// Core is a client of the API server's core group.
 	Core   rest.Interface
 	Logger *slog.Logger
-	// Most is how many pods are followed at once, MostFollowed.
+	// Most limits the pods that are followed at the same time; the default is MostFollowed.
 	Most int
-	// First and Longest are the pauses before an output that broke off is followed again, 1 s and 30 s.
+	// First and Longest are the shortest and longest pause before an output that broke off is followed again, 1 s and
+	// 30 s by default.
 	First, Longest time.Duration
 }
 
-// Follower hears what executors say in the output of pods that run, as kubernetes.Follower: runs of daemons, and
-// progress. It follows so many pods at once, daemons before others. What is heard twice is the same, with its uuid;
-// what a pod says of other tasks is not passed on.
+// Follower implements kubernetes.Follower. It reads the executors' records in the output of running pods: runs of
+// daemons, and progress. It follows at most Most pods, daemons before others. A record that is read twice yields the
+// same event with the same UUID. Records about other tasks than the pod's own are dropped.
 type Follower struct {
 	opt     FollowerOptions
 	from    source
@@ -42,22 +44,22 @@ type Follower struct {
 	mu      sync.Mutex
 	pods    map[types.UID]*followed
 	active  int
-	waiting []*followed // in the order in which they came
+	waiting []*followed // in the order of arrival
 	full    bool        // the log has said that daemons wait
 }
 
-// followed is a pod that is followed, or waits for it.
+// followed is a pod that is followed or waits to be.
 type followed struct {
 	kubernetes.Pod
 	ctx    context.Context // of its session
 	report func(cluster.Event)
 	stop   context.CancelFunc // nil while it waits
-	forget func() bool        // has the end of the session forget it no more
+	forget func() bool        // cancels the removal at the session's end
 }
 
 var _ kubernetes.Follower = (*Follower)(nil)
 
-// NewFollower follows nobody yet.
+// NewFollower returns a Follower that follows no pods yet.
 func NewFollower(opt FollowerOptions) *Follower {
 	if opt.Most == 0 {
 		opt.Most = MostFollowed
@@ -71,10 +73,10 @@ func NewFollower(opt FollowerOptions) *Follower {
 	return &Follower{opt: opt, from: source{opt.Core}, pods: map[types.UID]*followed{}}
 }
 
-// Wait returns when nobody is followed any more: behind the ends of all sessions.
+// Wait returns when no pod is followed any more. Call it after all sessions have ended.
 func (f *Follower) Wait() { f.running.Wait() }
 
-// Running follows a pod, or has it wait until there is room.
+// Running follows a pod, or queues it until another one is no longer followed.
 func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +101,7 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 	}
 }
 
-// Gone ends following a pod.
+// Gone stops following a pod.
 func (f *Follower) Gone(uid types.UID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,7 +110,7 @@ func (f *Follower) Gone(uid types.UID) {
 	}
 }
 
-// remove forgets a pod, unless that was done. f.mu is held.
+// remove stops following a pod, at most once. f.mu must be held.
 func (f *Follower) remove(one *followed) {
 	if f.pods[one.UID] != one {
 		return
@@ -124,7 +126,7 @@ func (f *Follower) remove(one *followed) {
 	f.begin()
 }
 
-// displace has a pod that is no daemon's wait again, if one is followed. f.mu is held.
+// displace moves a followed pod that is not a daemon's back to the waiting pods, if there is one. f.mu must be held.
 func (f *Follower) displace() {
 	for _, one := range f.pods {
 		if one.stop != nil && !one.Daemon {
@@ -137,7 +139,7 @@ func (f *Follower) displace() {
 	}
 }
 
-// begin follows those that wait, daemons first, while there is room. f.mu is held.
+// begin follows waiting pods up to the limit, daemons first. f.mu must be held.
 func (f *Follower) begin() {
 	for f.active < f.opt.Most && len(f.waiting) > 0 {
 		next := max(slices.IndexFunc(f.waiting, func(one *followed) bool { return one.Daemon }), 0)
@@ -152,15 +154,15 @@ func (f *Follower) begin() {
 }
 
 const (
-	// firstSeconds is how far back a pod is heard that runs already when it is followed, longer than a change of
-	// leader takes. What was said before counts by the totals of what is said next.
+	// firstSeconds is how far back the output of an already running pod is read. It is longer than a change of leaders
+	// takes. Later records contain totals that include earlier ones.
 	firstSeconds = 3600
-	// overlap is heard twice where an output is followed again.
+	// overlap is how much output is read twice when an output is followed again.
 	overlap = 5 * time.Second
 )
 
-// follow hears a pod until ctx ends. The way back is given as seconds that have passed, since clocks of nodes differ;
-// until its output was opened once it is all of firstSeconds.
+// follow reads a pod's records until ctx ends. It requests earlier output by elapsed seconds, because the clocks of
+// nodes differ. Until the output was opened once, it requests all of firstSeconds.
 func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	var heard time.Time
 	seconds, pause := int64(firstSeconds), f.opt.First
@@ -187,8 +189,8 @@ func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(clu
 	}
 }
 
-// hear hears a pod until its output ends or breaks off, and says when that was opened and when something came last;
-// zero if neither was so.
+// hear reads a pod's output until it ends or breaks off. It returns when the output was opened and when data last
+// arrived; zero for never.
 func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened,
 	last time.Time, err error) {
 	stream, err := f.from.follow(ctx, place{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
@@ -216,8 +218,8 @@ func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, re
 	}
 }
 
-// eventOf is what a record of a pod means for the scheduler; nil for nothing. A job can write records, too: of its own
-// task only.
+// eventOf converts a record of a pod into an event; nil if it means nothing. A job can write records as well, but only
+// those about its own task are accepted.
 func eventOf(p kubernetes.Pod, r wire.PodRecord) cluster.Event {
 	switch {
 	case r.Report != nil:

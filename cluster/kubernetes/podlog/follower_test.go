@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// session is what a Follower reports to.
+// session is the session to which a Follower reports.
 type session struct {
 	*podlog.Follower
 	t    *testing.T
@@ -45,7 +45,7 @@ func newSession(t *testing.T, most int) *session {
 	return s
 }
 
-// follow has a pod run, with that name as its uid.
+// follow starts a pod whose UID is its name, and follows it.
 func (s *session) follow(name string, daemon bool) string {
 	c := s.api.begin(name, name, "shard", "")
 	s.Running(s.ctx, kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID(name), TaskID: "task-" + name,
@@ -69,7 +69,7 @@ func run(t *testing.T, number int64) string {
 		Run: &wire.Run{Number: number, State: wire.RunFinished, Complete: time.Unix(number, 0).UTC()}})
 }
 
-// runs are the numbers of the runs in updates.
+// runs returns the numbers of the runs in updates.
 func (s *session) runs() []int64 {
 	var all []int64
 	for _, e := range s.events() {
@@ -97,7 +97,7 @@ func TestRunsAreHeard(t *testing.T) {
 	}
 }
 
-// TestProgressIsHeardOfTheOwnTaskOnly: a job can write whatever it likes.
+// TestProgressIsHeardOfTheOwnTaskOnly: a job can write any record, but those about other tasks are dropped.
 func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
@@ -123,8 +123,8 @@ func TestProgressIsHeardOfTheOwnTaskOnly(t *testing.T) {
 	}
 }
 
-// TestACutLosesNothing: what is followed again is followed from a little before the cut on, and what is heard twice is
-// the same.
+// TestACutLosesNothing: after a cut the output is followed from a little before it, and records that are read twice
+// yield the same events.
 func TestACutLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
@@ -151,8 +151,7 @@ func TestACutLosesNothing(t *testing.T) {
 	}
 }
 
-// TestFirstFollowingFails: a pod whose node could not be reached when it was to be followed first is heard as far back
-// as others.
+// TestFirstFollowingFails: a pod whose node could not be reached at first is read as far back as others.
 func TestFirstFollowingFails(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 1)
@@ -167,7 +166,7 @@ func TestFirstFollowingFails(t *testing.T) {
 	}
 }
 
-// TestDaemonsComeFirst: with room for two, what waits is followed when another has gone.
+// TestDaemonsComeFirst: with a limit of two, a waiting pod is followed when another is gone.
 func TestDaemonsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, 2)
@@ -193,7 +192,7 @@ func TestDaemonsComeFirst(t *testing.T) {
 	}
 }
 
-// BenchmarkFollowed shows what a pod that is followed takes of this process's memory, client and server together.
+// BenchmarkFollowed measures the memory of a followed pod, for client and server together.
 func BenchmarkFollowed(b *testing.B) {
 	api := newAPIServer(b)
 	f := podlog.NewFollower(podlog.FollowerOptions{Core: api.core, Logger: slog.New(slog.DiscardHandler), Most: b.N})

@@ -14,10 +14,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// place is a pod, of which there is one only.
+// place identifies one pod.
 type place struct{ namespace, name, uid string }
 
-// parsePath reads a path that begins with a pod.Dir and ends with a stream.
+// parsePath parses a path of a task's Dir and a stream.
 func parsePath(path string) (at place, stream string, err error) {
 	parts := strings.Split(path, "/")
 	if len(parts) != 4 {
@@ -26,10 +26,10 @@ func parsePath(path string) (at place, stream string, err error) {
 	return place{parts[0], parts[1], parts[2]}, parts[3], nil
 }
 
-// source asks the API server for what pods write.
+// source requests the output of pods from the API server.
 type source struct{ core rest.Interface }
 
-// pod is the pod of a place, if it is still there.
+// pod returns the pod of a place, if it still exists.
 func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
 	found := &corev1.Pod{}
 	err := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).Do(ctx).Into(found)
@@ -44,15 +44,15 @@ func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
 	return found, nil
 }
 
-// deleted says why there is no output of a pod any more, and what decides about it.
+// deleted returns an error that says why a pod's output no longer exists and which setting controls that.
 func deleted(at place) error {
 	return &cluster.FilesGone{Why: "its pod " + at.name + " in namespace " + at.namespace +
 		" was deleted, and the output with it. The servers' --keep-pods says which ended pods stay; " +
 		"to kill a shard deletes its pod"}
 }
 
-// open follows the output of a pod from its beginning. The API server knows pods by their names only: so the pod is
-// looked at before and after, and as no uid comes back, the output is that of the right one.
+// open follows the output of a pod from its beginning. The API server finds output by the pod's name only, so open
+// checks the pod before and after. UIDs are never reused, so the output belongs to the right pod.
 func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
 	found, err := s.pod(ctx, at)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
 	return stream, nil
 }
 
-// follow reads what a container has written, and writes until it ends: all that its node keeps, or what it wrote in
-// the last seconds, by the node's clock.
+// follow reads a container's output until the container ends: everything that its node still has, or, if seconds is
+// not 0, what it wrote in the last seconds by the node's clock.
 func (s source) follow(ctx context.Context, at place, container string, seconds int64) (io.ReadCloser, error) {
 	request := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).SubResource("log").Param("container", container).Param("follow", "true")
 	if seconds > 0 {
@@ -82,7 +82,7 @@ func (s source) follow(ctx context.Context, at place, container string, seconds 
 	}
 	stream, err := request.Stream(ctx)
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // the latter of a container that has not begun, or was removed
+	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err): // BadRequest: not begun, or removed
 		return nil, fmt.Errorf("%w: %w", cluster.ErrGone, err)
 	case err != nil:
 		return nil, fmt.Errorf("follow the output of pod %s: %w", at.name, err)
@@ -90,8 +90,8 @@ func (s source) follow(ctx context.Context, at place, container string, seconds 
 	return stream, nil
 }
 
-// speaker is the container whose output is the task's, and whether it has ended; "" if none has begun. It is the one
-// that fetches the package if that is how far the pod came.
+// speaker returns the container whose output is the task's, and whether it has ended; "" if none has begun. It is the
+// init container that fetches the package if the pod got no further.
 func speaker(p *corev1.Pod) (container string, ended bool) {
 	for _, s := range p.Status.ContainerStatuses {
 		if s.Name == pod.Container && (s.State.Running != nil || s.State.Terminated != nil) {

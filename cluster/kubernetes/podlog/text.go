@@ -13,31 +13,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// errCut says that the output ended before its container did.
+// errCut means that the output ended before its container did.
 var errCut = errors.New("the API server ended the output before its container has ended")
 
-// text is the output of one pod as far as it was read, in a file that has no name any more.
+// text is the output of one pod as far as it was read, in an unlinked file.
 type text struct {
 	at    place
 	file  *os.File
 	stop  context.CancelFunc
-	ready chan struct{} // closed when what there was at the begin was read, or can't be
+	ready chan struct{} // closed when the output that existed at the beginning was read, or reading it failed
 	once  sync.Once
 	mu    sync.Mutex
 	size  int64
-	// over is when its end came, zero before that; err is why, nil if the container has ended.
+	// over is when the output ended; zero before. err is the reason; nil if the container has ended.
 	over time.Time
 	err  error
 
-	// These are Files'. While there are readers it is not forgotten; used is when it was last read, reserved how many
-	// bytes of the budget it has, and idle ends it when it was not read for a while.
+	// Files owns these fields. A text with readers is not dropped. used is when it was last read, reserved its share
+	// of the budget in bytes, and idle drops it after a time without reads.
 	readers  int
 	used     time.Time
 	reserved int64
 	idle     *time.Timer
 }
 
-// setReady lets readers have what there is.
+// setReady releases the readers that wait for the existing output.
 func (t *text) setReady() { t.once.Do(func() { close(t.ready) }) }
 
 // follow reads the pod's output to its end.
@@ -49,8 +49,8 @@ func (t *text) follow(ctx context.Context, f *Files) {
 	t.over, t.err = f.opt.now(), err
 }
 
-// copy brings the output into the file. It was all read when nothing has come for a moment: the API server does not
-// say so.
+// copy copies the output into the file. The existing output counts as complete when no data has arrived for Quiet,
+// because the API server does not mark its end.
 func (t *text) copy(ctx context.Context, f *Files) error {
 	from := source{f.opt.Core}
 	stream, err := from.open(ctx, t.at)
@@ -98,7 +98,7 @@ func (t *text) append(f *Files, part []byte) error {
 	if !f.makeRoom(t, int64(len(part))) {
 		return fmt.Errorf("the output of pod %s takes more than the %d MB that there are for outputs that are read: read it with kubectl logs", t.at.name, f.opt.Budget>>20)
 	}
-	// Readers look at the file below size only, which is raised behind what is written.
+	// Readers only read the file up to size, which is increased after the write.
 	if _, err := t.file.WriteAt(part, t.length()); err != nil {
 		return fmt.Errorf("keep the output of pod %s: %w", t.at.name, err)
 	}
@@ -114,7 +114,7 @@ func (t *text) length() int64 {
 	return t.size
 }
 
-// read gives what there is from offset on. Behind the end of a text that broke off it gives why.
+// read returns up to length bytes from offset. Beyond the end of a text that broke off it returns the reason.
 func (t *text) read(offset int64, length int) ([]byte, error) {
 	t.mu.Lock()
 	left, err := t.size-offset, t.err
@@ -129,14 +129,14 @@ func (t *text) read(offset int64, length int) ([]byte, error) {
 	return data, nil
 }
 
-// stale reports whether it broke off, so long ago that the API server may be asked again.
+// stale reports whether the text broke off long enough ago to request it again.
 func (t *text) stale(now time.Time, pause time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err != nil && now.Sub(t.over) >= pause
 }
 
-// failed is why nothing of it can be read; nil if anything can.
+// failed returns why the text cannot be read at all, or nil if part of it can.
 func (t *text) failed() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,23 +1,20 @@
-// Package agent is the agent half of the local cluster: it starts executors as processes of this machine and speaks
-// Mesos' v1 executor API with them, so exactly that an executor sees no difference.
-//
-// What goes through it:
+// Package agent is the agent of the local cluster. It starts executors as processes of this machine and serves Mesos'
+// v1 executor API so exactly that executors see no difference.
 //
 //	master ── orders ──▶ Agent ── LAUNCH, KILL, … ──▶ session ──▶ executor
 //	master ◀── news ──── Agent ◀── SUBSCRIBE, UPDATE ─── HTTP ◀── executor
 //	                       ▲
-//	       watch: a pidfd per process; deadlines: one heap of them
+//	       watch: a pidfd per process; deadlines: one timer each
 //
-// One mutex guards the frameworks, executors, tasks and their update streams. What changes them appends to the
-// executor's journal first and then answers, so a kill -9 of the server loses nothing that was sent to anybody. The
-// journals are not synced to disk: what power loss takes of them, it took of the processes too. Two kinds of queues
-// lead out of the mutex, so that neither a slow executor nor the master is waited for under it: a session per
-// subscribed executor, and the news for the master.
+// One mutex guards the frameworks, executors, tasks and their update streams. Every change is first appended to the
+// executor's journal and answered afterwards, so a kill -9 of the server loses nothing that it has sent. The journals
+// are not synced to disk, because a power loss that destroys their last records also ends the processes that they
+// describe. Two kinds of queues decouple slow receivers from the mutex: a session per subscribed executor, and the
+// news for the master.
 //
-// A restart finds the executors again (rules O1-O3): by pid, start time and boot id, or, when the server died between
-// fork and journal, by the marker, which is the sandbox' path in the executor's environment (MESOS_SANDBOX; its last
-// part is a random id that was in the journal before the fork). Until each of them has subscribed again or was given
-// up, the agent does not register with the master.
+// After a restart the agent finds the executors again (rules O1-O3): by pid, start time and boot id, or, if the server
+// died between fork and journal, by the mark (mark.go), which was in the journal before the fork. The agent does not
+// register with the master until each executor has subscribed again or was given up.
 package agent
 
 import (
@@ -44,7 +41,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// Agent runs executors on this machine. It is made by Start.
+// Agent runs executors on this machine. Create it with Start.
 type Agent struct {
 	options   Options
 	info      mesos.AgentInfo
@@ -56,43 +53,44 @@ type Agent struct {
 	news      *queue.Queue[link.News] // pushed to under mu
 	sandboxes *sandboxes
 
-	// ctx ends with Close; all goroutines are in work.
+	// ctx ends with Close. work counts all goroutines.
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	// joined ends with the first registration, or with why the master refuses the agent for good.
+	// joined ends with the first registration. If the master permanently rejects the agent, joined's cause is the
+	// reason.
 	joined     context.Context
 	registered context.CancelCauseFunc
 
 	mu         sync.Mutex
 	recovering bool
 	closed     bool
-	inSession  bool                  // with the master; without it messages are dropped
-	awaited    map[*executorRun]bool // what recovery still waits for
+	inSession  bool                  // whether there is a session with the master; messages are dropped without one
+	awaited    map[*executorRun]bool // executors that recovery still waits for
 	frameworks map[string]*framework
 	ending     bool          // EndAll was called: nothing is launched any more
-	idle       chan struct{} // closed when, then, no executor is left, by
+	idle       chan struct{} // closed by closeIdle when EndAll was called and no executor is left
 	closeIdle  func()
 }
 
-// framework is what the agent knows of one.
+// framework is what the agent knows about a framework.
 type framework struct {
 	info      mesos.FrameworkInfo
 	executors map[string]*executorRun
 	tasks     map[string]*task
 }
 
-// Start reads what earlier runs left behind, begins to look after it, and registers with the master as soon as each
-// executor has subscribed again or was given up: at once when there is none, at most ReregistrationTimeout later
-// otherwise. For that, Handler must be served from now on. ctx bounds Start only, in which GiveUpExecutors waits until
-// all executors are dead.
+// Start recovers the executors of earlier runs and registers with the master as soon as each of them has subscribed
+// again or was given up: at once if there are none, and after at most ReregistrationTimeout otherwise. The caller must
+// serve Handler from now on, so that executors can subscribe. ctx bounds Start only. With GiveUpExecutors, Start waits
+// until all executors are dead.
 func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
 	options.complete()
 	boot, err := bootID()
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	// Tasks may be another user's, who has to pass through to their folders, and through nothing else.
+	// Tasks may run as another user, who must pass through to their directories but must not list them.
 	if err := errors.Join(os.MkdirAll(options.WorkDir, 0o711),
 		os.MkdirAll(journals(options.DataDir), 0o700)); err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
@@ -124,11 +122,12 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
 	}
-	a.work.Go(func() { boxes.run(a.ctx, a.sandboxesInUse) }) // by now it is known which are in use
+	a.work.Go(func() { boxes.run(a.ctx, a.sandboxesInUse) }) // from here on it is known which are in use
 	return a, nil
 }
 
-// Registered waits until the agent has recovered and registered.
+// Registered waits until the agent has recovered and registered. It returns the reason if the master permanently
+// rejects the agent.
 func (a *Agent) Registered(ctx context.Context) error {
 	select {
 	case <-a.joined.Done():
@@ -151,8 +150,8 @@ func (a *Agent) Handler() http.Handler {
 	return mux
 }
 
-// Close stops the agent and waits for its goroutines, until ctx ends. Executors and their tasks go on, as after kill
-// -9, and are found again by the next Start.
+// Close stops the agent and waits for its goroutines until ctx ends. Executors and their tasks continue to run, as
+// after kill -9, and the next Start recovers them.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true
@@ -185,9 +184,9 @@ func (a *Agent) Close(ctx context.Context) error {
 	return errors.Join(append(errs, a.sandboxes.close())...)
 }
 
-// EndAll ends all executors, each with SHUTDOWN, its grace period and SIGKILL to its session, and waits until nothing
-// of them is left (rule O4). Updates that are not acknowledged yet stay for the next Start. From then on every task is
-// refused.
+// EndAll ends all executors, each with SHUTDOWN, its grace period and then SIGKILL to its session, and waits until all
+// their processes are gone (rule O4). Unacknowledged updates are kept for the next Start. After EndAll the agent
+// rejects every task.
 func (a *Agent) EndAll(ctx context.Context) error {
 	a.mu.Lock()
 	if !a.ending {
@@ -205,7 +204,7 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	}
 }
 
-// noteIdle wakes EndAll when the last executor is gone.
+// noteIdle wakes EndAll if no executor is left.
 func (a *Agent) noteIdle() {
 	if !a.ending {
 		return
@@ -217,8 +216,8 @@ func (a *Agent) noteIdle() {
 	}
 }
 
-// after calls a function under the agent's lock once that time has passed, unless the agent is closed by then. It is
-// never withdrawn: what it calls looks whether it still matters.
+// after calls a function under the agent's lock after wait, unless the agent is closed by then. The timer cannot be
+// cancelled, so the function must check whether it still applies.
 func (a *Agent) after(wait time.Duration, call func()) {
 	time.AfterFunc(wait, func() {
 		a.mu.Lock()
@@ -248,7 +247,7 @@ func (a *Agent) framework(info mesos.FrameworkInfo) *framework {
 	return f
 }
 
-// forgetIfIdle drops a framework that has nothing here any more.
+// forgetIfIdle removes a framework that has no executors and no tasks here.
 func (a *Agent) forgetIfIdle(f *framework) {
 	if len(f.executors) == 0 && len(f.tasks) == 0 {
 		delete(a.frameworks, f.info.GetID().GetValue())
@@ -257,7 +256,7 @@ func (a *Agent) forgetIfIdle(f *framework) {
 
 func journals(dataDir string) string { return filepath.Join(dataDir, "executors") }
 
-// loadID reads the agent's id, or makes one. It stays the same for the life of the data folder.
+// loadID reads or creates the agent's id. The id does not change during the life of the data directory.
 func loadID(dataDir string) (string, error) {
 	type identity struct {
 		ID string `json:"id"`

@@ -20,13 +20,13 @@ const unfinishedRecovery = "Agent has not finished recovery"
 // heartbeat is the interval of HEARTBEAT events to executors.
 const heartbeat = 30 * time.Minute
 
-// answer is a status and its text.
+// answer is an HTTP status with its text.
 type answer struct {
 	status int
 	text   string
 }
 
-// serveCall answers POST /api/v1/executor, in the order in which Mesos looks at a call.
+// serveCall handles POST /api/v1/executor. It checks a call in the same order as Mesos.
 func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 	container := ""
 	if key := a.options.ExecutorKey; len(key) > 0 {
@@ -56,7 +56,7 @@ func (a *Agent) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// validate says what is wrong with a call.
+// validate returns what is wrong with a call, or "".
 func validate(call *executor.Call) string {
 	status := call.GetUpdate().GetStatus()
 	switch {
@@ -67,7 +67,7 @@ func validate(call *executor.Call) string {
 	case call.Type == executor.Call_MESSAGE && call.Message == nil:
 		return "Expecting 'message' to be present"
 	case call.Type == executor.Call_MESSAGE &&
-		call.Message.Data == nil: // JSON, whose required fields mesos-go does not ask for
+		call.Message.Data == nil: // possible in JSON, where mesos-go does not enforce required fields
 		return "Expecting 'message.data' to be present"
 	case call.Type != executor.Call_UPDATE:
 	case len(status.UUID) != 16:
@@ -81,8 +81,8 @@ func validate(call *executor.Call) string {
 	return ""
 }
 
-// find looks the caller up, which must run in the container that its token is of, if there is one. The agent's lock is
-// held.
+// find returns the executor that sent a call. If container is not empty, the executor must run in that container, to
+// which its token belongs. The agent's lock must be held.
 func (a *Agent) find(call *executor.Call, container string) (*executorRun, answer) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
@@ -98,7 +98,7 @@ func (a *Agent) find(call *executor.Call, container string) (*executorRun, answe
 	return ex, answer{}
 }
 
-// handleReport does UPDATE and MESSAGE.
+// handleReport handles UPDATE and MESSAGE.
 func (a *Agent) handleReport(call *executor.Call, container string) answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,11 +123,11 @@ func (a *Agent) handleReport(call *executor.Call, container string) answer {
 	return answer{http.StatusAccepted, ""}
 }
 
-// maxMessage bounds an executor's message: unlike updates, messages are not held back while the framework is slow.
-// Mesos has no bound.
+// maxMessage limits an executor's message in bytes, because messages, unlike updates, are not held back while the
+// framework is slow. Mesos has no limit.
 const maxMessage = 1 << 20
 
-// passOn passes an executor's message on. As in Mesos it is lost while the agent is not registered with the master.
+// passOn sends an executor's message to the master. As in Mesos, it is lost while the agent is not registered.
 func (a *Agent) passOn(ex *executorRun, data []byte) {
 	switch {
 	case !a.inSession:
@@ -156,8 +156,8 @@ func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *exe
 	}
 }
 
-// awaitLaunch waits for the launch of the executor that calls: a fast one may subscribe before its own process is
-// recorded.
+// awaitLaunch waits until the launch of the calling executor is complete. A fast executor may subscribe before the
+// agent has recorded its process.
 func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	a.mu.Lock()
 	ex := a.findExecutor(call.FrameworkID.Value, call.ExecutorID.Value)
@@ -172,8 +172,8 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	}
 }
 
-// subscribe connects an executor: takes in what it has not yet got through, drops what never reached it, and sends it
-// the tasks that are queued. The session is counted in a.work.
+// subscribe connects an executor: it processes the updates that the executor still has, drops the tasks that never
+// reached it, and sends it the queued tasks. The session is counted in a.work.
 func (a *Agent) subscribe(call *executor.Call, container string) (*session, answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -195,7 +195,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 	}
 	ex.session = s
 	if !ex.everSent && len(ex.queued()) == 0 {
-		// All its tasks were killed before it came: it would wait forever.
+		// All its tasks were killed before it subscribed, so without a shutdown it would wait forever.
 		a.setState(ex, running)
 		a.shutdown(ex)
 		return s, answer{}
@@ -207,7 +207,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 		ContainerID:   &mesos.ContainerID{Value: ex.container},
 	}})
 	if err := a.takeIn(ex, call.Subscribe); err != nil {
-		// It brings them again with its next subscription.
+		// The executor sends the updates again with its next subscription.
 		a.log.Error("updates of a subscription not recorded", "executor", ex.id, "error", err)
 		s.Close()
 		return s, answer{}
@@ -217,7 +217,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 	return s, answer{}
 }
 
-// takeIn handles what an executor brings with its subscription.
+// takeIn handles the unacknowledged updates and tasks of a subscription.
 func (a *Agent) takeIn(ex *executorRun, brings *executor.Call_Subscribe) error {
 	for _, u := range brings.UnacknowledgedUpdates {
 		if len(u.Status.UUID) != 16 {
@@ -240,7 +240,7 @@ func (a *Agent) takeIn(ex *executorRun, brings *executor.Call_Subscribe) error {
 	return nil
 }
 
-// sendQueued sends the tasks that waited for their executor.
+// sendQueued sends the tasks that wait for the executor's subscription.
 func (a *Agent) sendQueued(ex *executorRun) {
 	waiting := ex.queued()
 	if len(waiting) == 0 {
@@ -251,7 +251,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 		ids = append(ids, t.id)
 	}
 	if err := ex.journal.append(record{Kind: recSent, Tasks: ids}); err != nil {
-		// Sent but not recorded, it could be launched twice after a restart.
+		// A task that was sent but not recorded could be launched twice after a restart.
 		a.log.Error("tasks held back", "executor", ex.id, "tasks", len(ids), "error", err)
 		return
 	}
@@ -262,7 +262,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 	ex.send(launches(waiting)...)
 }
 
-// disconnected notes that a subscription ended. The executor goes on, and is expected to subscribe again.
+// disconnected records the end of a subscription. The executor continues and is expected to subscribe again.
 func (a *Agent) disconnected(call *executor.Call, s *session) {
 	s.Close()
 	a.mu.Lock()

@@ -29,7 +29,7 @@ func (b *bench) post(body []byte, media string) (*http.Response, error) {
 	return http.DefaultClient.Do(request)
 }
 
-// Calls that an executor must not make are refused with Mesos' words.
+// Calls that an executor must not make are rejected with Mesos' texts.
 func TestCallsAreRefusedLikeMesos(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -73,7 +73,7 @@ func TestCallsAreRefusedLikeMesos(t *testing.T) {
 	}
 }
 
-// subscriber is a subscription that the test itself makes, in protobuf or JSON.
+// subscriber is a subscription made by the test itself, in protobuf or JSON.
 type subscriber struct {
 	t    *testing.T
 	body io.ReadCloser
@@ -135,8 +135,8 @@ func (s *subscriber) next() *executor.Event {
 	return &event
 }
 
-// Both encodings carry the same: SUBSCRIBED with all infos, LAUNCH, ACKNOWLEDGED; a
-// second subscription closes the first; updates that come again are only acknowledged again.
+// Both encodings carry the same events: SUBSCRIBED with all infos, LAUNCH, ACKNOWLEDGED. A second subscription closes
+// the first. Repeated updates are only acknowledged again.
 func TestSubscription(t *testing.T) {
 	t.Parallel()
 	for _, media := range []string{"application/json", "application/x-protobuf"} {
@@ -205,7 +205,7 @@ func TestSubscription(t *testing.T) {
 	}
 }
 
-// While executors are awaited, they may subscribe; other calls wait (503).
+// While executors are awaited, they may subscribe; all other calls are answered with 503.
 func TestCallsDuringRecovery(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()

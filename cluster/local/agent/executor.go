@@ -16,13 +16,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// state is an executor's, in Mesos' words.
+// state is the state of an executor, in Mesos' terms.
 type state int
 
 const (
-	registering state = iota // started, or found again, but not (again) subscribed
+	registering state = iota // started or recovered, but not subscribed in this run of the agent
 	running                  // subscribed at least once in this run of the agent
-	terminating              // its shutdown began, or it is being killed
+	terminating              // its shutdown has begun, or it is being killed
 	terminated               // its process is gone
 )
 
@@ -30,42 +30,42 @@ func (s state) String() string {
 	return [...]string{"registering", "running", "terminating", "terminated"}[s]
 }
 
-// executorRun is one run of an executor: a process, its sandbox, its tasks. All is guarded by the agent's mutex.
+// executorRun is one run of an executor: a process, its sandbox and its tasks. The agent's mutex guards all fields.
 type executorRun struct {
 	framework *framework
 	info      mesos.ExecutorInfo
 	id        string
 	container string
 	sandbox   string
-	mark      uint64 // of its process
+	mark      uint64 // identifies its process; see mark.go
 	journal   *journal
 
 	state    state
 	proc     *watched      // nil until forked
-	session  *session      // the events on their way to it; nil while not connected
-	cancel   func()        // ends the launch, before the fork
-	launched chan struct{} // closed when the launch is through; nil if it was in an earlier run
+	session  *session      // queue of events for the executor; nil while it is not connected
+	cancel   func()        // ends the launch before the fork
+	launched chan struct{} // closed when the launch is complete; nil if an earlier run launched it
 	everSent bool
-	// forget: its framework is no more, nobody waits for its updates.
+	// forget is set if the framework was removed, so that no one waits for the executor's updates.
 	forget bool
-	// why replaces the cause that is reported of its tasks.
+	// why, if not nil, replaces the cause that is reported for the tasks.
 	why *cause
 
-	tasks map[string]*task // live ones, and those with updates not yet acknowledged
-	next  int              // the next task's place
+	tasks map[string]*task // live tasks, and those with unacknowledged updates
+	next  int              // place of the next task
 }
 
-// session is one subscription of an executor. Events in it must not be changed any more.
+// session is the event queue of one subscription of an executor. Queued events must not be modified.
 type session = queue.Queue[encoding.Marshaler]
 
-// cause is what is reported of the tasks of an executor that ended.
+// cause is what is reported for the tasks of an executor that ended.
 type cause struct {
 	state   mesos.TaskState
 	reason  mesos.TaskStatus_Reason
 	message string
 }
 
-// inOrder lists the tasks: those that were sent first, then those that wait.
+// inOrder returns the tasks in order: first those that were sent, then those that wait.
 func (ex *executorRun) inOrder() []*task {
 	return slices.SortedFunc(maps.Values(ex.tasks), func(a, b *task) int {
 		switch {
@@ -78,7 +78,7 @@ func (ex *executorRun) inOrder() []*task {
 	})
 }
 
-// queued lists the tasks that wait for their executor.
+// queued returns the tasks that wait for the executor.
 func (ex *executorRun) queued() []*task {
 	return slices.DeleteFunc(ex.inOrder(), func(t *task) bool { return t.sent || t.over() })
 }
@@ -96,8 +96,8 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 		container)
 }
 
-// note appends to the executor's journal. What can't be recorded goes on in memory only; a restart would then not know
-// it, so it is logged as an error.
+// note appends to the executor's journal. If that fails, the change exists in memory only and is lost at a restart, so
+// the failure is logged as an error.
 func (a *Agent) note(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
 		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
@@ -118,7 +118,7 @@ func (a *Agent) shutdown(ex *executorRun) {
 
 func (a *Agent) killAfterGrace(ex *executorRun) {
 	if ex.proc == nil {
-		// Nothing runs yet that could be asked.
+		// No process runs yet that could be asked.
 		ex.kill()
 		return
 	}
@@ -131,7 +131,7 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	})
 }
 
-// graceOf is the time between an executor's SHUTDOWN and its SIGKILL.
+// graceOf returns the time between SHUTDOWN and SIGKILL for an executor.
 func (a *Agent) graceOf(ex *executorRun) time.Duration {
 	if own := ex.info.GetShutdownGracePeriod(); own != nil {
 		return time.Duration(own.Nanoseconds)
@@ -139,7 +139,7 @@ func (a *Agent) graceOf(ex *executorRun) time.Duration {
 	return a.options.ShutdownGrace
 }
 
-// kill ends the launch or the process. The rest of its session is killed by who watches it.
+// kill ends the launch or the process. The goroutine that watches the process then kills the rest of its session.
 func (ex *executorRun) kill() {
 	if ex.proc != nil {
 		ex.proc.kill()
@@ -148,7 +148,7 @@ func (ex *executorRun) kill() {
 	}
 }
 
-// destroy kills an executor; the cause is reported of its tasks.
+// destroy kills an executor and reports why for its tasks.
 func (a *Agent) destroy(ex *executorRun, why cause) {
 	a.log.Warn("executor killed", "executor", ex.id, "reason", why.message)
 	ex.why = &why
@@ -165,17 +165,17 @@ func (a *Agent) setState(ex *executorRun, s state) {
 	}
 }
 
-// attend watches the process until it ends, and then kills what is left of its session.
+// attend waits until the process ends, and then kills the rest of its session.
 func (a *Agent) attend(ex *executorRun, w *watched) {
 	if err := w.wait(); err != nil {
-		return // the agent was closed, the executor goes on
+		return // the agent was closed; the executor continues
 	}
 	a.cleanUp(a.ctx, ex, w.process)
 	status := w.reap()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
-		return // the files are being closed; the next start finds it gone
+		return // the files are being closed; the next start finds that the executor is gone
 	}
 	if err := w.close(); err != nil {
 		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
@@ -183,7 +183,7 @@ func (a *Agent) attend(ex *executorRun, w *watched) {
 	a.ended(ex, status)
 }
 
-// ended reports to the master that an executor is gone, and then what became of its tasks.
+// ended reports to the master that an executor is gone, and after that the ends of its tasks.
 func (a *Agent) ended(ex *executorRun, status int) {
 	if ex.state == terminated {
 		return
@@ -210,7 +210,7 @@ func (a *Agent) ended(ex *executorRun, status int) {
 	a.noteIdle()
 }
 
-// retireIfDone forgets an executor that ended and has nothing more to report. Its sandbox is kept for a while.
+// retireIfDone removes an executor that has ended and has nothing left to report. Its sandbox is kept for a while.
 func (a *Agent) retireIfDone(ex *executorRun) {
 	if ex.state != terminated || len(ex.tasks) > 0 && !ex.forget {
 		return
@@ -232,7 +232,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 	a.sandboxes.retired(ex.sandbox)
 }
 
-// compact rewrites the journal when most of it is of tasks that are over.
+// compact rewrites the journal when most of it belongs to tasks that have ended.
 func (a *Agent) compact(ex *executorRun) {
 	if ex.journal.size < ex.journal.rewrite {
 		return
@@ -242,7 +242,7 @@ func (a *Agent) compact(ex *executorRun) {
 	}
 }
 
-// snapshot is the journal that leads to what ex is now.
+// snapshot returns the shortest journal that replays to the current state of ex.
 func (ex *executorRun) snapshot() []record {
 	records := []record{ex.runRecord()}
 	if ex.proc != nil {
@@ -268,8 +268,8 @@ func (ex *executorRun) runRecord() record {
 		Executor: proto(ex.info)}}
 }
 
-// validID reports whether id can be the name of a folder. The master checks ids too; here it keeps sandboxes within
-// the work folder.
+// validID reports whether id can be a directory name. The master checks ids as well; this check guarantees that
+// sandboxes stay inside the work directory.
 func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// The agent fills in what the executor leaves out of its updates.
+// The agent completes the fields that an executor omits in its updates.
 func TestUpdatesAreComplete(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -47,7 +47,8 @@ func (b *bench) pid(id string) int {
 
 func (b *bench) container(id string) string { return b.executor(id).container }
 
-// An executor gets Mesos' environment, PATH, and what its command says; nothing of the agent's own.
+// An executor's environment consists of Mesos' variables, PATH, and its command's variables, and of nothing else from
+// the agent's own.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_SERVER", "x")
 	b := startBench(t, func(o *Options) { o.ReregistrationTimeout = 2 * time.Second; o.ShutdownGrace = 5 * time.Second }).ready()
@@ -85,7 +86,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// However an executor ends, FAILURE comes with its wait status before the last updates of its tasks.
+// However an executor ends, FAILURE with its wait status precedes the last updates of its tasks.
 func TestExecutorEnds(t *testing.T) {
 	t.Parallel()
 	shell := func(id, command string) *mesos.ExecutorInfo {
@@ -159,7 +160,7 @@ func TestTaskForRunningExecutorAndKill(t *testing.T) {
 	}
 }
 
-// A task that its executor has not got yet is killed by the agent; an executor that is left without one ends.
+// The agent itself kills a task that its executor has not received yet. An executor that is left without tasks ends.
 func TestKillBeforeDelivery(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -172,8 +173,8 @@ func TestKillBeforeDelivery(t *testing.T) {
 	}
 }
 
-// SHUTDOWN: an executor that obeys ends with status 0; one that does not is killed after its grace, with all of its
-// session.
+// SHUTDOWN: an executor that obeys ends with status 0. One that does not is killed after its grace period, with its
+// whole session.
 func TestShutdownExecutor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -224,7 +225,7 @@ func TestRegistrationTimeout(t *testing.T) {
 	}
 }
 
-// A terminating executor takes no task.
+// A terminating executor accepts no task.
 func TestTaskForTerminatingExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -237,12 +238,13 @@ func TestTaskForTerminatingExecutor(t *testing.T) {
 	}
 }
 
-// TestTaskForEndedExecutor: the master has counted the executor again with the launch, and hears once more that it is
-// gone. It would offer the agent with it for as long as the agent is registered.
+// TestTaskForEndedExecutor: the master has counted the executor again with the launch, so the agent reports its end
+// once more. Otherwise the master's offers would list the executor for as long as the agent is registered.
 func TestTaskForEndedExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
-	b.master.acknowledging(func(mesos.TaskStatus) bool { return false }) // the agent keeps it until they are
+	// The agent keeps the executor until its updates are acknowledged.
+	b.master.acknowledging(func(mesos.TaskStatus) bool { return false })
 	b.run(b.task("t1", "exit 5", testExecutorInfo("ex1")))
 	b.master.waitEnded(t, "ex1")
 	b.run(b.task("t2", "run", testExecutorInfo("ex1")))

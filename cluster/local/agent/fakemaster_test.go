@@ -13,7 +13,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// report is one thing that the agent has report its master.
+// report is one report of the agent to its master.
 type report struct {
 	kind   string // "register", "update", "ended", "message"
 	update reportedUpdate
@@ -39,15 +39,15 @@ func (c report) String() string {
 	return c.kind
 }
 
-// fakeMaster notes what is reported to it, in order, and acknowledges unless acks says otherwise. It is its own only
+// fakeMaster records the reports in order, and acknowledges updates unless acks returns false. It is also its own only
 // session.
 type fakeMaster struct {
 	mu     sync.Mutex
 	calls  []report
-	more   chan struct{} // closed and renewed with each call
+	more   chan struct{} // closed and replaced at each call
 	acks   func(mesos.TaskStatus) bool
 	orders *queue.Queue[link.Order]
-	away   bool // nobody can register
+	away   bool // agents cannot register
 }
 
 func newFakeMaster() *fakeMaster {
@@ -55,7 +55,7 @@ func newFakeMaster() *fakeMaster {
 		acks: func(mesos.TaskStatus) bool { return true }}
 }
 
-// setAway makes the master one that cannot be reached, and one with a new session after that.
+// setAway makes the master unreachable, or reachable with a new session.
 func (m *fakeMaster) setAway(away bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,7 +122,7 @@ func (m *fakeMaster) all() []report {
 	return append([]report(nil), m.calls...)
 }
 
-// wait waits for the nth call (from 1) that fits.
+// wait waits for the nth call (counted from 1) that fits.
 func (m *fakeMaster) wait(t *testing.T, what string, n int, fits func(report) bool) report {
 	t.Helper()
 	deadline := time.After(patience)

@@ -16,15 +16,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// The agent's files API: /files/read. It serves what lies in the sandboxes of executor runs, and nothing else:
+// The agent's files API is /files/read. It serves only files in the sandboxes of executor runs:
 //
-//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
+//	<work directory>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
 //
-// A sandbox is served from the executor's start until it is removed, whether or not the executor, or its framework,
-// has ended. Each is opened as an os.Root of its own, so a link that a job made leads nowhere. Of Mesos' other names
-// for a sandbox, which lead to an executor's newest run, there is none.
+// A sandbox is served from the executor's start until the sandbox is removed, even after the end of the executor or
+// its framework. Each sandbox is opened as an os.Root, so that links that a job created cannot lead out of it. Mesos'
+// virtual paths to an executor's latest run are not supported.
 
-// readLimit is the most that one read returns: 16 pages.
+// readLimit is the maximum size of one answer in bytes: 16 pages.
 const readLimit = 64 << 10
 
 var (
@@ -32,7 +32,7 @@ var (
 	errNoFile    = errors.New("is no regular file")
 )
 
-// openFile opens a regular file in a sandbox.
+// openFile opens a regular file in a sandbox and returns its size.
 func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	below, found := strings.CutPrefix(path.Clean(name), s.options.WorkDir+"/")
 	parts := strings.SplitN(below, "/", 9)
@@ -45,7 +45,7 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 		return nil, 0, err
 	}
 	defer sandbox.Close()
-	// Without O_NONBLOCK a named pipe that a job made would block the reader.
+	// Without O_NONBLOCK, a named pipe that a job created would block the reader.
 	file, err := sandbox.OpenFile(path.Clean(strings.Join(parts[8:], "/")), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, 0, err
@@ -86,8 +86,8 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 		apihttp.Answer(w, http.StatusNotFound, "")
 		return
 	case err != nil:
-		// A job can put something else in the place of its output, such as a link that leads out of the sandbox, or
-		// keep others from opening it. Nobody must take that for output that is not there.
+		// A job can replace its output by something else, such as a link that leads out of the sandbox, or deny access
+		// to it. The answer must not claim that there is no output.
 		apihttp.Answer(w, http.StatusInternalServerError,
 			"Failed to open the file: it is no regular file, or its owner keeps others from reading it.\n")
 		return
@@ -97,7 +97,7 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	at := offset
 	switch {
 	case offset < 0:
-		at = size // only the size is asked for
+		at = size // only the size was requested
 	case offset < size && length != 0:
 		if length < 0 || length > size-offset {
 			length = size - offset
@@ -114,11 +114,11 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	body = append(body, `{"data":`...)
 	body = appendString(body, string(data))
 	w.Header().Set("Content-Type", "application/json")
-	// The peer may be gone, and nobody else waits for the answer.
+	// The client may have disconnected, and no one else needs the answer.
 	_, _ = w.Write(fmt.Appendf(body, `,"offset":%d}`, at))
 }
 
-// queryNumber reads a number of at least -1, which is also what stands for none.
+// queryNumber parses a number of at least -1. It returns -1 if the query does not have the name.
 func queryNumber(query url.Values, name string) (int64, error) {
 	if !query.Has(name) {
 		return -1, nil
@@ -130,8 +130,8 @@ func queryNumber(query url.Values, name string) (int64, error) {
 	return number, nil
 }
 
-// appendString writes text as a JSON string, byte for byte as Mesos does: what is not UTF-8 stays as it is, so that
-// offsets can be counted in bytes.
+// appendString appends text as a JSON string, byte for byte as Mesos does. Invalid UTF-8 is copied unchanged, so that
+// clients can count offsets in bytes.
 func appendString(body []byte, text string) []byte {
 	body = append(body, '"')
 	for i := range len(text) {

@@ -16,7 +16,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// filesBench is an agent with one sandbox that nobody uses.
+// filesBench returns an agent with one sandbox that is not in use.
 func filesBench(t *testing.T) (*bench, string) {
 	t.Helper()
 	b := startBench(t).ready()
@@ -46,7 +46,7 @@ func (b *bench) get(t *testing.T, path string, query ...string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// An executor's run is at its folder, and nowhere else.
+// An executor's run is served at its directory only.
 func TestFilesServesRunsOnly(t *testing.T) {
 	t.Parallel()
 	b, sandbox := filesBench(t)
@@ -105,7 +105,7 @@ func TestReadPages(t *testing.T) {
 	}
 }
 
-// No way leads out of a sandbox: not by path, not by a link that a job made.
+// Neither paths nor links that a job created lead out of a sandbox.
 func TestFilesStayInSandboxes(t *testing.T) {
 	t.Parallel()
 	b, sandbox := filesBench(t)
@@ -129,7 +129,7 @@ func TestFilesStayInSandboxes(t *testing.T) {
 	if err := os.Symlink("../../../../../..", filepath.Join(runs, "c2")); err != nil {
 		t.Fatal(err)
 	}
-	// What a job put in the place of a file is told from what is not there.
+	// Something that a job put in the place of a file is distinguished from a missing file.
 	replaced := map[string]bool{}
 	for _, name := range []string{"/absolute", "/relative", "/folder/etc/passwd", "/up/c1/stdout", "/loop", "/pipe"} {
 		replaced[sandbox+name] = true
@@ -177,7 +177,7 @@ func TestOldSandboxesGo(t *testing.T) {
 	}
 	b = b.again(func(o *Options) { o.KeepSandboxes, o.KeepFor = 2, time.Hour }).ready()
 	gone := func(path string) bool { _, err := os.Stat(path); return os.IsNotExist(err) }
-	// With it go the folders above it, the others stay.
+	// Its empty parent directories are removed with it; the other sandboxes stay.
 	eventually(t, "the oldest to go", func() bool { return gone(filepath.Dir(filepath.Dir(paths[0]))) })
 	if gone(paths[1]) || gone(paths[2]) {
 		t.Error("a sandbox went too early")
@@ -188,7 +188,7 @@ func TestOldSandboxesGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A later one goes by the folders' times, too, and leaves alone what is in use.
+	// A later run also decides by the directories' times, and leaves sandboxes in use alone.
 	b = b.again().ready()
 	eventually(t, "the one that is too old to go", func() bool { return gone(paths[1]) })
 	if gone(paths[2]) || gone(b.sandbox("ex1")) {

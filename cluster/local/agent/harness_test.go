@@ -61,12 +61,12 @@ func startBench(t *testing.T, change ...func(*Options)) *bench {
 	return b
 }
 
-// begin starts an agent on the port of options; with none, on a free one.
+// begin starts an agent on the port in options, or on a free one if that is 0.
 func begin(t *testing.T, options Options) *bench {
 	t.Helper()
 	var listener net.Listener
 	var err error
-	// A process that another test is just starting may hold the old listener for a moment.
+	// A process that another test is just starting may still hold the old listener.
 	eventually(t, "the port", func() bool {
 		listener, err = listen(options.Port)
 		return err == nil
@@ -81,7 +81,7 @@ func begin(t *testing.T, options Options) *bench {
 	return b
 }
 
-// listen takes a port that no outgoing connection will have at the next start (rule O1).
+// listen chooses a port that no outgoing connection uses before the next start (rule O1).
 func listen(port int) (net.Listener, error) {
 	if port != 0 {
 		return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -103,7 +103,7 @@ func (b *bench) ready() *bench {
 	return b
 }
 
-// stop leaves the executors running.
+// stop stops the agent and leaves its executors running.
 func (b *bench) stop() {
 	b.t.Helper()
 	if b.closed {
@@ -117,7 +117,7 @@ func (b *bench) stop() {
 	b.serving.Wait()
 }
 
-// again stops the agent and starts another one on its folders and port.
+// again stops the agent and starts another one with the same directories and port.
 func (b *bench) again(change ...func(*Options)) *bench {
 	b.t.Helper()
 	b.stop()
@@ -189,7 +189,7 @@ func (b *bench) task(id, data string, ex *mesos.ExecutorInfo) mesos.TaskInfo {
 
 func (b *bench) run(tasks ...mesos.TaskInfo) { b.Agent.run(tasks...) }
 
-// The agent as its master would call it, order by order.
+// These call the agent as its master would, order by order.
 
 func (a *Agent) run(tasks ...mesos.TaskInfo) {
 	order := link.Run{Framework: proto(testFramework())}
@@ -211,7 +211,7 @@ func (a *Agent) acknowledged(task string, uuid []byte) {
 	a.obey(&link.Order{Acknowledge: &link.Acknowledgement{Framework: "fw-0002", Task: task, UUID: uuid}})
 }
 
-// sandbox is that of the executor's only run so far.
+// sandbox returns the sandbox of the executor's only run so far.
 func (b *bench) sandbox(executor string) string {
 	b.t.Helper()
 	runs, err := filepath.Glob(b.sandboxOf("fw-0002", executor, "*"))
@@ -231,7 +231,7 @@ func (b *bench) waitForked(id string) {
 	})
 }
 
-// eventually waits until fits, and looks again every few milliseconds.
+// eventually waits until fits returns true, and checks every few milliseconds.
 func eventually(t *testing.T, what string, fits func() bool) {
 	t.Helper()
 	deadline := time.After(patience)

@@ -14,60 +14,62 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// journal is the append-only file of one executor run. A record is one line of JSON; one that kill -9 cut off is the
-// last and has no line end, and it was not acknowledged to anybody. Nothing is synced: see the package comment.
+// journal is the append-only file of one executor run. Each record is one line of JSON. A record that kill -9 cut off
+// is the last one and has no line end; nothing that depends on it was sent. The journal is not synced; the package
+// comment gives the reason.
 //
-// Blocks of the disk are allocated ahead, so that a task which fills the disk takes nobody's updates away.
+// Disk blocks are allocated ahead, so that a task that fills the disk cannot prevent the recording of other tasks'
+// updates.
 //
-// A long-lived executor's journal is rewritten when most of it is of tasks that are over, so that its size follows
-// what lives and an append costs O(1) on average.
+// The journal of a long-lived executor is rewritten when most of it belongs to tasks that have ended. Its size is
+// therefore proportional to the live state, and an append costs O(1) on average.
 type journal struct {
 	path      string
 	file      *os.File
 	size      int64
-	rewrite   int64 // the size at which a rewrite pays off
-	allocated int64 // the size up to which it has blocks
+	rewrite   int64 // the size at which it is rewritten
+	allocated int64 // the size up to which blocks are allocated
 }
 
-// rewriteAbove is the least size at which a journal is rewritten.
+// rewriteAbove is the minimum size in bytes at which a journal is rewritten.
 const rewriteAbove = 1 << 20
 
-// preallocateStep is the step in which a journal is given blocks; it never has less than half of it ahead.
+// preallocateStep is the size in bytes by which blocks are allocated. At least half of it is always allocated ahead.
 const preallocateStep = 1 << 20
 
-// record is one line. What it means depends on Kind; see the constants.
+// record is one line. Kind determines its meaning; see the constants.
 type record struct {
 	Kind string `json:"k"`
-	// Task is the id that the record is about.
+	// Task is the id of the task that the record is about.
 	Task string `json:"t,omitempty"`
-	// Tasks are the ids of a sent record.
+	// Tasks are the ids of a recSent record.
 	Tasks []string                    `json:"ts,omitempty"`
 	Info  *link.Proto[mesos.TaskInfo] `json:"i,omitempty"`
-	// Status is an update, UUID that of one which was acknowledged; of a rewritten journal's task, those of all that
-	// were.
+	// Status is an update. UUID is that of an acknowledged update; in the task record of a rewritten journal, it holds
+	// the UUIDs of all acknowledged updates, concatenated.
 	Status *link.Proto[mesos.TaskStatus] `json:"p,omitempty"`
 	UUID   []byte                        `json:"u,omitempty"`
 	Run    *run                          `json:"run,omitempty"`
 	Proc   *process                      `json:"proc,omitempty"`
-	// Sent marks a task that was on its way to its executor as it was recorded.
+	// Sent is set for a task that was sent to its executor when it was recorded.
 	Sent bool `json:"s,omitempty"`
-	// Forget marks the shutdown of an executor whose framework is no more.
+	// Forget is set for the shutdown of an executor whose framework was removed.
 	Forget bool `json:"f,omitempty"`
 }
 
 // The kinds of records.
 const (
-	recRun      = "run"      // the executor is to be started: what and where; before the fork
+	recRun      = "run"      // the executor is about to be started: what and where; written before the fork
 	recForked   = "forked"   // its process
 	recTask     = "task"     // a task for it
-	recSent     = "sent"     // tasks on their way to it
+	recSent     = "sent"     // tasks that were sent to it
 	recUpdate   = "update"   // a status update, not yet acknowledged
-	recAcked    = "acked"    // the acknowledgement of the oldest one
-	recShutdown = "shutdown" // its shutdown began
+	recAcked    = "acked"    // the acknowledgement of the oldest update
+	recShutdown = "shutdown" // its shutdown has begun
 	recEnded    = "ended"    // its process is gone
 )
 
-// run is what an executor is started from.
+// run is the description from which an executor is started.
 type run struct {
 	Container string                          `json:"container"`
 	Mark      uint64                          `json:"mark"`
@@ -87,7 +89,7 @@ func createJournal(path string, first ...record) (*journal, error) {
 	return j, nil
 }
 
-// openJournal reads a journal and opens it for more.
+// openJournal reads a journal and opens it for appending.
 func openJournal(path string) (*journal, []record, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -126,14 +128,15 @@ func encode(records []record) ([]byte, error) {
 	return lines.Bytes(), nil
 }
 
-// append writes the records in one go: all of them or none.
+// append writes the records in one write: all of them or none.
 func (j *journal) append(records ...record) error {
 	lines, err := encode(records)
 	if err != nil {
 		return err
 	}
 	if _, err := j.file.Write(lines); err != nil {
-		// A part may be there, and must not stand before the next record. The blocks behind it go, too.
+		// A part may have been written and must not precede the next record. Truncating also frees the allocated
+		// blocks.
 		j.allocated = 0
 		return fmt.Errorf("append to an executor's journal: %w", errors.Join(err, j.file.Truncate(j.size)))
 	}
@@ -142,7 +145,7 @@ func (j *journal) append(records ...record) error {
 	return nil
 }
 
-// preallocate gives the journal blocks for its next records. On a disk that has none, the next append tries again.
+// preallocate allocates blocks for the next records. If the disk is full, the next append tries again.
 func (j *journal) preallocate() {
 	if j.size+preallocateStep/2 > j.allocated && unix.Fallocate(int(j.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.size,
 		preallocateStep) == nil {
@@ -150,7 +153,7 @@ func (j *journal) preallocate() {
 	}
 }
 
-// replace rewrites the journal as the records, by rename: a crash leaves the old or the new one.
+// replace replaces the journal by the records with a rename, so that a crash leaves either the old or the new one.
 func (j *journal) replace(records []record) error {
 	lines, err := encode(records)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestJournalHasRoom: a journal has its blocks before it needs them, so a disk that others have filled stops no
+// TestJournalHasRoom: a journal's blocks are allocated ahead, so a full disk does not prevent the recording of an
 // update.
 func TestJournalHasRoom(t *testing.T) {
 	t.Parallel()

@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// sessionPatience is how long SIGKILL may take to work.
+	// sessionPatience limits the time until SIGKILL takes effect.
 	sessionPatience = 10 * time.Second
-	// recoveryTimeout is how long executors try to find their agent.
+	// recoveryTimeout is how long executors try to reach their agent again.
 	recoveryTimeout = 15 * time.Minute
 )
 
-// exited1 and killedEarly are the wait statuses of "exit 1", by which Mesos' containers end whose launch fails, and of
-// SIGKILL.
+// exited1 and killedEarly are the wait statuses of "exit 1", with which Mesos' containers end if their launch fails,
+// and of SIGKILL.
 const exited1, killedEarly = 1 << 8, 9
 
-// launch makes the sandbox, fetches into it, and forks the executor. It runs without the agent's lock, and ends when
-// ctx does.
+// launch creates the sandbox, fetches the programs, and forks the executor. It does not hold the agent's lock while it
+// does so, and ends when ctx ends.
 func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	w, err := a.prepareAndFork(ctx, ex)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer close(ex.launched)
 	if a.closed {
-		// Forked or not: the next start finds out.
+		// The next start finds out whether the executor was forked.
 		if w != nil {
 			a.note(ex, record{Kind: recForked, Proc: &w.process})
 			err = errors.Join(err, w.close())
@@ -93,19 +93,19 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 	}
 	w, err := watch(forked)
 	if err != nil {
-		a.cleanUp(ctx, ex, forked) // what can't be watched is not left alone
+		a.cleanUp(ctx, ex, forked) // an executor that cannot be watched must not be left running
 	}
 	return w, err
 }
 
-// forked begins to watch a new executor.
+// forked starts watching a new executor.
 func (a *Agent) forked(ex *executorRun, w *watched) {
 	a.note(ex, record{Kind: recForked, Proc: &w.process})
 	a.log.Info("executor started", "executor", ex.id, "container", ex.container, "pid", w.PID)
 	ex.proc = w
 	a.work.Go(func() { a.attend(ex, w) })
 	if ex.state == terminating {
-		w.kill() // asked to end while it was being forked
+		w.kill() // its shutdown was requested during the fork
 		return
 	}
 	timeout := a.options.RegistrationTimeout
@@ -117,9 +117,9 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 	})
 }
 
-// programOf is what is executed: sh -c for a shell command, else the command's value with its arguments, the first of
-// which is the program's own name. A name in the sandbox is that of a fetched program, which has none but for the
-// shell.
+// programOf returns the program to execute: sh -c for a shell command, and otherwise the command's value with its
+// arguments, the first of which is argv[0]. A path with a slash may name a fetched program, which has no file in the
+// sandbox except for shell commands. A name without a slash is looked up in PATH.
 func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program, err error) {
 	p.path, p.argv = command.GetValue(), command.Arguments
 	switch {
@@ -136,15 +136,16 @@ func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program,
 	return p, err
 }
 
-// environment is what Mesos gives an executor: of the agent's own environment only PATH, then the agent's variables,
-// then the command's.
+// environment returns an executor's environment, as Mesos composes it: PATH from the agent's own environment, the
+// agent's variables, then the command's, then Options.Environment. Later variables replace earlier ones, so nothing
+// replaces the last ones, which are for authentication and MESOS_SANDBOX.
 func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []string {
 	var env []string
 	set := func(name, value string) {
 		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		env = append(env, name+"="+value)
 	}
-	a.mu.Lock() // each launch brings a new description of the framework
+	a.mu.Lock() // each launch replaces the framework's description
 	o, f := &a.options, ex.framework.info
 	a.mu.Unlock()
 	set("PATH", cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))
@@ -158,7 +159,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	set("MESOS_AGENT_ENDPOINT", o.endpoint())
 	set("MESOS_HTTP_COMMAND_EXECUTOR", "0")
 	set("MESOS_EXECUTOR_SHUTDOWN_GRACE_PERIOD", mesosDuration(a.graceOf(ex)))
-	set("MESOS_CHECKPOINT", "1") // every framework's executors outlive their agent
+	set("MESOS_CHECKPOINT", "1") // executors of every framework outlive their agent
 	set("MESOS_RECOVERY_TIMEOUT", mesosDuration(recoveryTimeout))
 	set("MESOS_SUBSCRIPTION_BACKOFF_MAX", mesosDuration(o.ReregistrationTimeout))
 	for _, v := range command.GetEnvironment().GetVariables() {
@@ -172,7 +173,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	if key := o.ExecutorKey; len(key) > 0 {
 		set("MESOS_EXECUTOR_AUTHENTICATION_TOKEN", key.Token(ex.container))
 	}
-	if o.Authority != "" { // the variables by which executors know a Mesos agent with TLS
+	if o.Authority != "" { // these variables tell executors that the agent uses TLS
 		set("LIBPROCESS_SSL_ENABLED", "true")
 		set("LIBPROCESS_SSL_VERIFY_SERVER_CERT", "true")
 		set("ELASTICJOB_MESOS_CA", o.Authority)
@@ -181,7 +182,7 @@ func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []strin
 	return env
 }
 
-// mesosDuration writes d as Mesos reads it.
+// mesosDuration formats d in Mesos' syntax.
 func mesosDuration(d time.Duration) string {
 	if d%time.Second == 0 {
 		return fmt.Sprintf("%dsecs", d/time.Second)

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakeexecutor"
 )
 
-// The test binary plays all roles: the tests, the executors that the agent
-// under test starts, and a server process that is killed.
+// The test binary has several roles: the tests, the executors that the agent under test starts, and a server process
+// that is killed.
 func TestMain(m *testing.M) {
 	switch os.Getenv("TEST_ROLE") {
 	case "executor":
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runExecutor acts as an executor, and does what its arguments say.
+// runExecutor acts as an executor and follows its arguments.
 func runExecutor(args []string) int {
 	_ = os.WriteFile("env", []byte(strings.Join(os.Environ(), "\n")), 0o600)
 	fmt.Println("executor says hello")
@@ -38,7 +38,7 @@ func runExecutor(args []string) int {
 		return 3
 	case slices.Contains(args, "deaf"):
 		signal.Ignore(syscall.SIGTERM)
-		time.Sleep(math.MaxInt64) // the runtime ends a process in which every goroutine waits for another one
+		time.Sleep(math.MaxInt64) // the runtime would end a process whose goroutines are all blocked
 	}
 	return fakeexecutor.Run(fakeexecutor.Options{Agent: "http://" + os.Getenv("MESOS_AGENT_ENDPOINT"),
 		Stubborn: slices.Contains(args, "stubborn")})

@@ -8,19 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An executor has a mark from the moment of its fork on, which its journal has before that: by it a server finds an
-// executor whose pid the one before could not record any more (rule O2). The mark is a soft limit of a resource that
-// only real-time processes use, far too high to be felt. Its environment would be a plainer place, but that of an
-// executor can be read by nobody but root.
+// A mark identifies an executor's process from its fork on. The journal contains the mark before the fork, so a server
+// can find an executor even if the previous server died before it recorded the pid (rule O2). The mark is stored as a
+// soft limit of a resource that only real-time processes use, and is far too high to have an effect. An environment
+// variable would be simpler, but only root can read the environment of an executor.
 
-// newMark is a mark that no other executor has, and no task of an executor: those of supervisors are below it.
+// newMark returns a mark that no other executor has, and no task either: the marks of supervisors are below this
+// range.
 func newMark() uint64 { return 1<<62 | rand.Uint64N(1<<62) }
 
-// marking guards the limits of this process, which a fork copies. Several agents can be in one process.
+// marking guards the limits of this process, which a fork copies. Several agents may run in one process.
 var marking sync.Mutex
 
-// startMarked starts a process that has the mark. Where a hard limit leaves no room for marks, it has none: then an
-// executor that was not recorded ends itself, when the agent says that it does not know it (rule X6).
+// startMarked starts a process with the mark. If the hard limit does not allow marks, the process has none. An
+// executor that was not recorded then ends itself when the agent answers that it does not know the executor (rule X6).
 func startMarked(p program, attr *os.ProcAttr, mark uint64) (*os.Process, error) {
 	marking.Lock()
 	defer marking.Unlock()
@@ -32,15 +33,14 @@ func startMarked(p program, attr *os.ProcAttr, mark uint64) (*os.Process, error)
 	return os.StartProcess(p.path, p.argv, attr)
 }
 
-// findMarked finds the session leaders that have one of the marks: executors that were forked, though their pid was
-// never recorded.
+// findMarked finds session leaders with one of the marks: executors that were forked but whose pid was not recorded.
 func findMarked(marks map[uint64]bool, boot string) (map[uint64]process, error) {
 	found := map[uint64]process{}
 	if len(marks) == 0 {
 		return found, nil
 	}
 	err := eachProcess(func(s stat) {
-		var limit unix.Rlimit // of another user's process nobody knows it
+		var limit unix.Rlimit // unknown for another user's process
 		if s.session == s.pid && !s.over() && unix.Prlimit(s.pid, unix.RLIMIT_RTTIME, nil, &limit) == nil &&
 			marks[limit.Cur] {
 			found[limit.Cur] = process{PID: s.pid, Start: s.start, Boot: boot}

@@ -14,8 +14,8 @@ const (
 	lastRetry  = time.Second
 )
 
-// stayRegistered keeps the agent registered with its master, in one session after another, until ctx ends or the
-// master refuses the agent for good.
+// stayRegistered keeps the agent registered with its master, session after session, until ctx ends or the master
+// permanently rejects the agent.
 func (a *Agent) stayRegistered(ctx context.Context) {
 	logged, wait := "", firstRetry
 	for again := false; ; again = true {
@@ -50,14 +50,14 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 	}
 }
 
-// refuse ends the agent's hope for its master. What an agent runs that was marked gone is ended.
+// refuse handles a permanent rejection by the master. If the agent was marked gone, it ends all its executors.
 func (a *Agent) refuse(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.registered(err)
 	select {
 	case a.options.Failed <- err:
-	default: // one reason is enough, and perhaps nobody wants any
+	default: // one reason is enough, and there may be no receiver
 	}
 	if errors.Is(err, link.ErrGone) {
 		for id := range a.frameworks {
@@ -66,7 +66,7 @@ func (a *Agent) refuse(err error) {
 	}
 }
 
-// converse carries orders and news until the session or ctx ends.
+// converse exchanges orders and news until the session or ctx ends.
 func (a *Agent) converse(ctx context.Context, session link.Session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.setInSession(true)
@@ -107,8 +107,8 @@ func (a *Agent) setInSession(is bool) {
 	a.inSession = is
 }
 
-// registration is what the agent has. When it registers again that includes all that it had to report so far, and to
-// report it later would be wrong: an executor that ended may have a successor then.
+// registration describes everything that the agent has. A repeated registration includes all pending news, so these
+// are dropped. Reporting them later would be wrong, because an executor that ended may have a successor by then.
 func (a *Agent) registration(again bool) link.Registration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

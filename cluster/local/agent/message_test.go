@@ -9,7 +9,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
-// say sends MESSAGE as that executor, and returns the answer.
+// say sends MESSAGE as the given executor and returns the answer.
 func (b *bench) say(t *testing.T, media, id string, message *executor.Call_Message) answer {
 	t.Helper()
 	call := &executor.Call{Type: executor.Call_MESSAGE, Message: message}
@@ -26,8 +26,8 @@ func (b *bench) say(t *testing.T, media, id string, message *executor.Call_Messa
 	return answer{response.StatusCode, string(text)}
 }
 
-// A message goes to the master as it is, in both encodings. What can't be passed on is dropped, and accepted as by
-// Mesos.
+// A message reaches the master unchanged in both encodings. A message that cannot be passed on is accepted and
+// dropped, as in Mesos.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()

@@ -13,48 +13,50 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// Options of an agent. Zero durations and counts mean Mesos' defaults.
+// Options configure an agent. Zero durations and counts mean Mesos' defaults.
 type Options struct {
-	// DataDir holds the agent's id and journals, WorkDir the sandboxes. They are absolute, and may be the same folder.
-	// One agent at a time may use them; the caller sees to that.
+	// DataDir holds the agent's id and journals, WorkDir the sandboxes. Both paths are absolute and may be the same.
+	// The caller must ensure that only one agent at a time uses them.
 	DataDir, WorkDir string
-	// IP and Port are where Handler is served, and what offers and executors name. The port must be the
-	// same at every start, so that executors find their agent (rule O1).
+	// IP and Port are the address at which Handler is served. Offers contain it, and executors receive it. The port
+	// must be the same at every start, so that executors find their agent (rule O1).
 	IP   string
 	Port int
-	// CPUs and MemMB are offered.
+	// CPUs and MemMB are the offered resources.
 	CPUs, MemMB float64
 	// GiveUpExecutors kills the executors of earlier runs before anything else and reports their tasks as gone.
 	GiveUpExecutors bool
 
-	// Environment is added to that of every executor.
+	// Environment is added to the environment of every executor.
 	Environment map[string]string
-	// Isolate, if not nil, starts an executor so that it does not see what its tasks are not to see: it adds to the
-	// attributes and the environment and calls start.
+	// Isolate, if not nil, starts an executor and hides from it what its tasks must not see: it extends attr and env
+	// and calls start.
 	Isolate func(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error
 
-	// Credentials are asked for by the files API, if not nil.
+	// Credentials, if not nil, are required by the files API.
 	Credentials *apihttp.Credentials
-	// ExecutorKey, if not empty, signs the token that each executor gets in its environment, and that the executor API
-	// then asks for. It must be the same at every start: running executors keep their tokens.
+	// ExecutorKey, if not empty, signs the token that each executor receives in its environment, and the executor API
+	// requires that token. The key must be the same at every start, because running executors keep their tokens.
 	ExecutorKey apihttp.TokenKey
-	// Authority, if not empty, is a certificate in PEM form. Each executor gets it in its environment, and then
-	// speaks TLS with the agent and accepts only certificates that this authority has signed.
+	// Authority, if not empty, is a certificate in PEM form. Each executor receives it in its environment. The
+	// executor then speaks TLS with the agent and accepts only certificates that this authority has signed.
 	Authority string
 
-	// Failed, if not nil, takes why the master has refused the agent for good. It is not waited for.
+	// Failed, if not nil, receives the reason if the master permanently rejects the agent. The agent does not block on
+	// it.
 	Failed chan<- error
 	// Logger is required.
 	Logger *slog.Logger
 
-	// RegistrationTimeout is how long a started executor has to subscribe: 1 minute.
+	// RegistrationTimeout is how long a started executor has to subscribe; 1 minute by default.
 	RegistrationTimeout time.Duration
-	// ReregistrationTimeout is how long executors have after a restart of the agent: 2 s.
+	// ReregistrationTimeout is how long executors have to subscribe after a restart of the agent; 2 s by default.
 	ReregistrationTimeout time.Duration
-	// ShutdownGrace is the time between SHUTDOWN and SIGKILL: 5 s. An ExecutorInfo may say otherwise.
+	// ShutdownGrace is the time between SHUTDOWN and SIGKILL unless the ExecutorInfo sets one; 5 s by default.
 	ShutdownGrace time.Duration
 
-	// KeepSandboxes and KeepFor bound what is kept of executors that ended: the last 50, for 1 week.
+	// KeepSandboxes and KeepFor limit the sandboxes of ended executors that are kept: by default the last 50, for 1
+	// week.
 	KeepSandboxes int
 	KeepFor       time.Duration
 }
@@ -66,10 +68,10 @@ func (o *Options) complete() {
 	o.KeepFor, o.KeepSandboxes = cmp.Or(o.KeepFor, 7*24*time.Hour), cmp.Or(o.KeepSandboxes, 50)
 }
 
-// diskMB is offered, as no task takes any of it.
+// diskMB is the offered disk space; it is a constant because no task uses any.
 const diskMB = 10_000
 
-// endpoint is the agent's address as executors get it.
+// endpoint returns the agent's address in the form that executors receive.
 func (o *Options) endpoint() string { return net.JoinHostPort(o.IP, strconv.Itoa(o.Port)) }
 
 func (o *Options) info(id string) mesos.AgentInfo {

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// obey does what the master asks. It may write to disk, but waits for no executor.
+// obey executes an order of the master. It may write to disk but does not wait for executors.
 func (a *Agent) obey(o *link.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -36,10 +36,10 @@ func (a *Agent) obey(o *link.Order) {
 	}
 }
 
-// runTasks launches tasks: each goes to its executor, which is started when it is not there, once per id.
+// runTasks launches tasks. Each one goes to its executor, which is started once if it does not exist.
 func (a *Agent) runTasks(run *link.Run) {
 	f := a.framework(run.Framework.Of)
-	// What goes to one executor is recorded and sent in one go.
+	// All tasks of one executor are recorded and sent together.
 	var executors []*executorRun
 	tasks := map[*executorRun][]*task{}
 	for i := range run.Tasks {
@@ -58,7 +58,7 @@ func (a *Agent) runTasks(run *link.Run) {
 	a.forgetIfIdle(f)
 }
 
-// place finds or makes the executor of a task; nil when the task was refused.
+// place finds or creates the executor of a task. It returns nil if the task was rejected.
 func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
 	refuse := func(reason mesos.TaskStatus_Reason, message string) (*executorRun, *task) {
 		a.drop(f, info, cause{mesos.TASK_DROPPED, reason, message})
@@ -88,7 +88,7 @@ func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
 	return ex, t
 }
 
-// newExecutor records a run of an executor before anything of it is started; its launch begins with deliver.
+// newExecutor records a run of an executor before it starts anything. deliver begins the launch.
 func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun, error) {
 	ex := &executorRun{
 		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(), mark: newMark(),
@@ -107,7 +107,7 @@ func (a *Agent) journalOf(container string) string {
 	return filepath.Join(journals(a.options.DataDir), container+".journal")
 }
 
-// deliver records tasks for ex and sends them when it is connected. The first tasks of a new executor start it.
+// deliver records tasks for ex and sends them if it is connected. The first tasks of a new executor start it.
 func (a *Agent) deliver(ex *executorRun, tasks []*task) {
 	send := ex.state == running && ex.session != nil
 	records := make([]record, 0, len(tasks))
@@ -154,7 +154,7 @@ func launches(tasks []*task) []*executor.Event {
 	return events
 }
 
-// killTask kills a task: by its executor, or, when it has not got it yet, at once.
+// killTask kills a task: through its executor, or directly if the executor has not received it yet.
 func (a *Agent) killTask(kill *link.Kill) {
 	f := a.frameworks[kill.Framework]
 	if f == nil {
@@ -174,7 +174,7 @@ func (a *Agent) killTask(kill *link.Kill) {
 			a.shutdown(ex)
 		}
 	default:
-		// Not connected: forgotten, as in Mesos; the framework asks again (rule K1).
+		// If the executor is not connected, the kill is lost, as in Mesos; the framework repeats it (rule K1).
 		event := &executor.Event_Kill{TaskID: id}
 		if kill.Policy != nil {
 			event.KillPolicy = &kill.Policy.Of
@@ -183,8 +183,8 @@ func (a *Agent) killTask(kill *link.Kill) {
 	}
 }
 
-// shutdownFramework ends all executors of a framework that is no more. Nobody will acknowledge its updates: they are
-// forgotten.
+// shutdownFramework ends all executors of a removed framework. It drops the framework's updates, because no one will
+// acknowledge them.
 func (a *Agent) shutdownFramework(id string) {
 	f := a.frameworks[id]
 	if f == nil {
@@ -207,7 +207,7 @@ func (a *Agent) shutdownFramework(id string) {
 	a.forgetIfIdle(f)
 }
 
-// acknowledge removes the oldest update of a task from its stream, if the uuid is that update's, and sends the next.
+// acknowledge removes the oldest update of a task if it has this UUID, and sends the next one.
 func (a *Agent) acknowledge(of *link.Acknowledgement) {
 	f := a.frameworks[of.Framework]
 	if f == nil || f.tasks[of.Task] == nil {
@@ -236,7 +236,7 @@ func (a *Agent) acknowledge(of *link.Acknowledgement) {
 	a.forgetIfIdle(f)
 }
 
-// subscribedAgain sends the oldest unacknowledged update of each task again, at once.
+// subscribedAgain immediately repeats the oldest unacknowledged update of each task.
 func (a *Agent) subscribedAgain(info mesos.FrameworkInfo) {
 	if f := a.frameworks[info.GetID().GetValue()]; f != nil {
 		f.info = info

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is the identity of a process that outlives this one: a pid alone may be someone else's tomorrow.
+// process identifies a process across restarts of the server. A pid alone is not enough, because the kernel reuses
+// pids.
 type process struct {
 	PID int `json:"pid"`
 	// Start is its start time in clock ticks since boot (/proc/<pid>/stat, field 22).
@@ -25,7 +26,7 @@ type process struct {
 	Boot string `json:"boot"`
 }
 
-// unknownStatus is reported for a process whose wait status only another process got, as Mesos does.
+// unknownStatus is reported for a process whose wait status is not available because it is not a child, as in Mesos.
 const unknownStatus = -1
 
 func bootID() (string, error) {
@@ -36,7 +37,7 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(id)), nil
 }
 
-// stat is what we need of /proc/<pid>/stat.
+// stat holds the fields of /proc/<pid>/stat that are used here.
 type stat struct {
 	pid, session int
 	state        byte
@@ -48,7 +49,7 @@ func readStat(pid int) (stat, error) {
 	if err != nil {
 		return stat{}, err
 	}
-	// The second field is the program's name in parentheses, with anything in it.
+	// The second field is the program's name in parentheses and may contain any character.
 	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
 	if len(fields) < 20 {
 		return stat{}, fmt.Errorf("read /proc/%d/stat: %d fields", pid, len(fields))
@@ -58,10 +59,10 @@ func readStat(pid int) (stat, error) {
 	return stat{pid: pid, session: session, state: fields[0][0], start: start}, errors.Join(err1, err2)
 }
 
-// over reports whether the process has ended and only waits to be reaped.
+// over reports whether the process has ended and waits to be reaped.
 func (s stat) over() bool { return s.state == 'Z' || s.state == 'X' }
 
-// lives reports whether p is still there, reaped or not yet.
+// lives reports whether p still exists, including as a zombie.
 func (p process) lives() bool {
 	s, err := readStat(p.PID)
 	return err == nil && s.start == p.Start
@@ -77,7 +78,7 @@ func eachProcess(do func(stat)) error {
 		if err != nil {
 			continue
 		}
-		// One that ended meanwhile is not there to be seen.
+		// A process that ended in the meantime is skipped.
 		if s, err := readStat(pid); err == nil {
 			do(s)
 		}
@@ -85,9 +86,9 @@ func eachProcess(do func(stat)) error {
 	return nil
 }
 
-// killSession kills all processes of the session that p leads or led, and waits until they are over. While one of them
-// lives, the kernel gives their session's number to no other process; so when p's pid has another owner, there is none
-// left.
+// killSession kills all processes of the session that p leads or led, and waits until they have ended. While one of
+// them lives, the kernel does not reuse the session's number as a pid. So if p's pid belongs to another process, none
+// is left.
 func killSession(ctx context.Context, p process) error {
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
@@ -106,7 +107,7 @@ func killSession(ctx context.Context, p process) error {
 			return err
 		}
 		for _, pid := range left {
-			// It may have ended since.
+			// The process may have ended since.
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 		select {
@@ -117,13 +118,13 @@ func killSession(ctx context.Context, p process) error {
 	}
 }
 
-// watched is a process that is waited for by its pidfd. It need not be our child.
+// watched is a process whose end is observed through its pidfd. It need not be a child of this process.
 type watched struct {
 	process
 	file *os.File
 }
 
-// errGone means that the process isn't there any more.
+// errGone means that the process no longer exists.
 var errGone = errors.New("process is gone")
 
 // watch opens the pidfd of p.
@@ -136,15 +137,15 @@ func watch(p process) (*watched, error) {
 		return nil, fmt.Errorf("open a pidfd of process %d: %w", p.PID, err)
 	}
 	file := os.NewFile(uintptr(fd), "pidfd of "+strconv.Itoa(p.PID))
-	// Only now is it sure that the pid, if it is still p's, stays so.
+	// The pidfd pins the pid, so this check is valid only after opening it.
 	if !p.lives() {
 		return nil, errors.Join(errGone, file.Close())
 	}
 	return &watched{process: p, file: file}, nil
 }
 
-// wait returns when the process has ended; with an error when the watch was closed first. It takes no thread: the
-// runtime polls the pidfd.
+// wait returns when the process has ended. It returns an error if the watch was closed before. It blocks no thread,
+// because the runtime polls the pidfd.
 func (w *watched) wait() error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
@@ -157,7 +158,7 @@ func (w *watched) wait() error {
 	})
 }
 
-// reap gets the wait status of an ended process and lets its pid go; it is unknownStatus for one that isn't our child.
+// reap reaps an ended process and returns its wait status, or unknownStatus if the process is not a child.
 func (w *watched) reap() int {
 	var status unix.WaitStatus
 	for {
@@ -172,13 +173,13 @@ func (w *watched) reap() int {
 	}
 }
 
-// kill ends the process, and no other one that has its pid by now.
+// kill sends SIGKILL to the process. The pidfd guarantees that no later process with the same pid is hit.
 func (w *watched) kill() {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
 		return
 	}
-	// Closed or ended: then there is nothing left to kill.
+	// An error means that the watch is closed or the process has ended, so nothing is left to kill.
 	_ = conn.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
 }
 
@@ -186,20 +187,20 @@ func (w *watched) close() error { return w.file.Close() }
 
 // program is what a process executes.
 type program struct {
-	path string   // may be relative to the process's folder
-	file *os.File // if not nil, the opened program itself, which is executed whatever has that path by then
+	path string   // may be relative to the process's directory
+	file *os.File // if not nil, the opened program; it is executed even if the file at path was replaced
 	argv []string
 	env  []string
-	// shell: it is a shell, which looks for programs in its folder.
+	// shell is set for a shell, which finds programs in its directory by name.
 	shell bool
 }
 
 // isolation is Options.Isolate for one executor, or nil.
 type isolation func(attr *syscall.SysProcAttr, env *[]string, start func() error) error
 
-// fork starts the program in a session of its own that works in dir, with the files stdout and stderr there as its
-// output and nothing as its input. It has the mark, by which it is found if its pid is never recorded. It is not
-// waited for.
+// fork starts the program in a session of its own in dir. Its output goes to the files stdout and stderr there, and
+// its input is empty. The process has the mark, by which it is found if its pid is not recorded. fork does not wait
+// for it.
 func fork(p program, dir, boot string, mark uint64, isolate isolation) (process, error) {
 	attr := &os.ProcAttr{Dir: dir, Env: p.env, Sys: &syscall.SysProcAttr{Setsid: true}}
 	for _, name := range []string{os.DevNull, filepath.Join(dir, "stdout"), filepath.Join(dir, "stderr")} {
@@ -211,7 +212,7 @@ func fork(p program, dir, boot string, mark uint64, isolate isolation) (process,
 		attr.Files = append(attr.Files, file)
 	}
 	if p.file != nil {
-		// A script's interpreter opens it again, so that the process gets the descriptor, too.
+		// A script's interpreter opens the path again, so the process must inherit the descriptor.
 		p.path = fmt.Sprintf("/proc/self/fd/%d", len(attr.Files))
 		attr.Files = append(attr.Files, p.file)
 	}
@@ -219,7 +220,7 @@ func fork(p program, dir, boot string, mark uint64, isolate isolation) (process,
 	if err != nil {
 		return process{}, err
 	}
-	// Not reaped yet, so the pid is its own and its stat is there, ended or not.
+	// The process is not reaped yet, so the pid is still its own and its stat is readable even if it has ended.
 	s, err := readStat(child.Pid)
 	if err != nil {
 		return process{}, errors.Join(fmt.Errorf("read the start time of the new process: %w", err), child.Kill())
@@ -228,11 +229,11 @@ func fork(p program, dir, boot string, mark uint64, isolate isolation) (process,
 	return forked, child.Release()
 }
 
-// busyFor is how long a program that was just fetched may count as being written.
+// busyFor is how long a freshly fetched program may be considered open for writing.
 const busyFor = time.Second
 
-// start starts a process. What was just written can't be executed as long as a process has it open for writing, and
-// one that is being forked at that moment has, until it executes its own program: that takes a moment.
+// start starts a process and retries for a moment. A file cannot be executed while a process has it open for writing.
+// A process that is being forked at that moment inherits such a descriptor until it executes its own program.
 func start(p program, attr *os.ProcAttr, mark uint64, isolate isolation) (child *os.Process, err error) {
 	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
 		if isolate == nil {

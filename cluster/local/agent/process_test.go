@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A pid whose process is another one by now is nobody's executor: it is neither watched nor killed.
+// If a pid belongs to another process by now, that process is neither watched nor killed.
 func TestOtherProcessIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	other := exec.Command("sleep", "600")
@@ -41,8 +41,8 @@ func TestOtherProcessIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A program that somebody still has open for writing, such as a process that is being forked by another goroutine, is
-// started as soon as it no longer is.
+// A program that another process still has open for writing, such as a process that is being forked, is started as
+// soon as it is closed.
 func TestBusyProgramIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "program")

@@ -11,8 +11,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
-// An acknowledgement is of one update. One that comes twice, or late, takes no other update out of the stream:
-// FINISHED would never reach a framework that was away when it was first sent.
+// An acknowledgement applies to one update. A repeated or late one removes no other update from the stream. Otherwise
+// FINISHED would never reach a framework that was disconnected when it was first sent.
 func TestRepeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, repeatedAcknowledgementTakesNothingElseOut)
@@ -40,7 +40,7 @@ func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	if told < 2 {
 		t.Errorf("FINISHED was sent %d times within an hour without an acknowledgement of it", told)
 	}
-	// The same from the journal, whatever was written into it.
+	// Replaying the journal yields the same, whatever was written into it.
 	if err := ex.journal.append(record{Kind: recAcked, Task: "t1", UUID: testStatus("t1", "1", 0).UUID}); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,8 @@ func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 	}
 }
 
-// An executor forgets an update once it is acknowledged. So no update is acknowledged to it that is not recorded:
-// after the next restart of the agent nobody would have it.
+// An executor drops an update once it is acknowledged. So an update that is not recorded must not be acknowledged to
+// the executor: it would be lost at the next restart of the agent.
 func TestWhatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, whatIsNotRecordedIsNotAcknowledged)
@@ -101,7 +101,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	if got := acknowledged(); len(got) > 0 || len(m.all()) > 0 {
 		t.Errorf("acknowledged %q to the executor and reported %v to the master, with nothing recorded", got, m.all())
 	}
-	// The disk is back: the executor sends the update again.
+	// The disk works again: the executor repeats the update.
 	if ex.journal.file, err = os.OpenFile(ex.journal.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,8 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-// An executor that was asked to end while its process was being forked is killed as soon as it is known:
-// it would run on, and its tasks with it, though they were reported as killed.
+// An executor whose end was requested while it was being forked is killed as soon as it is known. Otherwise it and its
+// tasks would run on although they were reported as killed.
 func TestKillDuringForkIsNotLost(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -124,7 +124,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 	if err == nil {
 		one := b.newTask(ex, "ex1")
 		one.info = b.task("ex1", "", nil)
-		ex.cancel = func() {} // its launch is beyond the last look at its context
+		ex.cancel = func() {} // its launch no longer checks its context
 		b.deliver(ex, []*task{one})
 	}
 	b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// recover reads the journals and begins to look after what still lives. Recovery ends, and the agent registers, when
-// nothing is awaited any more (see recovered).
+// recover reads the journals and starts watching the executors that are still alive. Recovery ends, and the agent
+// registers, when no executor is awaited any more (see recovered).
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,12 +40,12 @@ func (a *Agent) recover(ctx context.Context) error {
 	return nil
 }
 
-// found is an executor of an earlier run, as its journal has it.
+// found is an executor of an earlier run, as recorded in its journal.
 type found struct {
 	ex   *executorRun
 	proc *process
 	over bool // its end is recorded
-	bye  bool // its shutdown began
+	bye  bool // its shutdown has begun
 }
 
 func (a *Agent) load() ([]*found, error) {
@@ -56,7 +56,7 @@ func (a *Agent) load() ([]*found, error) {
 	var runs []*found
 	for _, entry := range entries {
 		container, is := strings.CutSuffix(entry.Name(), ".journal")
-		if !is { // a crash left it of a rewrite
+		if !is { // left over from a rewrite that crashed
 			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil {
 				return nil, fmt.Errorf("remove an unfinished journal: %w", err)
 			}
@@ -67,7 +67,7 @@ func (a *Agent) load() ([]*found, error) {
 			return nil, err
 		}
 		if len(records) == 0 {
-			// The server died before the first record was whole: nothing was started.
+			// The server died before the first record was complete, so nothing was started.
 			if err := j.remove(); err != nil {
 				return nil, err
 			}
@@ -82,7 +82,7 @@ func (a *Agent) load() ([]*found, error) {
 	return runs, nil
 }
 
-// replay makes an executor as its journal tells.
+// replay reconstructs an executor from its journal.
 func (a *Agent) replay(j *journal, records []record) (*found, error) {
 	first := records[0]
 	if first.Kind != recRun || first.Run == nil {
@@ -147,7 +147,7 @@ func (r *found) apply(rec *record) error {
 	return nil
 }
 
-// findUnrecorded looks for executors whose server died between fork and record (rule O2).
+// findUnrecorded finds executors whose server died between the fork and its record (rule O2).
 func (a *Agent) findUnrecorded(runs []*found) error {
 	wanted := map[uint64]bool{}
 	for _, r := range runs {
@@ -168,7 +168,7 @@ func (a *Agent) findUnrecorded(runs []*found) error {
 	return nil
 }
 
-// resume decides what becomes of an executor of an earlier run.
+// resume decides how to continue with an executor of an earlier run.
 func (a *Agent) resume(ctx context.Context, r *found) error {
 	ex := r.ex
 	if r.over {
@@ -176,7 +176,7 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 		a.retireIfDone(ex)
 		return nil
 	}
-	// After another boot its pid means nothing any more.
+	// After a reboot the pid is meaningless.
 	if r.proc == nil || r.proc.Boot != a.boot {
 		a.ended(ex, unknownStatus)
 		return nil
@@ -220,7 +220,7 @@ func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
 	a.ended(ex, status)
 }
 
-// cleanUp kills what is left of an executor's session.
+// cleanUp kills the remaining processes of an executor's session.
 func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	ctx, cancel := context.WithTimeout(ctx, sessionPatience)
 	defer cancel()
@@ -229,8 +229,8 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	}
 }
 
-// recovered ends the recovery when no executor is awaited any more: the agent registers, and only then reports what
-// happened meanwhile (rule O3).
+// recovered ends the recovery when no executor is awaited any more. The agent then registers, and only after that does
+// it report what happened meanwhile (rule O3).
 func (a *Agent) recovered() {
 	if !a.recovering || a.closed || len(a.awaited) > 0 {
 		return

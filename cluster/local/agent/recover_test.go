@@ -13,8 +13,8 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// Rule O3: over a restart of the agent the executor goes on, and the
-// master hears of nothing but the agent that is back.
+// Rule O3: the executor continues over a restart of the agent, and the master observes only that the agent registers
+// again.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -55,7 +55,7 @@ func (b *bench) pendingOf(task string) int {
 	return len(f.tasks[task].pending)
 }
 
-// Rule O2: an executor whose pid was not recorded is found by its marker.
+// Rule O2: an executor whose pid was not recorded is found by its mark.
 func TestRestartBetweenForkAndRecord(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -73,7 +73,7 @@ func TestRestartBetweenForkAndRecord(t *testing.T) {
 			kept = append(kept, line...)
 		}
 	}
-	// A record that was cut off by the crash is not there.
+	// A record that the crash cut off is ignored.
 	if err := os.WriteFile(journal, append(kept, `{"k":"upd`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +83,8 @@ func TestRestartBetweenForkAndRecord(t *testing.T) {
 	}
 }
 
-// An executor that ended while the agent was away is reported after the
-// registration, with the tasks that ended with it; what it left in its session is killed.
+// An executor that ended while the agent was down is reported after the registration, together with its tasks. The
+// rest of its session is killed.
 func TestExecutorEndedWhileAway(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -109,7 +109,7 @@ func TestExecutorEndedWhileAway(t *testing.T) {
 	}
 }
 
-// reapKilled kills a process as if it had ended while its agent was away.
+// reapKilled kills a process as if it had ended while its agent was down.
 func reapKilled(t *testing.T, pid int) {
 	t.Helper()
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
@@ -121,7 +121,7 @@ func reapKilled(t *testing.T, pid int) {
 	}
 }
 
-// An executor that does not come back in time is killed, and its tasks are gone.
+// An executor that does not subscribe again in time is killed, and its tasks are reported as gone.
 func TestReregistrationTimeout(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -136,7 +136,7 @@ func TestReregistrationTimeout(t *testing.T) {
 	b.master.waitEnded(t, "ex1")
 }
 
-// What was on its way to the executor when the agent died is dropped, unless the executor names it.
+// A task that was being sent when the agent died is dropped, unless the executor reports it.
 func TestTaskThatNeverArrived(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -151,7 +151,7 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Until the executor has the first task, it could not name it.
+	// Before it has the first task, the executor could not report it.
 	eventually(t, "the first task's arrival", func() bool {
 		_, err := os.Stat(filepath.Join(b.sandbox("ex1"), "got-t1"))
 		return err == nil
@@ -186,7 +186,7 @@ func TestGiveUpExecutors(t *testing.T) {
 	}
 }
 
-// After another boot nothing of the pids is believed: their processes are someone else's.
+// After a reboot recorded pids are ignored, because they belong to other processes.
 func TestOtherBoot(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
@@ -210,7 +210,7 @@ func TestOtherBoot(t *testing.T) {
 	reapKilled(t, pid)
 }
 
-// Rule O4: EndAll leaves nothing running; the updates that nobody acknowledged come with the next start.
+// Rule O4: EndAll leaves nothing running. Unacknowledged updates are sent after the next start.
 func TestEndAll(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// sandboxes are the folders of executor runs below the work folder:
-// slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>. Those of
-// executors that ended are kept for a while, the newest KeepSandboxes of them.
+// sandboxes manages the directories of executor runs below the work directory:
+// slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>. The newest KeepSandboxes directories of
+// ended executors are kept for KeepFor.
 type sandboxes struct {
 	options Options
-	root    *os.Root // the work folder
+	root    *os.Root // the work directory
 	log     *slog.Logger
 	wake    chan struct{}
-	// making guards the folders above a run: one is not removed while another run is made in it.
+	// making guards the directories above a run, so that none is removed while another run is created in it.
 	making sync.Mutex
 }
 
@@ -36,7 +36,7 @@ func openSandboxes(options Options) (*sandboxes, error) {
 
 func (s *sandboxes) close() error { return s.root.Close() }
 
-// create makes a run's folder.
+// create creates the directory of a run.
 func (s *sandboxes) create(sandbox string) error {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -47,8 +47,8 @@ func (s *sandboxes) create(sandbox string) error {
 	return nil
 }
 
-// inside calls f with the name that a folder has in the opened work folder: what else has the work folder's path by
-// now does not count.
+// inside calls f with the directory's name relative to the opened work directory. The path of the work directory is
+// not resolved again, so a replacement of the directory has no effect.
 func (s *sandboxes) inside(folder string, f func(name string) error) error {
 	name, err := filepath.Rel(s.options.WorkDir, folder)
 	if err != nil {
@@ -57,9 +57,9 @@ func (s *sandboxes) inside(folder string, f func(name string) error) error {
 	return f(name)
 }
 
-// retired notes that a run has ended; its sandbox is removed some time later.
+// retired records that a run has ended. Its sandbox is removed some time later.
 func (s *sandboxes) retired(sandbox string) {
-	// The folder's time is that of its end, for later sweeps. It may never have been made.
+	// The directory's modification time records the end for later sweeps. The directory may never have been created.
 	err := s.inside(sandbox, func(name string) error { return s.root.Chtimes(name, time.Now(), time.Now()) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("end of a sandbox not noted", "path", sandbox, "error", err)
@@ -70,7 +70,7 @@ func (s *sandboxes) retired(sandbox string) {
 	}
 }
 
-// run removes what is too old or too much, until ctx ends. used are the sandboxes that are in use.
+// run removes old and surplus sandboxes until ctx ends. used returns the sandboxes that are in use.
 func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	timer := time.NewTicker(time.Hour)
 	defer timer.Stop()
@@ -87,14 +87,13 @@ func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	}
 }
 
-// sweep removes the sandboxes of executors that have ended, of this and of earlier runs of the agent, but the newest
-// ones.
+// sweep removes all but the newest sandboxes of ended executors, of this and of earlier runs of the agent.
 func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool) error {
 	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
 	if err != nil {
 		return err
 	}
-	inUse := used() // an executor is known before its sandbox is made
+	inUse := used() // an executor is known before its sandbox is created
 	type ended struct {
 		path string
 		at   time.Time
@@ -121,7 +120,7 @@ func (s *sandboxes) remove(run string) error {
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
-	// The folders above it, up to the agent's, as far as they are empty.
+	// Also remove the parent directories, up to the agent's, as long as they are empty.
 	for dir := filepath.Dir(run); strings.Count(dir, string(filepath.Separator)) > 1; dir = filepath.Dir(dir) {
 		if s.root.Remove(dir) != nil {
 			break

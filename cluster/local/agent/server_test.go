@@ -18,15 +18,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// serverOrder is what the server process of TestKill9 does.
+// serverOrder configures the server process of TestKill9.
 type serverOrder struct {
 	DataDir, WorkDir string
 	Port             int
 	Tasks            []mesos.TaskInfo
 }
 
-// launcher is a master that launches tasks as soon as the agent is there, and
-// prints the states that are reported to it. It acknowledges none.
+// launcher is a master that launches tasks as soon as the agent has registered, and prints the reported states. It
+// acknowledges none.
 type launcher struct {
 	tasks    []mesos.TaskInfo
 	launched bool
@@ -37,7 +37,7 @@ func (l *launcher) Close()                                                      
 
 func (l *launcher) Orders() ([]link.Order, error) {
 	if l.launched {
-		select {} // it is killed
+		select {} // until it is killed
 	}
 	l.launched = true
 	run := link.Run{Framework: proto(testFramework())}
@@ -54,7 +54,7 @@ func (l *launcher) Report(n link.News) error {
 	return nil
 }
 
-// runServer is a server process with an agent; it waits to be killed.
+// runServer is a server process with an agent. It waits to be killed.
 func runServer() {
 	var order serverOrder
 	if err := json.Unmarshal([]byte(os.Getenv("TEST_ORDER")), &order); err != nil {
@@ -73,11 +73,11 @@ func runServer() {
 	panic(http.Serve(listener, a.Handler()))
 }
 
-// Rule O4: after kill -9 of the server everything goes on, and is found again: the executor
-// with its tasks, the updates that nobody acknowledged, and the process that it started.
+// Rule O4: after kill -9 of the server everything continues and is recovered: the executor with its tasks, the
+// unacknowledged updates, and the process that it started.
 func TestKill9(t *testing.T) {
 	t.Parallel()
-	// A first run finds a port and makes the agent's id.
+	// A first run chooses a port and creates the agent's id.
 	first := startBench(t).ready()
 	options := first.options
 	info := testExecutorInfo("ex1")
@@ -135,7 +135,7 @@ func TestKill9(t *testing.T) {
 	b.run(b.task("t3", "finish", info))
 	b.master.waitState(t, "t3", mesos.TASK_FINISHED)
 	b.shutdownExecutor("ex1")
-	// Nobody can tell the wait status of a process that another one forked.
+	// The wait status of another process's child is not available.
 	if status := b.master.waitEnded(t, "ex1"); status != unknownStatus {
 		t.Errorf("wait status %d", status)
 	}

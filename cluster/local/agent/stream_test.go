@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// stillAgent is an agent without goroutines, in a bubble of synctest whose time the test moves.
+// stillAgent returns an agent without goroutines, in a synctest bubble whose time the test advances.
 func stillAgent(t *testing.T) (*Agent, *fakeMaster, func(time.Duration)) {
 	t.Helper()
 	m := newFakeMaster()
@@ -31,7 +31,7 @@ func stillAgent(t *testing.T) (*Agent, *fakeMaster, func(time.Duration)) {
 		synctest.Wait()
 		news, _ := a.news.Take()
 		for _, n := range news {
-			_ = m.Report(n) // it never ends
+			_ = m.Report(n) // the session never ends
 		}
 	}
 }
@@ -53,14 +53,14 @@ func (a *Agent) locked(do func()) {
 	do()
 }
 
-// receive is an executor's update that comes in.
+// receive delivers an update from an executor.
 func (a *Agent) receive(ex *executorRun, status mesos.TaskStatus) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.fromExecutor(ex, status)
 }
 
-// running puts an executor with one task there that is on its way to it.
+// running adds an executor with one task that is being sent to it.
 func (a *Agent) running(t *testing.T, id string) *executorRun {
 	t.Helper()
 	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"))
@@ -84,7 +84,8 @@ func testStatus(task, uuid string, state mesos.TaskState) mesos.TaskStatus {
 		UUID: []byte(fmt.Sprintf("%-16s", uuid))}
 }
 
-// Only the oldest update is sent, again after 10 s, doubling to 10 minutes; the next one after its acknowledgement.
+// Only the oldest update is sent, and repeated after 10 s, doubling to 10 minutes. The next one follows its
+// acknowledgement.
 func TestUpdateRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, updateRetries)
@@ -116,7 +117,7 @@ func updateRetries(t *testing.T) {
 			t.Errorf("reported %v, latest %v", c, c.update.Latest)
 		}
 	}
-	// A framework that is back gets it at once; the interval begins again.
+	// A framework that subscribes again gets it at once, and the interval starts again.
 	n := len(m.all())
 	again := proto(testFramework())
 	a.obey(&link.Order{Subscribed: &again})
@@ -137,7 +138,7 @@ func updateRetries(t *testing.T) {
 	if len(m.all()) != n || len(ex.tasks) != 0 {
 		t.Error("the task goes on after its last acknowledgement")
 	}
-	// The executor does not know yet: it is acknowledged again, and nothing else.
+	// The executor does not know yet, so the update is acknowledged to it again, and nothing else happens.
 	ex.session.Take()
 	if err := a.receive(ex, testStatus("t1", "2", mesos.TASK_FINISHED)); err != nil {
 		t.Fatal(err)
@@ -149,7 +150,8 @@ func updateRetries(t *testing.T) {
 	}
 }
 
-// A journal's size follows what lives, and it leads to the same state before and after it is rewritten.
+// A journal's size is proportional to the live state, and it replays to the same state before and after it is
+// rewritten.
 func TestJournalIsRewritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, journalIsRewritten)
@@ -219,7 +221,7 @@ func TestDurationsOfMesos(t *testing.T) {
 	}
 }
 
-// BenchmarkTask is a task's whole way through a running executor: launch, two updates, two acknowledgements.
+// BenchmarkTask is a task's whole life in a running executor: launch, two updates, two acknowledgements.
 func BenchmarkTask(b *testing.B) {
 	dir := b.TempDir()
 	a := newStillAgent(b, Options{DataDir: dir, WorkDir: dir})

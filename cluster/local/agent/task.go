@@ -13,28 +13,28 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// Unacknowledged updates are sent again at intervals that double, between these.
+// Unacknowledged updates are repeated at intervals that double from retryMin to retryMax.
 const retryMin, retryMax = 10 * time.Second, 10 * time.Minute
 
-// task is one task and the stream of its updates: reported to the master one by one, the next after the
-// acknowledgement of the one before.
+// task is one task with its stream of updates. Updates are reported to the master one at a time: the next one follows
+// the acknowledgement of the previous one.
 type task struct {
 	framework *framework
-	// ex is nil for a task that never came to an executor; it is in no journal.
+	// ex is nil for a task that never reached an executor. Such a task is in no journal.
 	ex    *executorRun
 	info  mesos.TaskInfo
 	id    string
 	place int
-	// sent: on its way to its executor, or there.
+	// sent is set once the task was sent to its executor.
 	sent bool
-	// state is the newest that is known, reported or not.
+	// state is the latest known state, reported or not.
 	state mesos.TaskState
-	// pending are the updates that are not acknowledged, oldest first; acked is the last that was.
+	// pending are the unacknowledged updates, oldest first. acked is the last acknowledged one.
 	pending []*mesos.TaskStatus
 	acked   *mesos.TaskStatus
-	// uuids of all its updates.
+	// uuids are the UUIDs of all its updates.
 	uuids [][]byte
-	// retry is the present interval between repetitions; round distinguishes a repetition from an older one.
+	// retry is the current interval between repetitions. round distinguishes a timer from outdated ones.
 	retry time.Duration
 	round int
 }
@@ -45,7 +45,7 @@ func (t *task) has(id []byte) bool {
 	return slices.ContainsFunc(t.uuids, func(u []byte) bool { return bytes.Equal(u, id) })
 }
 
-// take puts a complete update into the task's stream.
+// take appends a complete update to the task's stream.
 func (t *task) take(status *mesos.TaskStatus) {
 	if !t.has(status.UUID) {
 		t.uuids = append(t.uuids, status.UUID)
@@ -54,7 +54,7 @@ func (t *task) take(status *mesos.TaskStatus) {
 	t.state = status.GetState()
 }
 
-// acknowledged takes the oldest update out of the stream, if id is its.
+// acknowledged removes the oldest update from the stream if it has this id, and reports whether it did.
 func (t *task) acknowledged(id []byte) bool {
 	if len(t.pending) == 0 || !bytes.Equal(t.pending[0].UUID, id) {
 		return false
@@ -64,7 +64,7 @@ func (t *task) acknowledged(id []byte) bool {
 	return true
 }
 
-// closed reports whether nothing more will be reported of the task.
+// closed reports whether the task has ended and all its updates are acknowledged.
 func (t *task) closed() bool { return t.over() && len(t.pending) == 0 }
 
 func (t *task) record() record {
@@ -77,10 +77,10 @@ func updateRecord(status *mesos.TaskStatus) record {
 	return record{Kind: recUpdate, Task: status.TaskID.Value, Status: &update}
 }
 
-// snapshot is what of the journal leads to t as it is.
+// snapshot returns the records that replay to the current state of t.
 func (t *task) snapshot() []record {
 	first := t.record()
-	// By the uuids of acknowledged updates, repeated ones are still recognized.
+	// The UUIDs of acknowledged updates are kept to recognize repetitions.
 	first.UUID = slices.Concat(t.uuids[:len(t.uuids)-len(t.pending)]...)
 	records := []record{first}
 	if t.acked != nil {
@@ -92,8 +92,7 @@ func (t *task) snapshot() []record {
 	return records
 }
 
-// update records status, which is an executor's and complete, and reports it. Nothing has changed when it returns an
-// error.
+// update records a complete update of an executor and reports it. If it returns an error, nothing has changed.
 func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	if err := t.ex.journal.append(updateRecord(status)); err != nil {
 		return err
@@ -102,7 +101,7 @@ func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
 	return nil
 }
 
-// report puts status into the task's stream, and sends it when it is the oldest.
+// report appends status to the task's stream, and sends it if it is the oldest.
 func (a *Agent) report(t *task, status *mesos.TaskStatus) {
 	t.take(status)
 	if len(t.pending) == 1 {
@@ -116,7 +115,7 @@ func (a *Agent) begin(t *task) {
 	a.forward(t)
 }
 
-// forward sends the oldest update, and again after an interval that doubles.
+// forward sends the oldest update and repeats it at intervals that double.
 func (a *Agent) forward(t *task) {
 	if a.recovering || len(t.pending) == 0 {
 		return
@@ -134,7 +133,7 @@ func (a *Agent) forward(t *task) {
 	})
 }
 
-// generated makes an update of the agent itself.
+// generated returns an update by the agent itself.
 func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 	id := uuid.New()
 	status := &mesos.TaskStatus{
@@ -153,7 +152,7 @@ func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 	return status
 }
 
-// fail ends a task by an update of the agent. One that cannot be recorded is sent nevertheless.
+// fail ends a task with an update by the agent. The update is sent even if it cannot be recorded.
 func (a *Agent) fail(t *task, why cause) {
 	status := a.generated(t, why)
 	if t.ex != nil {
@@ -162,13 +161,13 @@ func (a *Agent) fail(t *task, why cause) {
 	a.report(t, status)
 }
 
-// drop ends a task that comes to no executor.
+// drop ends a task that reaches no executor.
 func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	t := &task{framework: f, info: info, id: info.TaskID.Value}
 	f.tasks[t.id] = t
 	id := info.GetExecutor().GetExecutorID().Value
 	if ex := f.executors[id]; id != "" && (ex == nil || ex.state == terminated) {
-		// The master has counted one with the launch, also of an executor whose end it has heard of before.
+		// The master counted an executor with this launch, even if it had already heard of that executor's end.
 		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(),
 			Executor: id}, WaitStatus: unknownStatus}})
 	}
@@ -176,7 +175,7 @@ func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	a.fail(t, why)
 }
 
-// complete fills in what the agent adds to an executor's update.
+// complete sets the fields that the agent adds to an executor's update.
 func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	status.Source = mesos.SOURCE_EXECUTOR.Enum()
 	status.AgentID = &mesos.AgentID{Value: a.id}
@@ -191,8 +190,8 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	}
 }
 
-// fromExecutor handles an executor's update, and acknowledges it to the executor once it is recorded, or when nobody
-// waits for it: the executor would send it again and again.
+// fromExecutor handles an executor's update. It acknowledges the update to the executor once it is recorded, or if it
+// is ignored, because the executor repeats unacknowledged updates.
 func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]

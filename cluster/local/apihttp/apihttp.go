@@ -1,14 +1,14 @@
-// Package apihttp is what the v1 HTTP APIs of the local master and agent share: how a call is read, refused or
-// accepted, and how events are streamed.
+// Package apihttp holds what the v1 HTTP APIs of the local master and agent share: reading calls, answering them, and
+// streaming events.
 //
-// A handler goes through it in Mesos' order:
+// A handler uses it in Mesos' order:
 //
 //	if !apihttp.ReadCall(w, r, &call) { return }            // media type, syntax
 //	...                                                     // validate the call: Answer(w, 400, ...)
 //	apihttp.Stream(ctx, w, r, headers, events, …)           // SUBSCRIBE
 //	apihttp.Answer(w, http.StatusAccepted, "")              // any other call
 //
-// Status codes, headers and texts are those that Mesos 1.12 sends.
+// Status codes, headers and texts are those of Mesos 1.12.
 package apihttp
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/encoding"
 )
 
-// MaxBody is the largest call that is read, in bytes; a larger one is answered with 413.
+// MaxBody is the maximum size of a call in bytes; a larger call is answered with 413.
 const MaxBody = 64 << 20
 
 const (
@@ -31,7 +31,7 @@ const (
 	text          = "text/plain; charset=utf-8"
 )
 
-// ReadCall reads the call that r carries into call, in JSON or protobuf by its Content-Type. When that fails, it
+// ReadCall parses the request body into call, as JSON or protobuf according to its Content-Type. If that fails, it
 // answers as Mesos does (400, 415, 413) and returns false.
 func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler) bool {
 	media := r.Header.Get("Content-Type")
@@ -62,12 +62,12 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 	return true
 }
 
-// Answer answers with a status and Mesos' text for it. With 202 and no text a call was understood, and what follows
-// from it comes as events.
+// Answer sends a status with Mesos' text for it. 202 without a text means that a call was accepted; its results arrive
+// as events.
 func Answer(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", text)
 	w.Header().Set("Content-Length", strconv.Itoa(len(message)))
 	w.WriteHeader(status)
-	// The peer may be gone, and nobody else waits for the answer.
+	// The client may have disconnected, and no one else needs the answer.
 	_, _ = io.WriteString(w, message)
 }

@@ -100,7 +100,7 @@ func TestMediaTypeOfAStream(t *testing.T) {
 	}
 }
 
-// serve answers one request with do and gives the response.
+// serve answers one request with do and returns the response.
 func serve(t *testing.T, do func(http.ResponseWriter, *http.Request)) *http.Response {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(do))
@@ -138,7 +138,7 @@ func TestServe(t *testing.T) {
 		}
 		return event, err
 	}
-	for range 3 { // the one that was queued, and those that come by themselves
+	for range 3 { // the queued one, and those of the interval
 		if event, err := next(); err != nil || event.Type != scheduler.Event_HEARTBEAT {
 			t.Fatalf("%v, %v", event, err)
 		}

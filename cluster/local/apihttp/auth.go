@@ -19,8 +19,8 @@ const (
 	RealmFiles     = "mesos-agent-readonly"
 )
 
-// Credentials are for HTTP basic authentication: of frameworks at the master, and of who reads sandboxes at the agent.
-// They never show in logs.
+// Credentials are for HTTP basic authentication: of frameworks to the master, and of readers of sandboxes to the
+// agent. Every way to print them hides the secret.
 type Credentials struct{ Principal, Secret string }
 
 // String hides the secret.
@@ -32,8 +32,8 @@ func (c Credentials) GoString() string { return c.String() }
 // LogValue hides the secret.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Guard lets only those requests through to next that carry the credentials; others are answered with 401. Without
-// credentials (nil) it lets all through.
+// Guard passes only requests with the credentials to next and answers others with 401. With nil credentials it passes
+// all requests.
 func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 	if c == nil {
 		return next
@@ -42,9 +42,9 @@ func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Basic ") {
-			user, password = "", "" // Mesos takes no other spelling
+			user, password = "", "" // Mesos accepts no other spelling
 		}
-		// Both are compared, as hashes, so that the time gives nothing away.
+		// Both are compared as hashes, in constant time, so that the duration reveals nothing.
 		p, s := sha256.Sum256([]byte(user)), sha256.Sum256([]byte(password))
 		if subtle.ConstantTimeCompare(p[:], principal[:])&subtle.ConstantTimeCompare(s[:], secret[:]) == 0 {
 			challenge(w, fmt.Sprintf("Basic realm=%q", realm))
@@ -59,18 +59,19 @@ func challenge(w http.ResponseWriter, scheme string) {
 	Answer(w, http.StatusUnauthorized, "401 Unauthorized.")
 }
 
-// TokenKey signs the tokens by which executors are known. An empty key stands for no authentication.
+// TokenKey signs the tokens that authenticate executors. An empty key means no authentication.
 type TokenKey []byte
 
-// Token is the token of one executor's container. It never ends by itself: only while the container runs does an agent
-// take it.
+// Token returns the token of one executor's container. It does not expire, but an agent accepts it only while the
+// container runs.
 func (k TokenKey) Token(container string) string {
 	mac := hmac.New(sha256.New, k)
 	mac.Write([]byte(container)) // never fails
 	return container + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Admit returns the container that the request's token is of, or answers with 401 and returns false.
+// Admit returns the container to which the request's token belongs. Without a valid token it answers 401 and returns
+// false.
 func (k TokenKey) Admit(w http.ResponseWriter, r *http.Request) (container string, admitted bool) {
 	token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	container, _, _ = strings.Cut(token, ".")

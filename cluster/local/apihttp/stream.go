@@ -16,9 +16,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// Stream answers a SUBSCRIBE, r, with events in RecordIO frames: what is queued, and the heartbeat at its intervals,
-// until the queue is closed or ctx ends. The events are in protobuf where the Accept header names it, else in JSON.
-// The headers are sent before the first event, so that the subscriber knows that it is heard.
+// Stream answers the SUBSCRIBE request r with events in RecordIO frames: the queued events, and heartbeat at the given
+// interval, until the queue is closed or ctx ends. The events are in protobuf if the Accept header names it, and
+// otherwise in JSON. The headers are sent before the first event, so that the subscriber knows that its request was
+// accepted.
 func Stream(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header,
 	events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler,
@@ -60,8 +61,8 @@ type stream struct {
 	marshal func(encoding.Marshaler) ([]byte, error)
 }
 
-// send writes the events in order and flushes once. It gives up when ctx ends while the subscriber does not read.
-// After an error the stream is broken.
+// send writes the events in order and flushes once. If ctx ends while the subscriber does not read, send returns an
+// error. After an error the stream is unusable.
 func (s *stream) send(ctx context.Context, events ...encoding.Marshaler) error {
 	if len(events) == 0 {
 		return nil
@@ -78,7 +79,7 @@ func (s *stream) send(ctx context.Context, events ...encoding.Marshaler) error {
 	abort := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(abort)
-		// Not every ResponseWriter has deadlines; then the write ends with the connection.
+		// Some ResponseWriters have no deadlines; the write then ends with the connection.
 		_ = s.control.SetWriteDeadline(time.Now())
 	})
 	_, err := s.w.Write(frames.Bytes())

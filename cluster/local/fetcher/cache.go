@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// cache keeps fetched programs by URI, as long as the agent runs. One that is being fetched is waited for, so that a
-// hundred executors that start together make one download.
+// cache keeps fetched programs by URI for as long as the agent runs. Concurrent requests for a program share one
+// download, for example when a hundred executors start together.
 type cache struct {
 	dir      string
 	download func(ctx context.Context, uri string, to io.Writer) error
@@ -19,7 +19,7 @@ type cache struct {
 	entries map[string]*entry
 }
 
-// entry is a program of the cache, complete once done is closed.
+// entry is a program in the cache. It is complete once done is closed.
 type entry struct {
 	done    chan struct{}
 	program *os.File
@@ -36,8 +36,8 @@ func newCache(dir string, download func(context.Context, string, io.Writer) erro
 	return &cache{dir: dir, download: download, entries: map[string]*entry{}}, nil
 }
 
-// get opens the program of uri, and fetches it first when it is not there. A failed fetch fails for all who waited for
-// it, and is tried again by the next.
+// get opens the program of uri, and fetches it first if needed. If the fetch fails, it fails for all callers that
+// waited for it, and the next caller tries again.
 func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 	for {
 		c.mu.Lock()
@@ -54,7 +54,7 @@ func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		// Who fetched may have been cancelled; that is no reason for the others.
+		// If the fetching caller was cancelled, the others try again.
 		if e.err == nil {
 			return again(e.program)
 		}
@@ -64,7 +64,7 @@ func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 	}
 }
 
-// fill fetches an entry for all who wait for it.
+// fill fetches an entry for all callers that wait for it.
 func (c *cache) fill(ctx context.Context, uri string, e *entry) (*os.File, error) {
 	defer close(e.done)
 	if e.program, e.err = c.fetch(ctx, uri); e.err != nil {
@@ -76,8 +76,8 @@ func (c *cache) fill(ctx context.Context, uri string, e *entry) (*os.File, error
 	return again(e.program)
 }
 
-// fetch downloads a program into a file without a name, and opens it for reading only: one that is open for writing
-// can't be executed.
+// fetch downloads a program into an unlinked file and reopens it read-only, because a file that is open for writing
+// cannot be executed.
 func (c *cache) fetch(ctx context.Context, uri string) (program *os.File, err error) {
 	file, err := os.CreateTemp(c.dir, "program-")
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *cache) fetch(ctx context.Context, uri string) (program *os.File, err er
 	return again(file)
 }
 
-// again opens a file that may have no name another time, for reading.
+// again reopens a file, which may be unlinked, for reading.
 func again(file *os.File) (*os.File, error) {
 	return os.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 }
@@ -116,7 +116,7 @@ func (c *cache) close() {
 			if e.program != nil {
 				_ = e.program.Close()
 			}
-		default: // its fetch goes on, and its file ends with the process
+		default: // its fetch continues, and its file disappears with the process
 		}
 	}
 }

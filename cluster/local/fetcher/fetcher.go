@@ -1,11 +1,11 @@
-// Package fetcher brings the programs that an executor's command names as URIs, as Mesos' fetcher does: over http,
-// https and file, and downloaded once and kept when they say "cache". It fetches programs and nothing else: executors
-// bring the packages of their apps themselves.
+// Package fetcher fetches the programs that an executor's command names as URIs, as Mesos' fetcher does: over http,
+// https and file. A program whose URI says "cache" is downloaded once and kept. It fetches programs only; executors
+// fetch the packages of their apps themselves.
 //
-// A program has no name from before its download on: it is a file that only descriptors lead to, and executed by one.
-// What is executed is therefore what was fetched, byte for byte, and what its checksum says, if the URI ends with one.
-// Tasks can run as the agent's user, to whom no file with a name would be closed. Only for a command of the shell,
-// which finds programs by their names, there are copies in the sandbox.
+// A program is an unlinked file from before its download on, reachable through descriptors only, and is executed
+// through one. The executed program is therefore exactly the fetched one, and matches its checksum if the URI ends
+// with one. A named file would not be safe, because tasks may run as the agent's user. Only for shell commands, which
+// find programs by name, copies are placed into the sandbox.
 package fetcher
 
 import (
@@ -27,17 +27,17 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// Fetcher fetches. Its methods may be called concurrently.
+// Fetcher fetches programs. Its methods may be called concurrently.
 type Fetcher struct {
 	cache  *cache
 	client *http.Client
 }
 
-// patience is how long a download may take. The scheduler that serves its executor is on this machine.
+// patience limits the time of one download. The scheduler that serves its executor is on the same machine.
 const patience = time.Minute
 
-// New makes a fetcher and its empty cache folder. The folder belongs to the fetcher alone and is emptied, as Mesos
-// does: a URI's content is kept no longer than one run of the agent.
+// New creates a fetcher and its cache directory. The directory belongs to the fetcher alone and is emptied, as in
+// Mesos, so that a URI's content is kept for at most one run of the agent.
 func New(cacheDir string) (*Fetcher, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.RegisterProtocol("file", http.NewFileTransportFS(os.DirFS("/")))
@@ -47,23 +47,23 @@ func New(cacheDir string) (*Fetcher, error) {
 	return f, err
 }
 
-// Close drops what is kept, and idle connections. Fetches under way go on.
+// Close drops the cached programs and idle connections. Fetches in progress continue.
 func (f *Fetcher) Close() {
 	f.client.CloseIdleConnections()
 	f.cache.close()
 }
 
-// Programs are opened programs by the names that they have for their command.
+// Programs are opened programs, by the name under which their command refers to them.
 type Programs map[string]*os.File
 
-// Close closes them.
+// Close closes all programs.
 func (p Programs) Close() {
 	for _, program := range p {
 		_ = program.Close()
 	}
 }
 
-// Copy puts copies into a folder, in which nothing has their names yet.
+// Copy copies the programs into a directory that has no files of these names yet.
 func (p Programs) Copy(folder string) error {
 	for name, program := range p {
 		file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
@@ -78,7 +78,8 @@ func (p Programs) Copy(folder string) error {
 	return nil
 }
 
-// Fetch brings all uris. Its error names the first URI that could not be brought, and why. Programs are to be closed.
+// Fetch fetches all uris. The error names the first URI that failed, and the reason. The caller must close the
+// programs.
 func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI) (Programs, error) {
 	all := Programs{}
 	for i := range uris {
@@ -88,7 +89,7 @@ func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI) (Prog
 			return nil, fmt.Errorf("fetch %q: %w", redact(uris[i].Value), err)
 		}
 		if before := all[name]; before != nil {
-			_ = before.Close() // the last one counts
+			_ = before.Close() // the last one takes precedence
 		}
 		all[name] = program
 	}
@@ -118,7 +119,7 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 	}
 	response, err := f.client.Do(request)
 	if err != nil {
-		// The client's own error repeats the address, with what may be secret in it.
+		// The client's own error repeats the URL, which may contain secrets.
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
@@ -138,11 +139,11 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 	return nil
 }
 
-// checksum finds the SHA-256 that a program's address may end with.
+// checksum matches the SHA-256 that a program's URI may end with.
 var checksum = regexp.MustCompile(`-([0-9a-f]{64})$`)
 
-// outputName is where uri goes in the sandbox: its output file, or else the last part of the URI, as Mesos takes it (a
-// query belongs to it).
+// outputName returns the program's name in the sandbox: its output file, or else the last part of the URI, including a
+// query, as in Mesos.
 func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	if name := uri.GetOutputFile(); name != "" {
 		if !filepath.IsLocal(name) || filepath.Base(name) != name {
@@ -162,7 +163,7 @@ func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	return name, nil
 }
 
-// redact hides a password in a URI: errors go to logs.
+// redact hides a password in a URI, because errors are logged.
 func redact(uri string) string {
 	if parsed, err := url.Parse(uri); err == nil && parsed.User != nil {
 		return parsed.Redacted()

@@ -32,7 +32,7 @@ func newTestFetcher(t *testing.T) *Fetcher {
 	return f
 }
 
-// content serves one body under every path and counts how often it is asked for.
+// content serves one body under every path and counts the requests.
 func content(t *testing.T, body []byte) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -48,7 +48,7 @@ func content(t *testing.T, body []byte) (url string, asked *atomic.Int32) {
 	return server.URL, asked
 }
 
-// uri is that of a program.
+// uri returns the URI of a program.
 func uri(value string, change ...func(*mesos.CommandInfo_URI)) []mesos.CommandInfo_URI {
 	yes := true
 	u := mesos.CommandInfo_URI{Value: value, Executable: &yes}
@@ -58,7 +58,7 @@ func uri(value string, change ...func(*mesos.CommandInfo_URI)) []mesos.CommandIn
 	return []mesos.CommandInfo_URI{u}
 }
 
-// fetchOne fetches, and only says whether that worked.
+// fetchOne fetches, and returns only the error.
 func fetchOne(t *testing.T, f *Fetcher, uris []mesos.CommandInfo_URI) error {
 	t.Helper()
 	return fetchWithin(t.Context(), f, uris)
@@ -75,7 +75,7 @@ func output(name string) func(*mesos.CommandInfo_URI) {
 	return func(u *mesos.CommandInfo_URI) { u.OutputFile = &name }
 }
 
-// A program has the name that its command knows it by, and none in any folder.
+// A program has the name that its command uses, and no name in any directory.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	url, _ := content(t, []byte("hi"))
@@ -127,7 +127,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// What its address gives another checksum of is not executed.
+// A program that does not match the checksum in its URI is not executed.
 func TestChecksum(t *testing.T) {
 	t.Parallel()
 	url, _ := content(t, []byte("hi"))
@@ -141,7 +141,7 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// Errors say which URI and why, and no password.
+// Errors contain the URI and the reason, but no password.
 func TestErrorsSayWhy(t *testing.T) {
 	t.Parallel()
 	url, _ := content(t, []byte("hi"))
@@ -175,7 +175,7 @@ func TestErrorsSayWhy(t *testing.T) {
 	}
 }
 
-// Many at once make one download; a failed one leaves nothing behind.
+// Concurrent requests share one download. A failed one leaves nothing behind.
 func TestCache(t *testing.T) {
 	t.Parallel()
 	url, asked := content(t, bytes.Repeat([]byte("x"), 1000))
@@ -210,7 +210,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// Who waits for another one's download does not suffer when that one is cancelled.
+// If a download is cancelled, the callers that wait for it are not affected.
 func TestCancelledDownloadIsTakenOver(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{}, 1)

@@ -3,8 +3,8 @@
 // trusts only certificates of the agent's own authority, which it has in its environment from its start. Any
 // other listener gets neither the executor's token nor its updates, and can't give it orders.
 //
-// The authority's key is derived from a secret that stays in the data folder. It is the same after every restart, so
-// that running executors trust the agent that returns.
+// The authority's key is derived from a secret that stays in the data directory. It is the same after every restart,
+// so that running executors trust the agent that returns.
 package identity
 
 import (
@@ -21,14 +21,14 @@ import (
 	"time"
 )
 
-// Identity is an agent's. It is made by New.
+// Identity is the identity of one agent. Create it with New.
 type Identity struct {
 	authority string
 	config    *tls.Config
 }
 
-// New makes the identity of the agent that is served at an address, from a secret that only the agent knows.
-// Executors that have the authority of an identity with the same secret trust this one, too.
+// New creates the identity of the agent at an address from a secret that only the agent knows. Executors that trust
+// the authority of an identity with the same secret trust this one as well.
 func New(secret []byte, ip net.IP) (*Identity, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "authority of the agent's certificates", ed25519.SeedSize)
 	if err != nil {
@@ -76,9 +76,9 @@ func certificate(template, issuer *x509.Certificate, public any, key ed25519.Pri
 	return x509.ParseCertificate(der)
 }
 
-// Authority is the certificate, in PEM form, that executors are to check the agent's with. It is no secret.
+// Authority returns the CA certificate, in PEM form, with which executors verify the agent. It is not a secret.
 func (i *Identity) Authority() string { return i.authority }
 
-// Listener shows the certificate to all clients of l that speak TLS. Clients that speak plain HTTP are served, too:
-// executors that an older release started, and the server itself, which has the port to itself as long as it runs.
+// Listener presents the certificate to all clients of l that speak TLS. It also serves clients that speak plain HTTP:
+// executors that an older release started, and the server itself, which can trust the port because it has bound it.
 func (i *Identity) Listener(l net.Listener) net.Listener { return &listener{l, i.config} }

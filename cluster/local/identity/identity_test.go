@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "the executor's token"
 
-// made is the identity of an agent at an address.
+// made returns the identity of an agent at an address.
 func made(t *testing.T, secret, ip string) *identity.Identity {
 	t.Helper()
 	i, err := identity.New([]byte(secret), net.ParseIP(ip))
@@ -31,7 +31,7 @@ func made(t *testing.T, secret, ip string) *identity.Identity {
 	return i
 }
 
-// agent is served at 127.0.0.1 with an identity.
+// agent is a server at 127.0.0.1 with an identity.
 type agent struct {
 	address string
 	mu      sync.Mutex
@@ -67,7 +67,7 @@ func serve(t *testing.T, i *identity.Identity) *agent {
 	return a
 }
 
-// call is what an executor does that was started with an authority, or with none.
+// call sends a request like an executor that was started with this authority, or with none if it is empty.
 func call(t *testing.T, authority, address string) error {
 	t.Helper()
 	given := map[string]string{
@@ -100,7 +100,8 @@ func call(t *testing.T, authority, address string) error {
 	return nil
 }
 
-// TestWhoIsTakenForTheAgent: only who has its secret is, before and after a restart; nobody else is given anything.
+// TestWhoIsTakenForTheAgent: executors trust only a server that has the agent's secret, before and after a restart,
+// and send nothing to any other.
 func TestWhoIsTakenForTheAgent(t *testing.T) {
 	t.Parallel()
 	authority := made(t, "secret", "127.0.0.1").Authority()
@@ -130,7 +131,7 @@ func TestWhoIsTakenForTheAgent(t *testing.T) {
 	}
 }
 
-// TestASilentClientKeepsNobodyOut: one that has connected and says nothing is not waited for.
+// TestASilentClientKeepsNobodyOut: a client that connects and sends nothing does not block others.
 func TestASilentClientKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	i := made(t, "secret", "127.0.0.1")
@@ -147,7 +148,7 @@ func TestASilentClientKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-// TestARelayLearnsNothing: one in the middle passes on what the agent and its executor say, and can read none of it.
+// TestARelayLearnsNothing: a relay between the agent and its executor can forward their data but cannot read it.
 func TestARelayLearnsNothing(t *testing.T) {
 	t.Parallel()
 	i := made(t, "secret", "127.0.0.1")

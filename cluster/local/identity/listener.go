@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// tlsHandshake is the first byte of each TLS connection. No HTTP request begins with it.
+// tlsHandshake is the first byte of every TLS connection. No HTTP request begins with it.
 const tlsHandshake = 0x16
 
 type listener struct {
@@ -15,7 +15,7 @@ type listener struct {
 	config *tls.Config
 }
 
-// Accept does not wait for the first byte: a silent client would block all others.
+// Accept does not wait for the first byte, because a silent client would block all others.
 func (l *listener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -26,21 +26,21 @@ func (l *listener) Accept() (net.Conn, error) {
 		if first, err := begun.read.Peek(1); err == nil && first[0] == tlsHandshake {
 			return tls.Server(begun, l.config)
 		}
-		return begun // the next read meets an error of Peek again
+		return begun // the next read returns Peek's error again
 	})}, nil
 }
 
-// conn speaks TLS if its client does. protocol waits for the client's first byte and returns the connection to
-// read from and to write to; deadlines and Close go to the connection below, so that they end this wait, too.
+// conn speaks TLS if its client does. protocol waits for the client's first byte and returns the connection for reads
+// and writes. Deadlines and Close apply to the underlying connection, so that they also end this wait.
 type conn struct {
 	net.Conn
 	protocol func() net.Conn
 }
 
-// Read reads what the client says, without TLS.
+// Read reads the client's data, decrypted if the client speaks TLS.
 func (c *conn) Read(p []byte) (int, error) { return c.protocol().Read(p) }
 
-// Write answers in the client's protocol.
+// Write writes in the client's protocol.
 func (c *conn) Write(p []byte) (int, error) { return c.protocol().Write(p) }
 
 // peeked is a connection whose first byte was read ahead.
@@ -49,5 +49,5 @@ type peeked struct {
 	read *bufio.Reader
 }
 
-// Read begins with what was read ahead.
+// Read returns the bytes that were read ahead first.
 func (p *peeked) Read(b []byte) (int, error) { return p.read.Read(b) }

@@ -16,18 +16,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// patience bounds how long a connection, an answer or a write may take.
+// patience limits the time for a connection, an answer or a write.
 const patience = 10 * time.Second
 
-// Client is the Upstream of an agent whose master runs in another process. Make it with NewClient.
+// Client is the Upstream of an agent whose master runs in another process. Create it with NewClient.
 type Client struct {
 	master      string
 	credentials *apihttp.Credentials
 	http        *http.Client
 }
 
-// NewClient makes a client for the master whose API is at that base, "http://host:port". The credentials are sent if
-// they are not nil.
+// NewClient creates a client of the master with the base URL master, "http://host:port". The credentials are sent
+// unless they are nil.
 func NewClient(master string, credentials *apihttp.Credentials) *Client {
 	return &Client{master: strings.TrimSuffix(master, "/"), credentials: credentials,
 		http: &http.Client{Transport: &http.Transport{
@@ -77,7 +77,7 @@ func (c *Client) Register(ctx context.Context, r Registration) (_ Session, err e
 	}
 	s := &clientSession{conn: conn, orders: json.NewDecoder(conn), news: json.NewEncoder(conn),
 		silence: time.Duration(silence * float64(time.Second))}
-	s.watchdog = time.AfterFunc(s.silence, func() { _ = conn.Close() }) // the next read shows it
+	s.watchdog = time.AfterFunc(s.silence, func() { _ = conn.Close() }) // the next read returns an error
 	return s, nil
 }
 
@@ -86,7 +86,7 @@ type clientSession struct {
 	conn   io.ReadWriteCloser
 	orders *json.Decoder
 	news   *json.Encoder
-	// watchdog closes the connection when no order, and so no ping, came for the time that silence says.
+	// watchdog closes the connection if no order, not even a ping, has arrived for the time silence.
 	silence  time.Duration
 	watchdog *time.Timer
 }
@@ -112,5 +112,5 @@ func (s *clientSession) Report(n News) error {
 // Close implements Session.
 func (s *clientSession) Close() {
 	s.watchdog.Stop()
-	_ = s.conn.Close() // the session has ended in any case
+	_ = s.conn.Close() // the session ends in any case
 }

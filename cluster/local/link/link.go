@@ -1,16 +1,16 @@
-// Package link is what an agent and its master say to each other. Mesos has messages of its own between the two, which
-// no framework and no executor ever sees; these here are ours.
+// Package link is the protocol between an agent and its master. It is specific to the local cluster: Mesos uses
+// internal messages for that purpose, which neither frameworks nor executors see.
 //
 //	agent ── Registration: all that it has ──▶ master
 //	agent ◀──────── Orders ───────────────── master
 //	agent ────────── News ─────────────────▶ master
 //
-// One registration is one session. In one process the master itself is the agent's Upstream. From another process a
-// Client stands for it, whose Server asks the master: one connection is one session then, with one JSON value per line
-// in both directions.
+// One registration is one session. In the same process, the master itself is the agent's Upstream. In another process,
+// a Client represents the master and talks to the master's Server: one connection is one session, with one JSON value
+// per line in both directions.
 //
-// When a session ends, for whatever reason, the agent registers again with all that it then has. What was on its way
-// is lost, as with Mesos: updates are sent again, and launches that did not arrive are found out by the registration.
+// When a session ends for any reason, the agent registers again with everything that it has then. Messages in transit
+// are lost, as in Mesos: updates are repeated, and the registration shows which launches did not arrive.
 package link
 
 import (
@@ -22,31 +22,31 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// ErrGone is what an agent is refused with that an operator marked gone. It may not come back, and ends what it runs.
+// ErrGone rejects an agent that an operator marked gone. The agent cannot register again and ends its executors.
 var ErrGone = errors.New("the agent has been marked gone")
 
-// ErrCredentials is what an agent is refused with whose credentials are not the master's.
+// ErrCredentials rejects an agent whose credentials are not those of the master.
 var ErrCredentials = errors.New("the master does not take this agent's credentials: give it the master's with --credentials")
 
 // Upstream is a master as its agents see it.
 type Upstream interface {
-	// Register makes the agent known, with all that it still has, and opens a session. It comes when the agent's
-	// recovery is through: until then the master is silent about its tasks (rule O3). An earlier session of the agent
-	// ends. ErrGone and ErrCredentials are for good; after another error it is tried again.
+	// Register registers the agent with everything that it has, and opens a session. The agent calls it after its
+	// recovery; until then the master does not answer for the agent's tasks (rule O3). It ends an earlier session of
+	// the agent. ErrGone and ErrCredentials are permanent; after any other error the agent tries again.
 	Register(ctx context.Context, r Registration) (Session, error)
 }
 
-// Session is the time from a registration to the next one.
+// Session is the time from one registration to the next.
 type Session interface {
-	// Orders waits for orders and returns them, in their sequence. An error says that the session has ended.
+	// Orders waits for orders and returns them in order. An error means that the session has ended.
 	Orders() ([]Order, error)
-	// Report sends news to the master. An error says that the session has ended.
+	// Report sends news to the master. An error means that the session has ended.
 	Report(News) error
-	// Close ends the session. It may be called at any time, and again.
+	// Close ends the session. It may be called at any time and more than once.
 	Close()
 }
 
-// Proto is a message of Mesos, on the wire in protobuf: its generated JSON refuses enums that it does not know.
+// Proto is a Mesos message that is encoded in protobuf, because its generated JSON rejects unknown enum values.
 type Proto[T any] struct{ Of T }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -70,67 +70,67 @@ func (p *Proto[T]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Registration is an agent with all that it has.
+// Registration describes an agent with everything that it has.
 type Registration struct {
-	// Agent is its id, hostname, port and resources, which stay the same as long as its data folder does.
+	// Agent is the agent's id, hostname, port and resources. They do not change during the life of its data directory.
 	Agent Proto[mesos.AgentInfo]
-	// Frameworks are those of all tasks and executors below.
+	// Frameworks are the frameworks of all tasks and executors below.
 	Frameworks []Proto[mesos.FrameworkInfo]
 	Executors  []Proto[mesos.ExecutorInfo]
-	// Tasks are those that live, and those that ended with updates still unacknowledged.
+	// Tasks are the live tasks, and ended tasks with unacknowledged updates.
 	Tasks []TaskState
 }
 
-// TaskState is a task that an agent has.
+// TaskState is the state of a task on an agent.
 type TaskState struct {
 	Framework string
-	// Task is as Run had it.
+	// Task is the TaskInfo of the Run order.
 	Task Proto[mesos.TaskInfo]
-	// Latest is the newest state that the agent knows, reported or not.
+	// Latest is the latest state that the agent knows, reported or not.
 	Latest mesos.TaskState
-	// Status is the last update that was sent to the master; nil when there was none.
+	// Status is the last update that was sent to the master; nil if there was none.
 	Status *Proto[mesos.TaskStatus]
 }
 
-// Order is what the master asks of an agent. One of its fields is set.
+// Order is a request of the master to an agent. Exactly one field is set.
 type Order struct {
 	Run              *Run             `json:",omitempty"`
 	Kill             *Kill            `json:",omitempty"`
 	ShutdownExecutor *Executor        `json:",omitempty"`
 	Acknowledge      *Acknowledgement `json:",omitempty"`
-	// ShutdownFramework is a framework that is removed: its executors are ended, and its unacknowledged updates
-	// forgotten.
+	// ShutdownFramework is the id of a removed framework. The agent ends the framework's executors and drops its
+	// unacknowledged updates.
 	ShutdownFramework string `json:",omitempty"`
-	// Subscribed is a framework that has subscribed again, as it describes itself now: the agent sends each task's
-	// oldest unacknowledged update again, at once.
+	// Subscribed is the current FrameworkInfo of a framework that has subscribed again. The agent immediately repeats
+	// the oldest unacknowledged update of each of its tasks.
 	Subscribed *Proto[mesos.FrameworkInfo] `json:",omitempty"`
-	// Ping is answered with Pong by an agent that is well.
+	// Ping asks the agent to answer with Pong.
 	Ping bool `json:",omitempty"`
 }
 
-// Run launches tasks, in order. They are valid: ids are new, resources are free, each has an executor with
-// framework_id and type. A task that cannot be launched is answered with an update.
+// Run launches tasks in order. The master has validated them: ids are new, resources are free, and each task has an
+// executor with framework_id and type. The agent answers with an update if it cannot launch a task.
 type Run struct {
 	Framework Proto[mesos.FrameworkInfo]
 	Tasks     []Proto[mesos.TaskInfo]
 }
 
-// Kill kills a task. One that the agent does not know is answered with an update, or ignored.
+// Kill kills a task. The agent answers with an update, or not at all, if it does not know the task.
 type Kill struct {
 	Framework, Task string
 	Policy          *Proto[mesos.KillPolicy] `json:",omitempty"`
 }
 
-// Executor names an executor.
+// Executor identifies an executor.
 type Executor struct{ Framework, Executor string }
 
-// Acknowledgement says that the framework has handled the update with that uuid.
+// Acknowledgement reports that the framework has processed the update with this UUID.
 type Acknowledgement struct {
 	Framework, Task string
 	UUID            []byte
 }
 
-// News is what an agent reports to its master. One of its fields is set.
+// News is a report of an agent to its master. Exactly one field is set.
 type News struct {
 	Update  *StatusUpdate  `json:",omitempty"`
 	Ended   *ExecutorEnded `json:",omitempty"`
@@ -138,32 +138,32 @@ type News struct {
 	Pong    bool           `json:",omitempty"`
 }
 
-// StatusUpdate is a task's update on its way to its framework. The same one may come again until it is acknowledged.
-// Updates of one task come in order, the next one after the acknowledgement of the one before.
+// StatusUpdate is an update of a task for its framework. It may be repeated until it is acknowledged. Updates of one
+// task arrive in order: the next one follows the acknowledgement of the previous one.
 type StatusUpdate struct {
 	Framework string
-	// Status is complete: with uuid, agent id, executor id, source, timestamp and, while the executor runs,
+	// Status is complete: it has a UUID, agent id, executor id, source, timestamp and, while the executor runs,
 	// container_status.
 	Status Proto[mesos.TaskStatus]
-	// Latest is the newest state that the agent knows of the task: what it uses is free when this is terminal, though
-	// older updates may still have to be reported.
+	// Latest is the latest state of the task that the agent knows. If it is terminal, the task's resources are free,
+	// even if older updates are yet to be reported.
 	Latest mesos.TaskState
 }
 
-// ExecutorEnded says that an executor is gone, or could not be started, with its wait status (exit 5 is 1280). Until
-// then its resources are in use, and offers name it. It comes before the last updates of its tasks.
+// ExecutorEnded reports that an executor is gone or could not be started, with its wait status (exit 5 is 1280). Until
+// then the executor's resources are in use, and offers list it. The report precedes the last updates of its tasks.
 type ExecutorEnded struct {
 	Executor
 	WaitStatus int
 }
 
-// Message is what an executor has to say to its framework. Nobody sends it again when it is lost on its way.
+// Message is a message from an executor to its framework. A lost message is not repeated.
 type Message struct {
 	Executor
 	Data []byte
 }
 
-// Terminal reports whether a task in that state has ended.
+// Terminal reports whether a task in this state has ended.
 func Terminal(s mesos.TaskState) bool {
 	switch s {
 	case mesos.TASK_FINISHED, mesos.TASK_FAILED, mesos.TASK_KILLED, mesos.TASK_ERROR,

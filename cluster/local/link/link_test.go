@@ -20,7 +20,7 @@ const deadline = 10 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// upstream is a master that keeps what is reported to it, and gives the orders that it is given.
+// upstream is a master that records reports and returns prepared orders.
 type upstream struct {
 	registered chan Registration
 	refuse     error
@@ -46,7 +46,7 @@ func (u *upstream) Orders() ([]Order, error) { return u.orders.Next(context.Back
 func (u *upstream) Report(n News) error      { u.news <- n; return nil }
 func (u *upstream) Close()                   { u.orders.Close(); u.closed <- struct{}{} }
 
-// serve makes the master reachable, and returns a client of it.
+// serve makes the master reachable and returns a client of it.
 func serve(t *testing.T, u *upstream, silence time.Duration, asks, brings *apihttp.Credentials) (*Client, *Server) {
 	t.Helper()
 	server := NewServer(u, silence, slog.New(slog.DiscardHandler))
@@ -73,14 +73,14 @@ func await[T any](t *testing.T, what string, from <-chan T) T {
 
 func proto[T any](of T) Proto[T] { return Proto[T]{of} }
 
-// A registration, orders and news are the same on the other side, in their order.
+// A registration, orders and news arrive unchanged and in order.
 func TestBothSidesSayTheSame(t *testing.T) {
 	t.Parallel()
 	u := newUpstream()
 	client, server := serve(t, u, time.Minute, nil, nil)
 	running := mesos.TASK_RUNNING
 	framework := mesos.FrameworkInfo{ID: &mesos.FrameworkID{Value: "f"}, Name: "name",
-		// One that the generated JSON does not know.
+		// An enum value that the generated JSON does not know.
 		Capabilities: []mesos.FrameworkInfo_Capability{{Type: 99}}}
 	status := proto(mesos.TaskStatus{TaskID: mesos.TaskID{Value: "t1"}, State: &running, Data: []byte{0, 255}})
 	registration := Registration{
@@ -146,7 +146,7 @@ func TestBothSidesSayTheSame(t *testing.T) {
 	}
 }
 
-// Either side finds out that a session has ended, whoever ends it.
+// Both sides detect the end of a session, whoever ends it.
 func TestEndOfASession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*upstream, Session){

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// RegisterPath is where a master's Server is.
+	// RegisterPath is the path of a master's Server.
 	RegisterPath = "/agent/v1/register"
-	// protocol is what a connection is upgraded to by a registration.
+	// protocol is the protocol to which a registration upgrades its connection.
 	protocol = "elasticjob-agent"
-	// silenceHeader says after how long without any order the session is broken.
+	// silenceHeader is the time in seconds without any order after which the session is broken.
 	silenceHeader = "Agent-Silence"
-	// Realm is named to who comes without credentials.
+	// Realm is named in the challenge to agents without credentials.
 	Realm = "local-cluster-agent"
 )
 
@@ -32,25 +32,26 @@ type Server struct {
 
 	ctx  context.Context
 	stop context.CancelFunc
-	// open is shared by sessions. Close takes it for itself, and so waits for them.
+	// open is held shared by sessions. Close locks it exclusively to wait for them.
 	open sync.RWMutex
 }
 
-// NewServer serves a master's agents. They take a session for broken that brings no order for the time of silence.
+// NewServer returns a server for a master's agents. An agent considers its session broken if no order arrives for the
+// time silence.
 func NewServer(master Upstream, silence time.Duration, log *slog.Logger) *Server {
 	s := &Server{master: master, silence: silence, log: log}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// Close ends all sessions and waits for their ends.
+// Close ends all sessions and waits until they have ended.
 func (s *Server) Close() {
 	s.stop()
-	s.open.Lock() // a session that begins after this sees the end
+	s.open.Lock() // a session that begins after this sees that the server is closed
 	defer s.open.Unlock()
 }
 
-// ServeHTTP implements http.Handler, for registrations, which are sent to RegisterPath.
+// ServeHTTP implements http.Handler for registrations, which are sent to RegisterPath.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.open.RLock()
 	defer s.open.RUnlock()
@@ -78,7 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve carries orders and news until the session, the connection or the server ends.
+// serve exchanges orders and news until the session, the connection or the server ends.
 func (s *Server) serve(w http.ResponseWriter, session Session) error {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {

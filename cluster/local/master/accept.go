@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// accept uses offers up. What of them no valid launch takes is free again, less the call's filter; a launch that is
-// rejected is reported as an update without uuid.
+// accept consumes offers. Resources that no valid launch uses become free again, except for the call's filter. A
+// rejected launch is reported as an update without a UUID.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	agentID, available, fault := m.useOffers(f, call.OfferIDs)
 	if fault != "" {
@@ -45,9 +45,9 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	m.wake()
 }
 
-// useOffers forgets the framework's offers and makes what they held free; a valid launch takes it again. It returns
-// what they held on their agent, or the fault of one that the framework has not, or that is another agent's than the
-// one before it.
+// useOffers removes the offers and frees their resources; a valid launch uses them again. It returns the offers' agent
+// and resources. fault is set if an offer does not belong to the framework, or belongs to another agent than the
+// previous one.
 func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources, fault string) {
 	if len(ids) == 0 {
 		fault = "No offers specified"
@@ -75,7 +75,7 @@ func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState
 	f.send(update(status))
 }
 
-// launch sends the valid tasks to the agent and returns what they left of available.
+// launch sends the valid tasks to the agent and returns the resources that remain of available.
 func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, available resources) resources {
 	run := make([]link.Proto[mesos.TaskInfo], 0, len(tasks))
 	for i := range tasks {
@@ -99,7 +99,7 @@ func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, availabl
 	return available
 }
 
-// complete fills in what an executor may leave out, before the task is checked.
+// complete fills in the fields that an ExecutorInfo may omit, before the task is validated.
 func complete(f *framework, task *mesos.TaskInfo) {
 	if task.Executor == nil {
 		return

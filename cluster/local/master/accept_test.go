@@ -40,7 +40,7 @@ func TestOffersAreMesos(t *testing.T) {
 	}
 }
 
-// amountsOf is what an offer has.
+// amountsOf returns the resources of an offer.
 func amountsOf(offer map[string]any) string {
 	var all []string
 	for _, r := range offer["resources"].([]any) {
@@ -82,12 +82,12 @@ func TestRejectedLaunches(t *testing.T) {
 			t.Errorf("%s: %s", name, compact(got))
 		}
 	}
-	// All of the offer comes back, and is good for a launch.
+	// The whole offer is free again and can be used for a launch.
 	f.accept(0, f.offer(), command("good", a.id(), 8, 8192))
 	a.asked(t, "run good")
 }
 
-// idsOf are the executors that an offer names.
+// idsOf returns the executors that an offer lists.
 func idsOf(offer map[string]any) []any {
 	ids, _ := offer["executor_ids"].([]any)
 	return ids
@@ -172,7 +172,7 @@ func TestExecutorOfARefusedLaunchTakesNothing(t *testing.T) {
 	f.call("SUPPRESS", "")
 	f.decline(0, offer)
 	dropped, agentSource := mesos.TASK_DROPPED, mesos.SOURCE_AGENT
-	a.ended(f.id, "ex", -1) // as the agent says before the launches that it refuses
+	a.ended(f.id, "ex", -1) // the agent reports this before the launches that it rejects
 	f.next("FAILURE")
 	for _, id := range []string{"t1", "t2"} {
 		_ = a.session.Report(link.News{Update: &link.StatusUpdate{Framework: f.id, Latest: dropped,

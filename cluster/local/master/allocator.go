@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// What is smaller in both is not offered: Mesos' MIN_CPUS and MIN_MEM.
+	// Free resources of an agent below both limits are not offered: Mesos' MIN_CPUS and MIN_MEM.
 	leastCPUs, leastMem = 10, 32_000
-	// coalesce is how long the allocator gathers what becomes free.
+	// coalesce is how long the allocator collects freed resources before it makes offers.
 	coalesce = 200 * time.Microsecond
-	// declineFloor keeps a framework that declines without a filter from being offered the same in a loop; Mesos has
-	// its allocation interval, 1 s, for that.
+	// declineFloor is the minimum time before a declined offer is repeated. Without it, a framework that declines with
+	// a filter of 0 s would get the same offer in a tight loop. In Mesos the allocation interval, 1 s, prevents that.
 	declineFloor   = 100 * time.Millisecond
 	defaultRefuse  = 5 * time.Second
 	longestRefusal = 365 * 24 * time.Hour
@@ -30,13 +30,13 @@ type offer struct {
 	resources   resources
 }
 
-// filter hides resources from a framework until it ends.
+// filter hides resources from a framework until a given time.
 type filter struct {
 	refused resources
 	until   time.Time
 }
 
-// wake asks the allocator to look, soon.
+// wake schedules an allocation.
 func (m *Master) wake() {
 	select {
 	case m.wakeAllocator <- struct{}{}:
@@ -44,7 +44,7 @@ func (m *Master) wake() {
 	}
 }
 
-// allocator makes offers when something has become free or a filter has ended.
+// allocator makes offers when resources have become free or a filter has expired.
 func (m *Master) allocator(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -71,8 +71,8 @@ func (m *Master) allocator(ctx context.Context) {
 	}
 }
 
-// allocate offers all that is free to whoever may have it, and returns when the first filter ends that stands in the
-// way; zero for never.
+// allocate offers all free resources to the frameworks that may have them. It returns when the first filter expires
+// that prevented an offer; zero for never.
 func (m *Master) allocate(now time.Time) time.Time {
 	if m.closed {
 		return time.Time{}
@@ -99,7 +99,7 @@ func (m *Master) allocate(now time.Time) time.Time {
 				continue
 			}
 			made[f] = append(made[f], m.offer(f, a))
-			break // which takes all that is free
+			break // the offer contains all that is free
 		}
 	}
 	for f, offers := range made {
@@ -108,11 +108,11 @@ func (m *Master) allocate(now time.Time) time.Time {
 	return next
 }
 
-// scarce reports whether there is too little to be offered.
+// scarce reports whether r is too little to be offered.
 func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastMem }
 
-// filtered says until when the framework does not want what is free of a; zero when it does. Filters that have ended
-// are forgotten.
+// filtered returns until when the framework's filters hide the free resources of a; zero if they do not. It removes
+// expired filters.
 func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	held := slices.DeleteFunc(f.filters[a.id], func(x filter) bool { return !x.until.After(now) })
 	f.filters[a.id] = held
@@ -145,7 +145,7 @@ func (m *Master) offer(f *framework, a *agent) mesos.Offer {
 	return sent
 }
 
-// agentURL is where the agent is: at the address that its hostname is.
+// agentURL returns the agent's URL. The agent's hostname is its IP address.
 func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 	path, ip, scheme := "/slave(1)", info.Hostname, "http"
 	if m.opts.HTTPS {
@@ -155,10 +155,10 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 		Path: &path}
 }
 
-// free is what no task, executor or offer holds.
+// free returns the resources that no task, executor or offer holds.
 func (a *agent) free() resources { return a.total.minus(a.used) }
 
-// giveBack makes resources of an agent free again.
+// giveBack frees resources of an agent.
 func (m *Master) giveBack(agentID string, r resources) {
 	if a := m.agents[agentID]; a != nil {
 		a.used = a.used.minus(r)
@@ -166,13 +166,13 @@ func (m *Master) giveBack(agentID string, r resources) {
 	}
 }
 
-// dropOffer forgets an offer and makes what it held free.
+// dropOffer removes an offer and frees its resources.
 func (m *Master) dropOffer(o *offer) {
 	m.giveBack(o.agentID, o.resources)
 	delete(m.offers, o.id)
 }
 
-// withdrawOffers takes all offers of a framework back without an event: it has gone, or it subscribes again.
+// withdrawOffers removes all offers of a framework without an event, because it has disconnected or subscribes again.
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range m.offers {
 		if o.framework == f {
@@ -196,7 +196,7 @@ func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
 	}
 }
 
-// refuse hides r for a while; nothing, or a time of zero, hides nothing.
+// refuse hides r from the framework for a time. It does nothing if r or the time is zero.
 func (f *framework) refuse(agentID string, r resources, lasts time.Duration) {
 	if r != (resources{}) && lasts > 0 {
 		f.filters[agentID] = append(f.filters[agentID], filter{r, time.Now().Add(lasts)})
@@ -213,12 +213,12 @@ func refusal(filters *mesos.Filters) time.Duration {
 		return longestRefusal
 	case seconds >= 0:
 		return time.Duration(seconds * float64(time.Second))
-	default: // negative, or no number
+	default: // negative or NaN
 		return defaultRefuse
 	}
 }
 
-// revive shows everything again, at once.
+// revive immediately offers all free resources again.
 func (m *Master) revive(f *framework) {
 	f.suppressed = false
 	clear(f.filters)

@@ -12,8 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// silent shows that no offer comes: an answer to a later question comes first,
-// when the allocator was made to look before it.
+// silent checks that no offer is sent: after the allocator has run, the answer to a question arrives first.
 func (f *testFramework) silent() {
 	f.w.t.Helper()
 	f.w.master.mu.Lock()
@@ -41,7 +40,7 @@ func TestFilters(t *testing.T) {
 	f.accept(3600, f.offer(), command("t", a.id(), 1, 100))
 	f.silent()
 	f.call("REVIVE", "")
-	// A short filter ends by itself.
+	// A short filter expires by itself.
 	f.decline(0.01, f.offer())
 	f.offer()
 }
@@ -66,7 +65,7 @@ func TestRefusalIsMesos(t *testing.T) {
 	}
 }
 
-// What one framework does not want for now, another one is offered.
+// Resources that one framework declined are offered to another.
 func TestDeclinedOffersGoToOthers(t *testing.T) {
 	t.Parallel()
 	w := start(t)

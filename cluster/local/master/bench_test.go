@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// finishAll is an agent that finishes each task as it is launched, until its session ends.
+// finishAll is an agent that finishes each task when it is launched, until its session ends.
 func finishAll(session link.Session, info mesos.AgentInfo) {
 	source, next := mesos.SOURCE_EXECUTOR, uint64(0)
 	for {
@@ -43,8 +43,8 @@ func finishAll(session link.Session, info mesos.AgentInfo) {
 	}
 }
 
-// BenchmarkLaunch is one task from ACCEPT to the last acknowledgement, 100 in a
-// call, over loopback in protobuf.
+// BenchmarkLaunch is one task from ACCEPT to the last acknowledgement, with 100 tasks in a call, over loopback in
+// protobuf.
 func BenchmarkLaunch(b *testing.B) {
 	const batch = int64(100)
 	w := start(b)
@@ -143,8 +143,8 @@ func BenchmarkLaunch(b *testing.B) {
 	b.ReportMetric(float64(done)/b.Elapsed().Seconds(), "tasks/s")
 }
 
-// BenchmarkRevive is a framework that gives its offer back and asks for it again,
-// over loopback in JSON: two calls and an event.
+// BenchmarkRevive is a framework that declines its offer and requests it again, over loopback in JSON: two calls and
+// an event.
 func BenchmarkRevive(b *testing.B) {
 	w := start(b)
 	w.agent(link.Registration{})

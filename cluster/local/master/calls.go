@@ -14,7 +14,7 @@ import (
 // streamID is the header that ties a framework's calls to its subscription.
 const streamID = "Mesos-Stream-Id"
 
-// serveScheduler is POST /api/v1/scheduler, checked in the order of Mesos' own handler.
+// serveScheduler handles POST /api/v1/scheduler. It checks a call in the same order as Mesos' handler.
 func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	var call scheduler.Call
 	if !apihttp.ReadCall(w, r, &call) {
@@ -37,7 +37,7 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	apihttp.Answer(w, status, text)
 }
 
-// malformed says what a call lacks, or what is wrong with it.
+// malformed returns what is missing or wrong in a call, or "".
 func (m *Master) malformed(call *scheduler.Call) string {
 	incomplete := map[scheduler.Call_Type]bool{
 		scheduler.Call_UNKNOWN: true, scheduler.Call_SUBSCRIBE: call.GetSubscribe().GetFrameworkInfo() == nil,
@@ -66,7 +66,7 @@ func (m *Master) malformed(call *scheduler.Call) string {
 	return ""
 }
 
-// call does a valid call other than SUBSCRIBE and returns the answer.
+// call executes a valid call other than SUBSCRIBE and returns the answer.
 func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,7 +119,7 @@ func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 		if call.KillPolicy != nil {
 			kill.Kill.Policy = &link.Proto[mesos.KillPolicy]{Of: *call.KillPolicy}
 		}
-		a.orders.Push(kill) // an agent that is disconnected misses it, and the framework asks again
+		a.orders.Push(kill) // a disconnected agent misses it, and the framework repeats it
 	}
 }
 

@@ -78,7 +78,7 @@ func startIn(t testing.TB, dir string, change ...func(*Options)) *world {
 	return w
 }
 
-// answer is what a call got.
+// answer is the answer to a call.
 type answer struct {
 	Status  int
 	Headers map[string]string
@@ -123,7 +123,7 @@ func (w *world) request(method, path, body string, headers map[string]string) an
 	return a
 }
 
-// framework is a subscriber that speaks JSON.
+// testFramework is a subscriber that speaks JSON.
 type testFramework struct {
 	w        *world
 	id       string
@@ -135,7 +135,7 @@ type testFramework struct {
 
 const framework1 = `{"user":"root","name":"test","failover_timeout":604800,"checkpoint":true,"capabilities":[{"type":"PARTITION_AWARE"}]%s}`
 
-// subscribe opens a stream; SUBSCRIBED is still to be read.
+// subscribe opens a stream without reading SUBSCRIBED.
 func (w *world) subscribe(id string, more ...string) *testFramework {
 	w.t.Helper()
 	extra, outer := strings.Join(more, ""), ""
@@ -188,7 +188,7 @@ func (w *world) subscribe(id string, more ...string) *testFramework {
 	return f
 }
 
-// subscribed is subscribe that reads SUBSCRIBED.
+// subscribed opens a stream and reads SUBSCRIBED.
 func (w *world) subscribed(id string, more ...string) *testFramework {
 	w.t.Helper()
 	f := w.subscribe(id, more...)
@@ -197,7 +197,7 @@ func (w *world) subscribed(id string, more ...string) *testFramework {
 	return f
 }
 
-// next is the next event that is no heartbeat; it has to be of that type.
+// next returns the next event that is not a heartbeat, which must have this type.
 func (f *testFramework) next(kind string) map[string]any {
 	f.w.t.Helper()
 	timeout := time.After(deadline)
@@ -238,7 +238,7 @@ func (f *testFramework) closed() {
 	}
 }
 
-// disconnect breaks the connection, and returns when the master has seen that.
+// disconnect closes the connection and waits until the master has noticed.
 func (f *testFramework) disconnect() {
 	f.w.t.Helper()
 	f.cancel()
@@ -252,13 +252,13 @@ func (f *testFramework) disconnect() {
 	}
 }
 
-// status is that of the next event, an UPDATE.
+// status returns the status in the next event, which must be an UPDATE.
 func (f *testFramework) status() map[string]any {
 	f.w.t.Helper()
 	return dig(f.next("UPDATE"), "update", "status").(map[string]any)
 }
 
-// offer is the only one of the next event, OFFERS.
+// offer returns the only offer in the next event, which must be OFFERS.
 func (f *testFramework) offer() map[string]any {
 	f.w.t.Helper()
 	offers := dig(f.next("OFFERS"), "offers", "offers").([]any)
@@ -277,7 +277,7 @@ func (f *testFramework) post(kind, body string) answer {
 		map[string]string{"Content-Type": "application/json", "Mesos-Stream-Id": f.stream})
 }
 
-// call is a call that has to be accepted.
+// call sends a call that must be accepted.
 func (f *testFramework) call(kind, body string) {
 	f.w.t.Helper()
 	if a := f.post(kind, body); a.Status != http.StatusAccepted || a.Body != "" || a.Headers["Content-Length"] != "0" {
@@ -303,7 +303,7 @@ func resourcesOf(cpus, mem float64) string {
 	return fmt.Sprintf(`[{"name":"cpus","type":"SCALAR","scalar":{"value":%g}},{"name":"mem","type":"SCALAR","scalar":{"value":%g}}]`, cpus, mem)
 }
 
-// command is a task with an executor of its own, which needs nothing for itself.
+// command returns a task with its own executor, which needs no resources.
 func command(id, agent string, cpus, mem float64) string {
 	return fmt.Sprintf(`{"name":%q,"task_id":{"value":%q},"agent_id":{"value":%q},"resources":%s,"executor":{"type":"CUSTOM","executor_id":{"value":"of-%s"},"command":{"value":"true"}}}`,
 		id, id, agent, resourcesOf(cpus, mem), id)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// Mesos' own defaults: an agent that answers none of 5 pings in 15 s each is unreachable, and so is one that is not
-// back 10 minutes after the master's start.
+// Mesos' defaults. An agent is unreachable if it answers none of 5 pings within 15 s each, or if it has not registered
+// again 10 minutes after the master's start.
 const (
 	DefaultAgentPingTimeout       = 15 * time.Second
 	DefaultMaxAgentPingTimeouts   = 5
@@ -36,7 +36,7 @@ func (m *Master) health(ctx context.Context) {
 	}
 }
 
-// ping gives up those agents that answered none of the last pings, and pings all.
+// ping marks agents unreachable that have answered none of the last pings, and pings the others.
 func (m *Master) ping() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,13 +53,13 @@ func (m *Master) ping() {
 	}
 }
 
-// AgentTimeout is how long an agent waits for a ping before it takes its session for broken: longer than the master
-// waits for it.
+// AgentTimeout returns how long an agent waits for a ping before it considers its session broken. It is longer than
+// the master's own timeout for the agent.
 func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
 }
 
-// rescind takes all offers of an agent back, and says so.
+// rescind withdraws all offers of an agent and sends RESCIND events.
 func (m *Master) rescind(a *agent) {
 	for _, o := range m.offers {
 		if o.agentID == a.id {
@@ -70,14 +70,14 @@ func (m *Master) rescind(a *agent) {
 	}
 }
 
-// markUnreachable gives an agent up until it registers again.
+// markUnreachable removes an agent until it registers again.
 func (m *Master) markUnreachable(a *agent) {
 	const why = "health check timed out"
 	since := m.noteUnreachable(a.id, why)
 	m.lost[a.id] = m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, since)
 }
 
-// noteUnreachable writes down that an agent was given up, and returns when.
+// noteUnreachable records that an agent is unreachable, and returns since when.
 func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
 	m.log.Warn("agent is unreachable", "agent", id, "reason", why)
 	record := agentRecord{Unreachable: time.Now()}
@@ -88,8 +88,9 @@ func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
 	return timeInfo(record.Unreachable)
 }
 
-// removeAgent reports to the frameworks their tasks on an agent, then their offers, then the agent. Its session ends,
-// so that it registers again, with all that it has, if it still can. It returns the tasks.
+// removeAgent reports to the frameworks first their tasks on an agent, then their rescinded offers, then the agent's
+// failure. It ends the agent's session, so that the agent, if it can, registers again with everything that it has. It
+// returns the tasks.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string,
 	since *mesos.TimeInfo) (had []*task) {
 	delete(m.agents, a.id)
@@ -111,7 +112,8 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 	return had
 }
 
-// giveUpAway gives up the agents of the registry that did not come back. Whose tasks were there nobody knows.
+// giveUpAway marks the agents in the registry unreachable that did not register again. Their tasks are unknown to this
+// master, so it cannot report them.
 func (m *Master) giveUpAway() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,7 +126,7 @@ func (m *Master) giveUpAway() {
 	}
 }
 
-// away lists the agents of the registry that have not registered with this master yet.
+// away returns the agents in the registry that have not registered with this master yet.
 func (m *Master) away() []string {
 	var ids []string
 	for id, record := range m.registry.Agents {
@@ -135,7 +137,7 @@ func (m *Master) away() []string {
 	return ids
 }
 
-// sendLost reports to its framework the state of a task on an agent that was given up.
+// sendLost reports the state of a task on a removed agent to the task's framework.
 func (t *task) sendLost(state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	status := t.status(why, reason)
 	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since

@@ -40,7 +40,7 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 		dig(failure, "failure", "executor_id") != nil {
 		t.Errorf("reported %s", compact(failure))
 	}
-	// What it says meanwhile is not passed on; it says it again once it is back.
+	// Reports of an unreachable agent are ignored; it repeats them after it has registered again.
 	a.report(aware.id, "t1", mesos.TASK_FINISHED, 2)
 	aware.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	if got := aware.status(); got["state"] != "TASK_UNREACHABLE" {
@@ -55,7 +55,7 @@ func TestAgentThatDoesNotAnswerIsLostUntilItRegisters(t *testing.T) {
 	if err := w.register(a, still); err != nil {
 		t.Fatal(err)
 	}
-	// As in Mesos' source: the newest state, whatever it is, and nothing to acknowledge.
+	// As in Mesos' source: the latest state, whatever it is, and nothing to acknowledge.
 	back := aware.status()
 	if back["state"] != "TASK_FINISHED" || back["reason"] != "REASON_AGENT_REREGISTERED" ||
 		back["message"] != "Unreachable agent re-reregistered" || back["uuid"] != nil {
@@ -74,7 +74,7 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	ask := func(w *world, f *testFramework) {
 		f.call("RECONCILE", `"reconcile":{"tasks":[{"task_id":{"value":"t1"},"agent_id":{"value":"`+a.id()+`"}}]}`)
 	}
-	ask(w, f) // silence: it may come back (rule O3)
+	ask(w, f) // no answer: the agent may register again (rule O3)
 	if failure := f.next("FAILURE"); dig(failure, "failure", "agent_id", "value") != a.id() {
 		t.Errorf("reported %s", compact(failure))
 	}
@@ -85,7 +85,7 @@ func TestAgentThatStaysAwayBecomesUnreachable(t *testing.T) {
 	}
 	w.stop()
 
-	// The next master remembers it too, until the agent comes.
+	// The next master also remembers it until the agent registers.
 	w = startIn(t, first.dir)
 	f = w.subscribed("f")
 	ask(w, f)

@@ -1,19 +1,20 @@
-// Package master is the Mesos master of the local cluster: the v1 scheduler API, with the answers, texts and event
-// orders of Mesos 1.12.
+// Package master is the Mesos master of the local cluster. It serves the v1 scheduler API with the answers, texts and
+// event order of Mesos 1.12.
 //
 //	framework ── POST /api/v1/scheduler ──▶ Master ── orders ──▶ agent
 //	framework ◀── events of its stream ──── Master ◀── news ──── agent
 //
-// All state is in memory behind one mutex and nothing blocks while it is held, but the rare write of the registry:
-// events wait in their subscription's queue, orders in their agent's session's (package link). The registry is a small
-// file with what has to outlive the process: the frameworks, those that were removed, and the agents that are to come
-// back. Tasks and executors are known by the agents, which name them when they register.
+// All state is in memory, guarded by one mutex. Nothing blocks while it is held, except the rare write of the
+// registry: events wait in the queue of their subscription, and orders in the queue of their agent's session (package
+// link). The registry is a small file with the state that must outlive the process: the frameworks, the removed
+// frameworks, and the agents that are expected to register again. The agents know the tasks and executors, and report
+// them when they register.
 //
-// Agents are pinged; one that does not answer is unreachable, with all its tasks, until it registers again, and so is
-// one of the registry that stays away.
+// The master pings the agents. An agent that does not answer is unreachable, with all its tasks, until it registers
+// again. So is an agent in the registry that does not register again in time.
 //
-// All of an agent's free resources are offered to one framework at a time, whichever comes first, as soon as
-// there is something to offer.
+// All free resources of an agent are offered to one framework at a time, to whichever comes first, as soon as there
+// are any.
 package master
 
 import (
@@ -37,41 +38,41 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// Version is the version of Mesos that the master claims to be.
+// Version is the version of Mesos that the master reports.
 const Version = "1.12.0"
 
-// DefaultHeartbeat is Mesos' own interval between HEARTBEAT events.
+// DefaultHeartbeat is Mesos' default interval between HEARTBEAT events.
 const DefaultHeartbeat = 15 * time.Second
 
-// mostEvents is how many events a subscriber may be behind before it is dropped.
+// mostEvents limits the queued events of a subscriber; a slower subscriber is disconnected.
 const mostEvents = 100_000
 
-// Options are what a master needs to start.
+// Options configure a master.
 type Options struct {
-	// Dir is where the registry file is kept; it must exist.
+	// Dir is the directory of the registry file; it must exist.
 	Dir string
-	// Address is where the master's API is served, IPv4.
+	// Address is the IPv4 address at which the master's API is served.
 	Address netip.AddrPort
-	// Heartbeat is the interval of HEARTBEAT events; DefaultHeartbeat when zero.
+	// Heartbeat is the interval of HEARTBEAT events; 0 means DefaultHeartbeat.
 	Heartbeat time.Duration
-	// Credentials are asked of every framework, if not nil. Their principal is then the framework's.
+	// Credentials, if not nil, are required of every framework. A framework's principal is then theirs.
 	Credentials *apihttp.Credentials
-	// AgentPingTimeout is how long an agent has to answer a ping; after MaxAgentPingTimeouts in a row it is
-	// unreachable. Zero means Mesos' defaults.
+	// AgentPingTimeout is how long an agent has to answer a ping. After MaxAgentPingTimeouts unanswered pings in a row
+	// it is unreachable. 0 means Mesos' defaults.
 	AgentPingTimeout     time.Duration
 	MaxAgentPingTimeouts int
-	// AgentReregisterTimeout is how long after the start a remembered agent that is not back becomes unreachable;
-	// DefaultAgentReregisterTimeout when zero.
+	// AgentReregisterTimeout is how long after the start an agent in the registry may take to register again before it
+	// becomes unreachable; 0 means DefaultAgentReregisterTimeout.
 	AgentReregisterTimeout time.Duration
-	// InMemoryRegistry forgets everything with the process, as Mesos' registry "in_memory" does. Dir is not used then.
+	// InMemoryRegistry disables the registry file, as Mesos' registry "in_memory" does. Dir is then unused.
 	InMemoryRegistry bool
-	// HTTPS says that agents speak it: it is in their offers' URLs.
+	// HTTPS says that agents serve https; offers then contain https URLs.
 	HTTPS bool
 	// Logger is required.
 	Logger *slog.Logger
 }
 
-// Master is the local cluster's master. It implements link.Upstream. Its methods may be called concurrently.
+// Master is the master of the local cluster. It implements link.Upstream. Its methods may be called concurrently.
 type Master struct {
 	opts     Options
 	id       string
@@ -87,7 +88,7 @@ type Master struct {
 	frameworks map[string]*framework
 	agents     map[string]*agent
 	offers     map[string]*offer
-	// lost are the tasks of the agents that registered with this master and were then given up.
+	// lost are the tasks of agents that registered with this master and then became unreachable.
 	lost          map[string][]*task
 	nextFramework int
 	nextOffer     int
@@ -96,7 +97,7 @@ type Master struct {
 
 var _ link.Upstream = (*Master)(nil)
 
-// Open reads the registry and starts a master with a new id. Serve its Handler and Close it.
+// Open reads the registry and starts a master with a new id. The caller must serve its Handler, and must call Close.
 func Open(opts Options) (*Master, error) {
 	opts.Heartbeat = cmp.Or(opts.Heartbeat, DefaultHeartbeat)
 	opts.AgentPingTimeout = cmp.Or(opts.AgentPingTimeout, DefaultAgentPingTimeout)
@@ -142,8 +143,8 @@ func Open(opts Options) (*Master, error) {
 	return m, nil
 }
 
-// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks and tasks stay,
-// in the registry and with the agents. What agents report later is ignored.
+// Close ends all subscriptions and agents' sessions, and waits for the master's goroutines. Frameworks remain in the
+// registry, and tasks remain on the agents. Later reports of agents are ignored.
 func (m *Master) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -167,7 +168,7 @@ func (m *Master) Close() error {
 	return nil
 }
 
-// Handler serves the scheduler API, what there is of the operator API, and /health.
+// Handler serves the scheduler API, the implemented part of the operator API, and /health.
 func (m *Master) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/master"} {
@@ -181,22 +182,23 @@ func (m *Master) Handler() http.Handler {
 	return mux
 }
 
-// errClosed refuses what comes while the master closes.
+// errClosed rejects requests while the master closes.
 var errClosed = errors.New("master is closing")
 
-// framework is one framework; everything in it is guarded by the master's mutex.
+// framework is one framework. The master's mutex guards all fields.
 type framework struct {
 	id   string
 	info mesos.FrameworkInfo
-	// stream is nil while nobody is subscribed.
+	// stream is nil while the framework is not subscribed.
 	stream *subscription
-	// expiry removes the framework while it runs: what it would do is checked under the master's mutex.
+	// expiry removes the framework when it fires. A stopped timer may still fire, so its function checks under the
+	// master's mutex that it is still the current one.
 	expiry     *time.Timer
 	suppressed bool
-	// filters holds, by agent, what the framework does not want to see.
+	// filters are the framework's filters, by agent.
 	filters map[string][]filter
 	tasks   map[string]*task
-	// executors are by agent and id.
+	// executors are by agent and executor id.
 	executors map[string]map[string]*mesos.ExecutorInfo
 }
 
@@ -204,27 +206,27 @@ type task struct {
 	id, agentID string
 	framework   *framework
 	executor    *mesos.ExecutorInfo
-	// resources are none once they were given back.
+	// resources are zero after they were given back.
 	resources resources
-	// reported is the state that the framework knows, latest what the agent knows.
+	// reported is the state that the framework knows, latest the state that the agent knows.
 	reported, latest mesos.TaskState
-	// uuid is that of the last update.
+	// uuid is the UUID of the last update.
 	uuid      []byte
 	container *mesos.ContainerStatus
-	// order is that of launches, for implicit reconciliation.
+	// order is the launch order, for implicit reconciliation.
 	order int
 }
 
 type agent struct {
 	id   string
 	info mesos.AgentInfo
-	// orders are those of its session, which has ended when they are closed.
+	// orders is the queue of the agent's session. The session has ended when the queue is closed.
 	orders *queue.Queue[link.Order]
-	// total is what it has, used what tasks, executors and offers hold.
+	// total is the agent's resources, used those that tasks, executors and offers hold.
 	total, used resources
 	// unanswered counts the pings since the last answer.
 	unanswered int
-	// disconnected agents are offered nothing until they register again.
+	// disconnected is set until the agent registers again. Its resources are not offered meanwhile.
 	disconnected bool
 }
 
@@ -246,7 +248,7 @@ func (m *Master) addFramework(info mesos.FrameworkInfo) *framework {
 	return f
 }
 
-// keep stops the removal of the framework.
+// keep cancels the pending removal of the framework.
 func (f *framework) keep() {
 	if f.expiry != nil {
 		f.expiry.Stop()
@@ -254,10 +256,10 @@ func (f *framework) keep() {
 	}
 }
 
-// expectSubscriber removes the framework when nobody subscribes within its failover timeout.
+// expectSubscriber removes the framework unless it subscribes within its failover timeout.
 func (m *Master) expectSubscriber(f *framework) {
 	f.keep()
-	// Mesos' longest duration is 292 years too.
+	// Mesos' longest duration is also 292 years.
 	const longest = float64(1<<63-1) / float64(time.Second)
 	timeout := time.Duration(min(max(f.info.GetFailoverTimeout(), 0), longest/2) * float64(time.Second))
 	var timer *time.Timer
@@ -275,8 +277,8 @@ func (m *Master) expectSubscriber(f *framework) {
 	f.expiry = timer
 }
 
-// removeFramework ends all that the framework has. It is written down first; when that fails, the framework goes
-// nevertheless, and comes back at the next start.
+// removeFramework removes a framework with all its tasks, executors and offers. It records the removal first. If that
+// fails, the framework is removed nevertheless and returns at the next start.
 func (m *Master) removeFramework(f *framework) error {
 	err := m.registry.removeFramework(f.id)
 	f.keep()

@@ -12,10 +12,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// memoryAgent is an agent without processes; what it is asked comes in calls.
+// memoryAgent is an agent without processes. It sends the orders that it receives to calls.
 type memoryAgent struct {
 	info    mesos.AgentInfo
-	deaf    atomic.Bool // answers no pings
+	deaf    atomic.Bool // does not answer pings
 	calls   chan string
 	tasks   chan mesos.TaskInfo
 	session link.Session
@@ -46,7 +46,7 @@ func (w *world) agent(r link.Registration) *memoryAgent {
 	return a
 }
 
-// register opens a session of an agent, and follows its orders until it ends.
+// register opens a session of an agent and follows its orders until the session ends.
 func (w *world) register(a *memoryAgent, r link.Registration) error {
 	w.t.Helper()
 	r.Agent = proto(a.info)
@@ -95,11 +95,11 @@ func (a *memoryAgent) obey(session link.Session, o *link.Order) {
 	case o.Subscribed != nil:
 		a.say("subscribed %s", o.Subscribed.Of.ID.Value)
 	case o.Ping && !a.deaf.Load():
-		_ = session.Report(link.News{Pong: true}) // the next order shows its end
+		_ = session.Report(link.News{Pong: true}) // the next order shows the session's end
 	}
 }
 
-// asked waits for that call, past others.
+// asked waits for this call and skips others.
 func (a *memoryAgent) asked(t *testing.T, want string) {
 	t.Helper()
 	timeout := time.After(deadline)
@@ -130,7 +130,7 @@ func (a *memoryAgent) ended(frameworkID, executorID string, status int) {
 		Executor: executorID}, WaitStatus: status}})
 }
 
-// message passes on what an executor has to say.
+// message sends an executor's message.
 func (a *memoryAgent) message(frameworkID, executorID string, data []byte) {
 	_ = a.session.Report(link.News{Message: &link.Message{Executor: link.Executor{Framework: frameworkID,
 		Executor: executorID}, Data: data}})

@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// An executor's message reaches the framework that is subscribed, in base64; one to nobody is lost.
+// An executor's message reaches the subscribed framework in base64. A message to a disconnected framework is lost.
 func TestMessagesArePassedOn(t *testing.T) {
 	t.Parallel()
 	w := start(t)

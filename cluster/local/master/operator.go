@@ -14,11 +14,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// goneMessage is what Mesos says of an agent that was marked gone.
+// goneMessage is Mesos' message about an agent that was marked gone.
 const goneMessage = "Agent has been marked gone"
 
-// serveOperator is POST /api/v1. Of the operator API there is what changes the answers that frameworks get, and what
-// is needed to ask for it: GET_AGENTS, MARK_AGENT_GONE and TEARDOWN.
+// serveOperator handles POST /api/v1. It implements the calls of the operator API that change the answers to
+// frameworks, and the one that is needed to use them: GET_AGENTS, MARK_AGENT_GONE and TEARDOWN.
 func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	var call master.Call
 	if !apihttp.ReadCall(w, r, &call) {
@@ -29,7 +29,8 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case call.Type == master.Call_GET_AGENTS:
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(m.listAgents()) // the peer may be gone, and nobody else waits for the answer
+		// The client may have disconnected, and no one else needs the answer.
+		_ = json.NewEncoder(w).Encode(m.listAgents())
 		return
 	case call.MarkAgentGone != nil && call.Type == master.Call_MARK_AGENT_GONE:
 		status, text = m.markGone(call.MarkAgentGone.AgentID.Value)
@@ -39,7 +40,7 @@ func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	apihttp.Answer(w, status, text)
 }
 
-// listAgents are the agents that are registered; those are active that are connected, too.
+// listAgents returns the registered agents. The connected ones are active.
 func (m *Master) listAgents() *master.Response {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +53,7 @@ func (m *Master) listAgents() *master.Response {
 	return &master.Response{Type: master.Response_GET_AGENTS, GetAgents: &master.Response_GetAgents{Agents: agents}}
 }
 
-// teardown removes a framework, with all its tasks and executors; it may not come back.
+// teardown removes a framework with all its tasks and executors. The framework cannot subscribe again.
 func (m *Master) teardown(id string) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +71,7 @@ func (m *Master) teardown(id string) (status int, text string) {
 	return http.StatusOK, ""
 }
 
-// markGone gives an agent up for good: its tasks end, its executors are ended.
+// markGone removes an agent permanently. Its tasks are reported as gone and its executors are ended.
 func (m *Master) markGone(id string) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -62,7 +62,7 @@ func TestAgentThatIsMarkedGone(t *testing.T) {
 	}
 	w.stop()
 
-	// It may not come back, not even to the next master.
+	// It cannot register again, not even with the next master.
 	next := startIn(t, w.dir)
 	if err := next.register(a, link.Registration{}); !errors.Is(err, link.ErrGone) {
 		t.Errorf("an agent that is gone registered: %v", err)

@@ -63,14 +63,14 @@ func TestLifeOfATask(t *testing.T) {
 	a.asked(t, "kill t")
 	a.report(f.id, "t", mesos.TASK_KILLED, 2)
 	f.status()
-	// What was in use is more than the filter holds.
+	// The freed resources are more than the filter covers.
 	if got := dig(f.offer(), "resources", 0, "scalar", "value"); got != 8.0 {
 		t.Errorf("cpus %v", got)
 	}
 	reconciled("TASK_KILLED")
 	f.call("ACKNOWLEDGE", fmt.Sprintf(ack, a.id(), "AgICAgICAgICAgICAgICAg=="))
 	reconciled("TASK_GONE")
-	// An update for a task that nobody launched is passed on.
+	// An update of a task that was never launched is passed on.
 	a.report(f.id, "stray", mesos.TASK_RUNNING, 3)
 	if got := f.status(); dig(got, "task_id", "value") != "stray" {
 		t.Errorf("%v", got)

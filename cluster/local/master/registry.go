@@ -16,33 +16,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )
 
-// registry is what outlives a master's process, in one file that is replaced as a whole; without a path it is in
-// memory only.
+// registry is the state that outlives a master's process. It is one file that is replaced as a whole; without a path
+// it is in memory only.
 type registry struct {
 	path string
 	kept
 }
 
-// kept is the registry's content.
+// kept is the content of the registry.
 type kept struct {
-	// Frameworks by id, as protobuf.
+	// Frameworks are FrameworkInfos in protobuf, by id.
 	Frameworks map[string][]byte `json:"frameworks"`
-	// Removed are the ids of frameworks that may not come back, oldest first.
+	// Removed are the ids of removed frameworks, which cannot subscribe again, oldest first.
 	Removed []string `json:"removed"`
-	// Agents are all that have registered, by id. Their number is not bounded: there is one per data folder, and few
-	// folders.
+	// Agents are all agents that ever registered, by id. Their number needs no limit, because there is one per data
+	// directory.
 	Agents map[string]agentRecord `json:"agents"`
 }
 
-// agentRecord is one agent's. An agent of which it says nothing is registered, or expected back.
+// agentRecord is the registry's record of an agent. The zero record means that the agent is registered or expected
+// back.
 type agentRecord struct {
-	// Unreachable is when the agent was given up.
+	// Unreachable is since when the agent is unreachable.
 	Unreachable time.Time `json:"unreachable,omitzero"`
-	// Gone says that an operator marked it gone. It may not come back.
+	// Gone is set after an operator marked the agent gone. It cannot register again.
 	Gone bool `json:"gone,omitempty"`
 }
 
-// keptRemoved bounds the file; an id is never made twice anyway.
+// keptRemoved limits the size of the file. Forgetting an old id does no harm, because ids are never generated twice.
 const keptRemoved = 1000
 
 func openRegistry(path string) (*registry, error) {
@@ -59,7 +60,7 @@ func openRegistry(path string) (*registry, error) {
 	return r, nil
 }
 
-// change writes what do makes of the registry before it returns; when that fails, nothing has changed.
+// change applies do to the registry and writes it before it returns. If the write fails, nothing has changed.
 func (r *registry) change(do func(*kept)) error {
 	next := kept{Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents)}
 	do(&next)

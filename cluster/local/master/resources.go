@@ -7,18 +7,18 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// resourceNames are all that agents here have.
+// resourceNames are the kinds of resources that local agents have.
 var resourceNames = [...]string{"cpus", "mem", "disk"}
 
 const cpus, mem, disk = 0, 1, 2
 
-// resources are amounts in thousandths, as exact as Mesos', in the order of resourceNames. What is neither reserved
-// nor shared is all that there is.
+// resources are amounts in thousandths, Mesos' own precision, in the order of resourceNames. They are always
+// unreserved and unshared.
 type resources [len(resourceNames)]int64
 
 func milli(v float64) int64 { return int64(math.Round(v * 1000)) }
 
-// parse adds up resources as they are sent. The fault, in Mesos' words, is about what no offer here has.
+// parse sums resources in protobuf form. fault, in Mesos' wording, names the first one that no agent here offers.
 func parse(sent []mesos.Resource) (sum resources, fault string) {
 	for i := range sent {
 		r := &sent[i]
@@ -29,7 +29,7 @@ func parse(sent []mesos.Resource) (sum resources, fault string) {
 			case r.Name != name || r.GetType() != mesos.SCALAR || r.Revocable != nil || r.Shared != nil ||
 				r.Disk != nil,
 				r.GetRole() != "" && r.GetRole() != "*", r.Reservation != nil, len(r.Reservations) > 0:
-			// A double holds thousandths exactly only up to here.
+			// A double represents thousandths exactly only up to this limit.
 			case math.IsNaN(value) || value > 1e12 || milli(value) <= 0:
 				problem = "Invalid scalar resource: value <= 0, or too large"
 			default:
@@ -44,7 +44,7 @@ func parse(sent []mesos.Resource) (sum resources, fault string) {
 	return sum, ""
 }
 
-// amount adds up resources that are valid: they were launched, or are an agent's.
+// amount sums resources that are known to be valid: they were launched, or belong to an agent.
 func amount(valid []mesos.Resource) resources {
 	sum, _ := parse(valid)
 	return sum
@@ -57,7 +57,7 @@ func (r resources) plus(other resources) resources {
 	return r
 }
 
-// minus takes other away; nothing falls below zero.
+// minus subtracts other; no amount falls below zero.
 func (r resources) minus(other resources) resources {
 	for i := range r {
 		r[i] = max(0, r[i]-other[i])
@@ -74,7 +74,7 @@ func (r resources) contains(other resources) bool {
 	return true
 }
 
-// proto writes r as an offer has it.
+// proto returns r in the form of an offer.
 func (r resources) proto() []mesos.Resource {
 	role := "*"
 	var out []mesos.Resource
@@ -87,7 +87,7 @@ func (r resources) proto() []mesos.Resource {
 	return out
 }
 
-// String writes r as Mesos does.
+// String formats r as Mesos does.
 func (r resources) String() string {
 	of := func(i int) float64 { return float64(r[i]) / 1000 }
 	return fmt.Sprintf("{cpus:%v; mem:%v; disk:%v}", of(cpus), of(mem), of(disk))

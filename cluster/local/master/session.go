@@ -21,8 +21,8 @@ type session struct {
 // Orders implements link.Session.
 func (s *session) Orders() ([]link.Order, error) { return s.orders.Next(context.Background()) }
 
-// Close implements link.Session. As in Mesos the agent's offers are withdrawn and its tasks stay, until it registers
-// again or has not answered its pings.
+// Close implements link.Session. As in Mesos, the agent's offers are withdrawn. Its tasks remain until it registers
+// again or becomes unreachable.
 func (s *session) Close() {
 	s.orders.Close()
 	m, a := s.master, s.agent
@@ -36,7 +36,8 @@ func (s *session) Close() {
 	m.rescind(a)
 }
 
-// Report implements link.Session. What comes after a later registration is ignored: the agent will report it again.
+// Report implements link.Session. News after a later registration are ignored, because the agent will report them
+// again.
 func (s *session) Report(news link.News) error {
 	m, a := s.master, s.agent
 	m.mu.Lock()
@@ -57,9 +58,9 @@ func (s *session) Report(news link.News) error {
 	return nil
 }
 
-// Register implements link.Upstream. Frameworks that only the agent remembers come back with it, those that were
-// removed are shut down on it. A connected framework gets updates of the tasks of an agent that this master did not
-// remember, or had given up. Tasks that a known agent has not got never reached it.
+// Register implements link.Upstream. Frameworks that only the agent remembers are restored; removed ones are shut down
+// on the agent. A connected framework gets updates of the tasks of an agent that this master did not remember, or that
+// was unreachable. Tasks that a known agent does not report never reached it.
 func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	info := r.Agent.Of
 	id := info.GetID().GetValue()
@@ -80,7 +81,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	known := m.agents[id] != nil
 	remembered, reason := had && record.Unreachable.IsZero(), "Unknown agent reregistered"
 	if !record.Unreachable.IsZero() {
-		reason = "Unreachable agent re-reregistered" // as Mesos spells it
+		reason = "Unreachable agent re-reregistered" // Mesos' spelling
 	}
 	a := m.admit(id, info)
 
@@ -110,7 +111,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		t.recover(s)
 		if !remembered {
 			status := t.status(reason, mesos.REASON_AGENT_REREGISTERED)
-			status.State = t.latest.Enum() // not of t, which goes on while this is sent
+			status.State = t.latest.Enum() // a copy, because t changes while this is sent
 			f.send(update(status))
 		}
 		if link.Terminal(t.latest) {
@@ -131,10 +132,10 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	return &session{m, a, a.orders}, nil
 }
 
-// mostOrders is how many orders an agent may be behind before its session ends.
+// mostOrders limits the queued orders of an agent; the session of a slower agent ends.
 const mostOrders = 100_000
 
-// admit makes the agent one that is offered, in place of the one that it was before.
+// admit adds the agent, whose resources are offered from then on, and replaces its previous registration.
 func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
 	a := &agent{id: id, info: info, total: amount(info.Resources), orders: queue.New[link.Order](mostOrders)}
 	delete(m.lost, id)
@@ -146,7 +147,7 @@ func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
 	return a
 }
 
-// dropMissing forgets what an agent that restarted has not got.
+// dropMissing removes the tasks and executors that a restarted agent does not have.
 func (m *Master) dropMissing(a *agent, r *link.Registration) {
 	type key struct{ framework, id string }
 	tasks, executors := map[key]bool{}, map[key]bool{}
@@ -205,13 +206,13 @@ func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo) *task {
 	return t
 }
 
-// release gives a task's resources back, once.
+// release frees a task's resources, once.
 func (m *Master) release(t *task) {
 	m.giveBack(t.agentID, t.resources)
 	t.resources = resources{}
 }
 
-// update passes a task's update on. One of a task that the master does not know is passed on too, as Mesos does.
+// update passes an update on to the framework. As in Mesos, it does so even for a task that the master does not know.
 func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	status := &u.Status.Of
 	f := m.frameworks[u.Framework]
@@ -232,7 +233,7 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 		m.release(t)
 	}
 	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !link.Terminal(t.latest) {
-		// The one that it was launched on has ended: it runs in a new one.
+		// The executor that it was launched on has ended, so it runs on a new one.
 		m.addExecutor(f, a, t.executor)
 	}
 }
@@ -254,7 +255,7 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 	}})
 }
 
-// message passes an executor's message on. One to a framework that nobody is subscribed for is lost, as in Mesos.
+// message passes an executor's message on. As in Mesos, a message to a disconnected framework is lost.
 func (m *Master) message(a *agent, of *link.Message) {
 	if f := m.frameworks[of.Framework]; f != nil {
 		f.send(&scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{

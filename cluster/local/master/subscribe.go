@@ -17,15 +17,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// lastWords is how long the end of a stream may take to be read.
+// lastWords is how long the end of a stream may take to be written.
 const lastWords = 5 * time.Second
 
-// subscription is one stream of events: a queue that is filled under the master's mutex, and written by the request
-// that opened it.
+// subscription is one stream of events. Its queue is filled under the master's mutex and written by the request that
+// opened it.
 type subscription struct {
 	id     string
 	events *queue.Queue[encoding.Marshaler]
-	// abandon ends the writing, and so the request.
+	// abandon ends the writing and thereby the request.
 	abandon context.CancelFunc
 }
 
@@ -33,17 +33,17 @@ func newSubscription(limit int, abandon context.CancelFunc) *subscription {
 	return &subscription{id: uuid.NewString(), events: queue.New[encoding.Marshaler](limit), abandon: abandon}
 }
 
-// heartbeat is what a stream begins with, after its first event, and has at intervals then.
+// heartbeat is sent after the first event of a stream and then at regular intervals.
 var heartbeat = &scheduler.Event{Type: scheduler.Event_HEARTBEAT}
 
-// push queues an event; a subscriber that is too far behind is dropped.
+// push queues an event. A subscriber that is too slow is disconnected.
 func (s *subscription) push(event encoding.Marshaler) {
 	if !s.events.Push(event) {
 		s.abandon()
 	}
 }
 
-// end closes the stream once what is queued was written.
+// end closes the stream after the queued events and last were written.
 func (s *subscription) end(last ...encoding.Marshaler) {
 	s.events.Close(last...)
 	time.AfterFunc(lastWords, s.abandon)
@@ -64,7 +64,7 @@ func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *sc
 	}
 }
 
-// subscribe makes s the framework's stream and queues its first events.
+// subscribe makes s the stream of the framework and queues its first events.
 func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,8 +93,8 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	if f.stream != nil {
 		f.stream.end(errorEvent("Framework failed over"))
 	}
-	// Filters stay: Mesos clears them when it sees a framework's connection end, and that of a subscriber whose host
-	// froze is still open.
+	// Filters remain. Mesos clears them when it sees a framework's connection end, but the connection of a subscriber
+	// whose host froze is still open.
 	m.withdrawOffers(f)
 	f.suppressed = len(call.SuppressedRoles) > 0
 	f.stream = s
@@ -115,7 +115,7 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	return nil
 }
 
-// unsubscribed is called when a stream has ended, whatever the reason.
+// unsubscribed handles the end of a stream, for any reason.
 func (m *Master) unsubscribed(s *subscription) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,13 +135,13 @@ func errorEvent(message string) *scheduler.Event {
 	return &scheduler.Event{Type: scheduler.Event_ERROR, Error: &scheduler.Event_Error{Message: message}}
 }
 
-// info is what the master says of itself to frameworks.
+// info returns the MasterInfo that frameworks receive.
 func (m *Master) info() *mesos.MasterInfo {
 	ip4, ip, port := m.opts.Address.Addr().As4(), m.opts.Address.Addr().String(), uint32(m.opts.Address.Port())
 	version, pid := Version, "master@"+m.opts.Address.String()
 	return &mesos.MasterInfo{
 		ID: m.id,
-		// As Mesos has it: the address in network order, read on a little-endian machine.
+		// As in Mesos: the address in network order, read on a little-endian machine.
 		IP:   binary.LittleEndian.Uint32(ip4[:]),
 		Port: &port, PID: &pid, Hostname: &ip, Version: &version,
 		Address:      &mesos.Address{Hostname: &ip, IP: &ip, Port: int32(port)},

@@ -126,7 +126,7 @@ func TestSecondSubscriberTakesOver(t *testing.T) {
 	}
 }
 
-// Filters go with a framework's connection, not with its subscriber.
+// Filters are bound to a framework's connection, not to its subscriber.
 func TestFiltersOutliveASubscriberWhoseStreamIsOpen(t *testing.T) {
 	t.Parallel()
 	w := start(t)
@@ -172,7 +172,7 @@ func TestTeardownIsForGood(t *testing.T) {
 	w.stop()
 	later := startIn(t, w.dir)
 	refused(later)
-	// Its tasks are freed.
+	// The resources of its tasks are free.
 	other := later.subscribed("")
 	b := newAgent(a.id(), 8, 8192)
 	still := link.Registration{
@@ -199,7 +199,7 @@ func TestFailoverTimeout(t *testing.T) {
 	again := w.subscribe(f.id)
 	again.next("ERROR")
 	again.closed()
-	// JSON has the last of two equal keys; a framework with an hour is kept.
+	// In JSON the last of two equal keys takes precedence; a framework with an hour is kept.
 	kept := w.subscribed("")
 	if got := dig(kept.offer(), "resources", 0, "scalar", "value"); got != 8.0 {
 		t.Errorf("cpus %v", got)
@@ -234,7 +234,7 @@ func TestStateOutlivesTheProcess(t *testing.T) {
 
 	w = startIn(t, w.dir)
 	f = w.subscribed(f.id)
-	// Rule O3: silence while the agent is away; a question about another agent is answered.
+	// Rule O3: no answer while the agent is away; a question about another agent is answered.
 	f.call("RECONCILE", fmt.Sprintf(`"reconcile":{"tasks":[{"task_id":{"value":"t"},"agent_id":{"value":%q}},{"task_id":{"value":"t"}},{"task_id":{"value":"invented"}}]}`, a.id()))
 	f.call("RECONCILE", `"reconcile":{"tasks":[]}`)
 	f.call("KILL", fmt.Sprintf(`"kill":{"task_id":{"value":"t"},"agent_id":{"value":%q}}`, a.id()))
@@ -301,7 +301,7 @@ func TestAgentOfAForgottenRegistry(t *testing.T) {
 		t.Errorf("reported %s", compact(got))
 	}
 	f.offer()
-	// It restarts, without its task.
+	// It restarts without its task.
 	if err := w.register(a, link.Registration{}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// longestID is the longest file name: ids become folders.
+// longestID is the maximum length of a file name, because ids become directory names.
 const longestID = 255
 
-// invalidTask says in Mesos' words why a task cannot be launched with what is available; when it can, need is what the
-// task takes, and its executor if that does not run yet.
+// invalidTask returns, in Mesos' wording, why a task cannot be launched with the available resources. If it can, fault
+// is "" and need is the resources of the task, plus those of its executor if that does not run yet.
 func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources,
 	fault string) {
 	id := task.TaskID.Value
@@ -40,7 +40,7 @@ func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, avail
 	return need, fault
 }
 
-// invalidExecutor returns what an executor takes: nothing if it runs.
+// invalidExecutor validates an executor and returns the resources that it needs: none if it already runs.
 func (f *framework) invalidExecutor(a *agent, e *mesos.ExecutorInfo) (need resources, fault string) {
 	if e.Type != mesos.ExecutorInfo_CUSTOM || e.Command == nil || e.GetFrameworkID().GetValue() != f.id {
 		return need, "ExecutorInfo should have the type 'CUSTOM', a command, and the framework's own ID"

@@ -1,5 +1,5 @@
-// Package queue is the queue that stands wherever the local cluster hands something on without waiting: events to
-// frameworks and executors, orders to agents, and news to the master.
+// Package queue is the queue by which the local cluster hands things on without blocking: events to frameworks and
+// executors, orders to agents, and news to the master.
 package queue
 
 import (
@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// ErrClosed says that a queue was closed and is empty.
+// ErrClosed means that a queue is closed and empty.
 var ErrClosed = errors.New("queue is closed")
 
-// Queue is a queue that one goroutine empties. Its methods may be called concurrently. Make it with New.
+// Queue is a queue with one consumer. Its methods may be called concurrently. Create it with New.
 type Queue[T any] struct {
 	limit int
 	wake  chan struct{}
@@ -21,11 +21,11 @@ type Queue[T any] struct {
 	closed bool
 }
 
-// New makes an empty queue. It holds as many items as limit says, or, with 0, any number.
+// New creates an empty queue that holds at most limit items, or any number if limit is 0.
 func New[T any](limit int) *Queue[T] { return &Queue[T]{limit: limit, wake: make(chan struct{}, 1)} }
 
-// Push appends items and never waits. It reports false, and drops them, when the queue is closed, and when it is full:
-// then its reader is too far behind, and the queue is closed and emptied.
+// Push appends items without blocking. If the queue is closed, it drops them and returns false. If the queue is full,
+// the consumer is too slow: Push closes and empties the queue, and returns false.
 func (q *Queue[T]) Push(items ...T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,7 +41,7 @@ func (q *Queue[T]) Push(items ...T) bool {
 	return !q.closed
 }
 
-// Close ends the queue after what is queued and the last items. A closed queue stays as it is.
+// Close appends the last items and closes the queue. On a closed queue it does nothing.
 func (q *Queue[T]) Close(last ...T) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,7 +51,7 @@ func (q *Queue[T]) Close(last ...T) {
 	}
 }
 
-// Take returns what is queued, and whether more may come.
+// Take removes and returns all queued items, and reports whether more may follow.
 func (q *Queue[T]) Take() (items []T, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,10 +59,10 @@ func (q *Queue[T]) Take() (items []T, open bool) {
 	return items, !q.closed
 }
 
-// Wake delivers after each Push and Close; several may be one delivery.
+// Wake receives a token after Push and Close. Several calls may yield one token.
 func (q *Queue[T]) Wake() <-chan struct{} { return q.wake }
 
-// Next returns what is queued, and waits while that is nothing. Its error is ErrClosed, or ctx's.
+// Next removes and returns all queued items, and blocks while there are none. The error is ErrClosed, or ctx's.
 func (q *Queue[T]) Next(ctx context.Context) ([]T, error) {
 	for {
 		items, open := q.Take()
@@ -80,7 +80,7 @@ func (q *Queue[T]) Next(ctx context.Context) ([]T, error) {
 	}
 }
 
-// signal wakes the reader. The mutex is held.
+// signal wakes the consumer. The mutex must be held.
 func (q *Queue[T]) signal() {
 	select {
 	case q.wake <- struct{}{}:

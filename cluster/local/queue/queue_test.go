@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// What is pushed before the end is read, in order, and nothing that comes after it.
+// The consumer gets all items that were pushed before the end, in order, and none that were pushed after it.
 func TestReaderGetsAllUpToTheEnd(t *testing.T) {
 	t.Parallel()
 	q := New[int](0)

@@ -1,5 +1,5 @@
-// Package wholefile writes the small files that the local cluster keeps: each is replaced as a whole, so that neither
-// a crash nor a full disk leaves half of one.
+// Package wholefile writes the local cluster's small state files. Each one is replaced as a whole, so that neither a
+// crash nor a full disk leaves a partial file.
 package wholefile
 
 import (
@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// Write makes value durable under path, as JSON and readable for its owner only, or leaves what was there.
+// Write durably writes value to path as JSON that only its owner can read. If it fails, the previous file remains.
 func Write(path string, value any) error {
 	content, err := json.Marshal(value)
 	if err != nil {
@@ -30,7 +30,7 @@ func Write(path string, value any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
 	}
-	// The rename is durable when its folder is.
+	// The rename is durable only after the directory is synced.
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What can't be replaced stays, and nothing is left beside it.
+// If a file cannot be replaced, it stays, and no other file is left beside it.
 func TestWriteThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
