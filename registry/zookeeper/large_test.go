@@ -47,7 +47,7 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	for _, c := range []struct {
 		name   string
 		writes []registry.Write
-		edited *registry.Write // a write whose document was edited externally, beyond the conditions that the commit point checks
+		edited *registry.Write // a write to a document that was edited externally, past the checks of the commit point
 		left   int             // entries
 	}{
 		{"10,000 jobs come", register, nil, 3 * jobs},
