@@ -35,7 +35,7 @@ type drain struct {
 	unread   alarm          // the outbox can't be read
 	stuck    alarm          // a batch that is set aside can't be read or removed
 	asked    time.Time      // the last check of the batches that are set aside
-	unkept   []outbox.Entry // of unknown validity and not set aside, because the disk failed; nothing after them is marked as done
+	unkept   []outbox.Entry // of unknown validity, not set aside as the disk failed; nothing after them is done
 }
 
 // gathered is the content of one transaction.

@@ -90,7 +90,7 @@ func TestSecretsAreKept(t *testing.T) {
 		`{"DB_PASSWORD":"******"}`:                         `{"DB_PASSWORD":"hunter2"}`,
 		`{"DB_PASSWORD":{"value":"******","secret":true}}`: `{"DB_PASSWORD":{"value":"hunter2","secret":true}}`,
 		`{"MARKED":"new"}`:                                 `{"MARKED":"new"}`,
-		`{"LEVEL":"******"}`:                               `{"LEVEL":"******"}`, // not secret, so never shown like this
+		`{"LEVEL":"******"}`:                               `{"LEVEL":"******"}`, // not a secret
 		`{"DB_URL":"mysql://me:******@h/x"}`:               `{"DB_URL":"mysql://me:hunter2@h/x"}`,
 		`{"DB_URL":"mysql://me:******@elsewhere/x"}`:       "env.DB_URL",
 		`{"NEW_PASSWORD":"******"}`:                        "env.NEW_PASSWORD",

@@ -66,7 +66,7 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 		read:    millis(n.Job, jobs.PropWebhookReadTimeout, readByDefault),
 	})
 	if err == nil && (status < 200 || status > 299) {
-		err = fmt.Errorf("the webhook answers %d", status) // the rest of the answer may be confidential to the leader's network
+		err = fmt.Errorf("the webhook answers %d", status) // the rest may be confidential
 	}
 	return err
 }

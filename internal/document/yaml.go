@@ -43,7 +43,7 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 		case err != nil:
 			message := strings.TrimPrefix(err.Error(), "yaml: ")
 			if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
-				message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // the name may be a password
+				message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // may be a password
 			}
 			return nil, fmt.Errorf("no YAML: %.150s", strings.ToValidUTF8(message, ""))
 		}
