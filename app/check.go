@@ -11,21 +11,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// CheckOptions is what the rules of an app depend on besides its document.
+// CheckOptions are the inputs of Check besides the document.
 type CheckOptions struct {
-	// Reserved reports names that routes of the API take; nil reserves none.
+	// Reserved reports names that collide with routes of the API; nil reserves none.
 	Reserved func(name string) bool
-	// AllowFile accepts file URLs: everything runs on one machine.
+	// AllowFile accepts file URLs. It is set if everything runs on one machine.
 	AllowFile bool
-	// PodTemplate has all that is wrong with a podTemplate; nil where nobody knows its rules, and the server will say
-	// it.
+	// PodTemplate returns the violations of a podTemplate. It is nil if this process does not know the rules, and the
+	// server checks them instead.
 	PodTemplate func(template []byte) document.Violations
-	// NoContainers refuses what is about containers: the cluster runs none for each task.
+	// NoContainers refuses settings of containers, because the cluster does not run each task in a container of its
+	// own.
 	NoContainers bool
 }
 
-// Limits of resources. They are far above any machine, and their sums over
-// 10,000 shards still count exactly in thousandths.
+// Limits of resources. They exceed any machine, and their sums over 10,000 shards are still exact in thousandths.
 const (
 	MinCPUCount = 0.001
 	MaxCPUCount = 1_000_000
@@ -33,8 +33,7 @@ const (
 	MaxMemoryMB = 1_000_000_000
 )
 
-// Limits of texts in bytes: a program can't be started with an argument of
-// 128 KiB or more.
+// Limits of texts in bytes. A program can't be started with an argument of 128 KiB or more.
 const (
 	MaxURLBytes     = 4 << 10
 	MaxCommandBytes = 64 << 10
@@ -42,7 +41,7 @@ const (
 
 var namePattern = regexp.MustCompile(NamePattern)
 
-// Check returns all rules that the document breaks [D12].
+// Check returns all violations of the document [D12].
 func (c Config) Check(opts CheckOptions) document.Violations {
 	bad := append(c.checkPlaceholders(), CheckName("appName", c.AppName, opts.Reserved)...)
 	if c.AppURL != "" || c.Image == "" || opts.NoContainers {
@@ -67,9 +66,8 @@ func (c Config) Check(opts CheckOptions) document.Violations {
 	return bad.And(Schema.CheckText(c))
 }
 
-// CheckName checks the name of an app or a job: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`
-// and not reserved, since it becomes part of paths and ids. A nil reserved
-// reserves none.
+// CheckName checks the name of an app or a job: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}` and not reserved, because it becomes
+// part of paths and ids. A nil reserved reserves none.
 func CheckName(field, name string, reserved func(string) bool) document.Violations {
 	switch {
 	case name == "":
@@ -104,7 +102,7 @@ func CheckCommand(field, line string) document.Violations {
 func CheckAmounts(cpuCount, memoryMB float64) document.Violations {
 	var bad document.Violations
 	check := func(field string, value, low, high float64) {
-		if !(value >= low && value <= high) { // so that NaN is refused
+		if !(value >= low && value <= high) { // refuses NaN too
 			bad = append(bad, document.Violate(field, number(value), "must be from %s to %s", number(low),
 				number(high)))
 		}
@@ -166,8 +164,7 @@ func checkURL(field, text string, allowFile bool) document.Violations {
 	return nil
 }
 
-// maskUser removes what may be credentials from a text that should be a URL,
-// however broken it is.
+// maskUser removes possible credentials from a text that should be a URL, however malformed it is.
 func maskUser(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {

@@ -18,7 +18,7 @@ func TestCheck(t *testing.T) {
 		name   string
 		change func(*app.Config)
 		allow  bool
-		field  string // "" when it is good
+		field  string // "" for a valid document
 		want   string
 	}{
 		{name: "quick start", change: func(*app.Config) {}},
@@ -80,7 +80,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A refused URL is shown without what may be a password.
+// A refused URL is shown without a possible password.
 func TestCheckHidesCredentials(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"http://me:hunter2@h/x", "http://hunter2@h/x", "http://me:hun/ter2@h/x",
@@ -165,7 +165,7 @@ func TestSplitCommandRefuses(t *testing.T) {
 	}
 }
 
-// Words that are quoted one by one come back as they were.
+// Quoted words are returned unchanged.
 func TestSplitCommandProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -182,7 +182,7 @@ func TestSplitCommandProperty(t *testing.T) {
 	})
 }
 
-// TestASecretOnACommandLineIsWarnedOf, and not repeated.
+// TestASecretOnACommandLineIsWarnedOf checks that the warning does not repeat the secret.
 func TestASecretOnACommandLineIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for script, warned := range map[string]bool{"run.sh --db mysql://me:hunter2@host/db": true,

@@ -7,12 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// SplitCommand splits a command line into words as a POSIX shell does: blanks
-// separate words; single quotes, double quotes and backslashes quote. Nothing is
-// expanded and no shell is started, so characters that would need one are
-// refused where they are not quoted: | & ; < > $ ` and a line break between
-// commands. The words are the program and its arguments; there is always a
-// program.
+// SplitCommand splits a command line into words as a POSIX shell does: blanks separate words; single quotes, double
+// quotes and backslashes quote. Nothing is expanded and no shell is started, so unquoted characters that would need a
+// shell are refused: | & ; < > $ ` and a line break between commands. The words are the program and its arguments;
+// there is always a program.
 func SplitCommand(line string) ([]string, error) {
 	s := splitter{line: line}
 	for s.at < len(line) {
@@ -35,7 +33,7 @@ type splitter struct {
 	at     int
 	words  []string
 	word   strings.Builder
-	inWord bool // a word is under way, perhaps an empty quoted one
+	inWord bool // within a word, which may be empty and quoted
 }
 
 func (s *splitter) endWord() {
@@ -46,7 +44,7 @@ func (s *splitter) endWord() {
 	}
 }
 
-// next reads one character or one quoted stretch outside quotes.
+// next reads one unquoted character or one quoted part.
 func (s *splitter) next() error {
 	switch c := s.line[s.at]; c {
 	case ' ', '\t', '\r':
@@ -83,8 +81,7 @@ func (s *splitter) next() error {
 	return nil
 }
 
-// doubleQuoted reads to the closing quote. Within, a backslash quotes only the
-// characters that are special there.
+// doubleQuoted reads up to the closing quote. Inside, a backslash quotes only the characters that are special there.
 func (s *splitter) doubleQuoted() error {
 	opened := s.column()
 	s.add("")
@@ -110,7 +107,7 @@ func (s *splitter) add(text string) {
 	s.inWord = true
 }
 
-// column is the position of the present character, counted in characters from 1.
+// column returns the position of the current character, counted in characters from 1.
 func (s *splitter) column() int { return utf8.RuneCountInString(s.line[:s.at]) + 1 }
 
 func (s *splitter) needsShell(what string) error {

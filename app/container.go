@@ -10,15 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// PullPolicies are the values of imagePullPolicy beside nothing.
+// PullPolicies are the values of imagePullPolicy besides the empty one.
 var PullPolicies = []string{"Always", "IfNotPresent", "Never"}
 
-// ContainerFields are the fields that only a cluster takes that runs each task in a container of its own.
+// ContainerFields returns the fields that only a cluster accepts that runs each task in a container of its own.
 func ContainerFields() []string {
 	return []string{"image", "imagePullPolicy", "imagePullSecrets", "podTemplate"}
 }
 
-// Limits of what an app says of its containers. MaxTemplateBytes bounds podTemplate: all of it is in each of the app's
+// Limits of an app's container settings. MaxTemplateBytes bounds podTemplate, which is copied into each of the app's
 // pods.
 const (
 	MaxImageBytes    = 512
@@ -26,16 +26,17 @@ const (
 	MaxTemplateBytes = 64 << 10
 )
 
-// imagePattern is a reference as container runtimes read it: perhaps a host, a path, perhaps a tag, perhaps a digest.
+// imagePattern matches an image reference as container runtimes parse it: an optional host, a path, an optional tag
+// and an optional digest.
 const imagePattern = `^(([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$`
 
 var (
 	image = regexp.MustCompile(imagePattern)
-	// secretName is a DNS subdomain, as names of Secrets are.
+	// secretName matches a DNS subdomain, as names of Secrets are.
 	secretName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 )
 
-// CheckImage says what is wrong with the name of an image. Whether there is one of that name nobody is asked.
+// CheckImage checks the name of an image, without checking that the image exists.
 func CheckImage(name string) error {
 	switch {
 	case len(name) > MaxImageBytes:
@@ -48,14 +49,14 @@ func CheckImage(name string) error {
 	return nil
 }
 
-// checkContainer checks what the app says of its tasks' containers.
+// checkContainer checks the app's container settings.
 func (c Config) checkContainer(opts CheckOptions) (bad document.Violations) {
 	if opts.NoContainers {
 		return c.refuseContainer()
 	}
 	wrong := func(field, value, format string, args ...any) {
 		one := document.Violate("", value, format,
-			args...) // names of Secrets are no secrets, though the field's name sounds so
+			args...) // names of Secrets are public, although the field's name indicates secrets
 		one.Field = field
 		bad = append(bad, one)
 	}
@@ -91,7 +92,7 @@ func (c Config) checkContainer(opts CheckOptions) (bad document.Violations) {
 	return bad
 }
 
-// refuseContainer refuses all of it, where there are no containers.
+// refuseContainer refuses all container settings on a cluster without containers.
 func (c Config) refuseContainer() (bad document.Violations) {
 	for _, given := range []struct{ field, value string }{
 		{"image", c.Image}, {"imagePullPolicy", c.ImagePullPolicy}, {"imagePullSecrets", strings.Join(c.ImagePullSecrets.Texts(), ", ")}, {"podTemplate", string(c.PodTemplate)},

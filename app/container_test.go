@@ -16,7 +16,7 @@ func TestCheckContainer(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*app.Config)
-		field  string // "" when it is good
+		field  string // "" for a valid document
 		want   string
 	}{
 		{name: "an image alone", change: func(c *app.Config) { c.Image, c.AppURL = "busybox", "" }},
@@ -62,7 +62,7 @@ func TestCheckContainer(t *testing.T) {
 	}
 }
 
-// A cluster that runs no containers takes nothing that is about them, and needs a package.
+// A cluster that runs no containers refuses their settings, and needs a package.
 func TestNoContainersWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	c := stored()

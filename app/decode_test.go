@@ -38,7 +38,7 @@ func TestDecodeQuickStart(t *testing.T) {
 	}
 }
 
-// [D10]: the documented partial update changes what it gives and nothing else.
+// [D10]: the documented partial update changes only the given fields.
 func TestDecodePartialUpdate(t *testing.T) {
 	t.Parallel()
 	got, _, err := app.Schema.Decode([]byte(`{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":5}`),
@@ -138,8 +138,7 @@ func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is in one answer: what could not be read, and the
-// rules of the fields that could, none of them twice.
+// All violations are in one answer: unreadable fields, and broken rules of the readable ones, none of them twice.
 func TestDecodeAndCheckTogether(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := app.Schema.Decode([]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())

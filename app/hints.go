@@ -2,10 +2,10 @@ package app
 
 import "github.com/elasticjob-go/elasticjob/internal/document"
 
-// NamePattern is the pattern of apps' and jobs' names, for people and for forms.
+// NamePattern is the pattern of the names of apps and jobs, for messages and forms.
 const NamePattern = `^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`
 
-// Hints are what forms and editors need to know of an app's fields.
+// Hints returns the additional information about an app's fields that forms and editors need.
 func Hints() map[string]document.Hint {
 	return map[string]document.Hint{
 		"appName":                 {Required: true, MaxLength: 100, Pattern: NamePattern, Description: "The app's unique name, which never changes: letters, digits, '.', '_' and '-'."},

@@ -8,12 +8,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// secretive are the texts that may have secrets in URLs, such as the token of a signed one, by field.
+// secretive returns the texts that may contain secrets in URLs, such as the token of a signed URL, by field.
 func (c *Config) secretive() map[string]*string {
 	return map[string]*string{"appURL": &c.AppURL, "bootstrapScript": &c.BootstrapScript}
 }
 
-// WithoutSecrets is the document as people may see it.
+// WithoutSecrets returns the document as users may see it.
 func (c Config) WithoutSecrets() Config {
 	for _, text := range c.secretive() {
 		*text = secrets.HideURLs(*text)
@@ -21,11 +21,11 @@ func (c Config) WithoutSecrets() Config {
 	return c
 }
 
-// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
-// made from WithoutSecrets, is as it was. It is kept only while the program that gets it comes from where it came
-// from, and the pod around it is the same: in a pod every container may be given the package's URL and the script.
-// The violations are the secrets that were not kept for that reason. Within that place whoever publishes the app says
-// what its program does with them.
+// KeepSecrets returns a document that replaces stored. Secrets that are hidden in it, because it was created from
+// WithoutSecrets, keep their stored values. They are kept only while the program that receives them has the same
+// origin and the pod template is unchanged, because in a pod every container may be given the package's URL and the
+// script. The violations name the secrets that were not kept for that reason. Within one origin, the publisher of the
+// app decides what its program does with them.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	var bad document.Violations
 	before := stored.secretive()
@@ -33,7 +33,7 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 		text := *c.secretive()[field]
 		return strings.Contains(text, secrets.Hidden) && text == secrets.HideURLs(*before[field])
 	}
-	whole := c // the URL is one of those places, and may have a secret of its own
+	whole := c // the URL is one of these settings, and may contain a secret itself
 	if isHidden("appURL") {
 		whole.AppURL = stored.AppURL
 	}
@@ -56,9 +56,10 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	return c, bad
 }
 
-// redirected names what says where the app's program comes from and which containers are given its URL and script,
-// and names another host or repository than is stored; "" if nothing does. A template can say what program its pods
-// run, what else runs beside it and how names are resolved there, so another one is another place.
+// redirected returns the name of a changed setting that decides where the app's program comes from, or which
+// containers receive its URL and script; "" if there is none. For the URL only a change of scheme or host counts, and
+// for the image a change of the repository. A template can choose the program, other containers and name resolution,
+// so any change counts.
 func (c Config) redirected(stored Config) string {
 	switch {
 	case origin(c.AppURL) != origin(stored.AppURL):
@@ -71,7 +72,7 @@ func (c Config) redirected(stored Config) string {
 	return ""
 }
 
-// origin is the scheme and the host of a URL; all of what is no URL.
+// origin returns the scheme and the host of a URL; the whole text if it is not a URL.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -80,7 +81,7 @@ func origin(address string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-// repository is an image without its tag and digest.
+// repository returns an image without its tag and digest.
 func repository(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	if colon := strings.LastIndexByte(image, ':'); colon > strings.LastIndexByte(image, '/') {
@@ -89,7 +90,7 @@ func repository(image string) string {
 	return image
 }
 
-// checkPlaceholders refuses what answers show in place of secrets.
+// checkPlaceholders refuses placeholders of secrets.
 func (c Config) checkPlaceholders() (bad document.Violations) {
 	for _, field := range []string{"appURL", "bootstrapScript"} {
 		if text := *c.secretive()[field]; (document.Text{Value: text}).IsPlaceholder("") {
@@ -99,11 +100,11 @@ func (c Config) checkPlaceholders() (bad document.Violations) {
 	return bad
 }
 
-// ExposureNotes are hints about what is legal in the document but may not be meant.
+// ExposureNotes returns notes about secrets in the bootstrap script.
 func (c Config) ExposureNotes() []string { return ExposureNotes("bootstrapScript", c.BootstrapScript) }
 
-// ExposureNotes warns of secrets in URLs of a field's text that becomes part of a process's command line, which every
-// user of the agent can read. The notes don't have the secrets.
+// ExposureNotes warns of secrets in URLs in a text that becomes part of a process's command line, which every user of
+// the agent can read. The notes do not contain the secrets.
 func ExposureNotes(field, text string) []string {
 	if len(secrets.InURLs(text)) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// A signed URL's token is shown to nobody, and what comes back without it keeps it.
+// A signed URL's token is hidden, and a document that is sent back without it keeps it.
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()
 	c := Default()

@@ -18,36 +18,36 @@ import (
 )
 
 const (
-	// readEvery is how often the copy of the document is read again, each time for at most readWithin.
+	// readEvery is the interval at which the access document is read again, and readWithin the timeout of one read.
 	readEvery  = time.Second
 	readWithin = 5 * time.Second
-	// freshFor is how long the copy counts after it was read. Then nobody is let in.
+	// freshFor is how long a copy stays valid after it was read. Without a valid copy no request is admitted.
 	freshFor = time.Minute
-	// changeWithin is how long a change is tried.
+	// changeWithin is the timeout of a change.
 	changeWithin = 15 * time.Second
-	// complainEvery is how often the log says what goes on failing.
+	// complainEvery is the interval at which the log repeats a lasting failure.
 	complainEvery = 10 * time.Second
 )
 
-// Options say what an Access works with.
+// Options are the settings and dependencies of an Access.
 type Options struct {
-	// Shared keeps the access document.
+	// Shared stores the access document.
 	Shared registry.Shared
-	// FileToken is the token of --api-token-file, which an admin has; empty for none.
+	// FileToken is the token of --api-token-file, which grants the role admin; empty if there is none.
 	FileToken string
-	// KeepAdmin refuses the change after which nobody would be an admin for all apps, unless nobody is left at all. It
-	// is for servers that let no admin in by other ways.
+	// KeepAdmin makes Access refuse a change after which no admin for all apps is left, unless no user and token is
+	// left at all. It is set on servers that admit no admin in another way.
 	KeepAdmin bool
-	// LoginLifetime is how long a login lasts, 12 h when zero, at most MaxLoginLifetime.
+	// LoginLifetime is how long a login lasts; 12 h if zero, at most MaxLoginLifetime.
 	LoginLifetime time.Duration
-	// Now is the clock, time.Now when nil; Random where secrets come from, crypto/rand when nil.
+	// Now is the clock, time.Now if nil. Random is the source of secrets, crypto/rand if nil.
 	Now    func() time.Time
 	Random io.Reader
-	// Logger gets what an operator should know; nil: nobody.
+	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
 }
 
-// Access answers for every request who it is from, and changes who may do what. All methods may be called
+// Access authenticates requests, and changes users and tokens with their grants. All methods may be called
 // concurrently.
 type Access struct {
 	shared    registry.Shared
@@ -62,10 +62,10 @@ type Access struct {
 
 	copy    atomic.Pointer[snapshot]
 	readAt  atomic.Pointer[time.Time]
-	trouble atomic.Pointer[error] // why the last read failed
+	trouble atomic.Pointer[error] // the error of the last failed read
 
-	// turn is held by who reads or changes the document, so that the copy never goes back to what was read before a
-	// change.
+	// turn serializes reads and changes of the document, so that a read that began before a change never replaces the
+	// newer copy.
 	turn chan struct{}
 
 	limits struct {
@@ -74,7 +74,7 @@ type Access struct {
 	}
 }
 
-// New makes an Access. It reads nothing yet: Refresh does, and Run goes on doing so.
+// New creates an Access. It reads nothing; Refresh reads the document once, and Run keeps it up to date.
 func New(o Options) (*Access, error) {
 	if o.Random == nil {
 		o.Random = rand.Reader
@@ -102,8 +102,8 @@ func New(o Options) (*Access, error) {
 	return d, nil
 }
 
-// Run keeps the copy of the access document, which it makes where there was none at its start. It returns when ctx
-// ends.
+// Run keeps the copy of the access document up to date, and creates the document if there is none at the start. It
+// returns when ctx ends.
 func (d *Access) Run(ctx context.Context) {
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
@@ -129,10 +129,10 @@ func (d *Access) Run(ctx context.Context) {
 	}
 }
 
-// Refresh reads the access document now. One that is not there is made, unless it was there before: then somebody has
-// removed it, and only a new start takes that for a beginning. Nor is one taken that is older than the copy: a session
-// with another server of the registry may read what was there before a user was removed, or before the first one was
-// made.
+// Refresh reads the access document now. It creates a missing document only if this server has never seen one:
+// otherwise someone has removed it, and only a restart may begin without users. It also ignores a document that is
+// older than the copy: a session with another server of the registry may return the state before a user was removed,
+// or before the first user was created.
 func (d *Access) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -170,7 +170,7 @@ func (d *Access) refresh(ctx context.Context) error {
 	return d.adopt(e, began)
 }
 
-// adopt makes what was read the copy.
+// adopt makes the document that was read the current copy.
 func (d *Access) adopt(e registry.Entry, readAt time.Time) error {
 	doc, err := parseDocument(e.Value)
 	if err != nil {
@@ -186,7 +186,7 @@ func (d *Access) fresh(readAt time.Time) {
 	d.trouble.Store(nil)
 }
 
-// create makes the document. When somebody else is quicker, theirs is read next time.
+// create creates the document. If another process was first, the next read returns that process's document.
 func (d *Access) create(ctx context.Context) error {
 	doc, err := newDocument(d.random)
 	if err != nil {
@@ -209,7 +209,7 @@ func (d *Access) create(ctx context.Context) error {
 	return d.adopt(registry.Entry{Value: value, Version: version}, began)
 }
 
-// takeTurn waits until nobody else reads or changes the document.
+// takeTurn waits for the exclusive right to read or change the document.
 func (d *Access) takeTurn(ctx context.Context) (done func(), err error) {
 	select {
 	case d.turn <- struct{}{}:
@@ -219,7 +219,7 @@ func (d *Access) takeTurn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// known is the copy, while it is fresh.
+// known returns the copy while it is valid.
 func (d *Access) known() (*snapshot, error) {
 	s, at := d.copy.Load(), d.readAt.Load()
 	if s != nil && at != nil {
@@ -233,20 +233,20 @@ func (d *Access) known() (*snapshot, error) {
 	return nil, fmt.Errorf("%w: users and tokens have not been read yet", ErrUnavailable)
 }
 
-// State is whether a login is needed.
+// State says whether requests must be authenticated.
 type State int
 
-// The states.
+// The states of an Access.
 const (
-	// Unknown: the access document was not read yet, or not for a minute. Nobody is let in.
+	// Unknown: the access document has not been read yet, or not for a minute. No request is admitted.
 	Unknown State = iota
-	// Empty: there is no user, no API token and no token file.
+	// Empty: there is no user, no API token and no token file, so there is nothing to authenticate with.
 	Empty
-	// Closed: everybody has to say who they are.
+	// Closed: every request must be authenticated.
 	Closed
 )
 
-// State says whether a login is needed. It asks nobody.
+// State returns the current state. It does not block.
 func (d *Access) State() State {
 	s, err := d.known()
 	switch {
@@ -258,14 +258,14 @@ func (d *Access) State() State {
 	return Closed
 }
 
-// Unavailable is why the state is Unknown, an ErrUnavailable; nil when it is not.
+// Unavailable returns why the state is Unknown, as an ErrUnavailable; nil in other states.
 func (d *Access) Unavailable() error {
 	_, err := d.known()
 	return err
 }
 
-// Sign returns a code of what that only servers of this cluster can make, for a purpose of its own: by it followers
-// prove themselves. Nil when the key is not known at present.
+// Sign returns an authentication code for what, which only servers of this cluster can make. A code is valid for one
+// purpose. Followers authenticate themselves with it. It returns nil while the key is unknown.
 func (d *Access) Sign(purpose string, what []byte) []byte {
 	s, err := d.known()
 	if err != nil {
@@ -274,7 +274,7 @@ func (d *Access) Sign(purpose string, what []byte) []byte {
 	return mac(s.Keys.Proof, purpose, what)
 }
 
-// Verify reports whether a server of this cluster has made the code, by Sign for the same purpose.
+// Verify reports whether a server of this cluster has made the code, by Sign with the same purpose.
 func (d *Access) Verify(purpose string, what, code []byte) bool {
 	s, err := d.known()
 	return err == nil && hmac.Equal(mac(s.Keys.Proof, purpose, what), code)
@@ -282,12 +282,12 @@ func (d *Access) Verify(purpose string, what, code []byte) bool {
 
 func mac(k key, purpose string, what []byte) []byte {
 	h := hmac.New(sha256.New, k)
-	_, _ = fmt.Fprintf(h, "%d %s ", len(purpose), purpose) // a hash takes everything
+	_, _ = fmt.Fprintf(h, "%d %s ", len(purpose), purpose) // a hash never fails
 	_, _ = h.Write(what)
 	return h.Sum(nil)
 }
 
-// Exists reports whether the registry has an access document: whether a server, or a command, has made one.
+// Exists reports whether the registry has an access document, created by a server or a command.
 func Exists(ctx context.Context, shared registry.Shared) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()

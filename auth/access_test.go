@@ -24,7 +24,7 @@ const password = "correct horse battery staple"
 
 var by = event.Actor{Name: "root", Kind: "machine", From: "127.0.0.1"}
 
-// clock is a time that a test sets.
+// clock is a clock that a test sets.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -58,7 +58,7 @@ func newRegistry(t testing.TB) registry.Shared {
 	return r
 }
 
-// open makes an Access that has read the document once.
+// open creates an Access that has read the document once.
 func open(t testing.TB, o auth.Options) *auth.Access {
 	t.Helper()
 	if o.Shared == nil {
@@ -105,7 +105,7 @@ func wantCode(t testing.TB, what string, err error, code string) {
 
 var admin, viewer = auth.Grant{Role: auth.Admin}, auth.Grant{Role: auth.Viewer, Apps: []string{"billing-*"}}
 
-// TestStates: nobody is asked who they are until there is somebody, and nobody is let in by a copy that is too old.
+// TestStates checks that no authentication is needed without users and tokens, and that a stale copy admits nobody.
 func TestStates(t *testing.T) {
 	t.Parallel()
 	c, shared := newClock(), newRegistry(t)
@@ -147,7 +147,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestRunSeesWhatOthersChange: several servers and commands on one registry.
+// TestRunSeesWhatOthersChange checks several servers and commands on one registry.
 func TestRunSeesWhatOthersChange(t *testing.T) {
 	t.Parallel()
 	shared := newRegistry(t)
@@ -199,13 +199,13 @@ func await(t testing.TB, what string, try func() error) {
 	}
 }
 
-// TestAuditRows: each change leaves a row in the same write, which a leader takes.
+// TestAuditRows checks that each change adds an audit row in the same write, and that a leader takes the rows.
 func TestAuditRows(t *testing.T) {
 	t.Parallel()
 	d := open(t, auth.Options{})
 	ctx := t.Context()
 	addUser(t, d, "ann", viewer)
-	if _, err := d.ChangeUser(ctx, by, "ann", viewer); err != nil { // which changes nothing
+	if _, err := d.ChangeUser(ctx, by, "ann", viewer); err != nil { // changes nothing
 		t.Fatal(err)
 	}
 	if _, err := d.ChangeUser(ctx, by, "ann", admin); err != nil {
@@ -256,7 +256,7 @@ func TestAuditRows(t *testing.T) {
 	if left := d.PendingAudit(); len(left) != len(want)-2 || left[0].ID != ids[2] {
 		t.Errorf("left: %+v", left)
 	}
-	if err := d.TakeAudit(ctx, ids[:2]); err != nil { // once more, as after a lost answer
+	if err := d.TakeAudit(ctx, ids[:2]); err != nil { // again, as after a lost answer
 		t.Fatal(err)
 	}
 }

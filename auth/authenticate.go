@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What tokens look like. They differ in their first characters, so that scanners of leaked secrets find them.
+// The formats of tokens. They differ in their first characters, so that scanners for leaked secrets recognize them.
 //
 //	ejt_<id, 16 hex digits>_<secret, 64 hex digits>        an API token
 //	ejl_<claims, JSON in base64url>.<HMAC-SHA256, the same>    a login token
@@ -19,20 +19,20 @@ const (
 	apiTokenPrefix   = "ejt_"
 	loginTokenPrefix = "ejl_"
 	idHex, secretHex = 16, 64
-	// maxToken is the longest token that is looked at, and the longest that is issued: cookies have no room for more.
+	// maxToken is the greatest length of an accepted or issued token, so that it fits into a cookie.
 	maxToken = 3800
-	// clockSlack is how far the clocks of servers may be apart.
+	// clockSlack is the tolerated difference between the clocks of servers.
 	clockSlack = time.Minute
 )
 
-// Lifetimes of logins.
+// The default and the bounds of the lifetime of logins.
 const (
 	DefaultLoginLifetime = 12 * time.Hour
 	MinLoginLifetime     = time.Minute
 	MaxLoginLifetime     = 7 * 24 * time.Hour
 )
 
-// CheckLoginLifetime says what is wrong with a lifetime, or nothing.
+// CheckLoginLifetime returns an error for a lifetime out of bounds.
 func CheckLoginLifetime(d time.Duration) error {
 	if d < MinLoginLifetime || d > MaxLoginLifetime {
 		return fmt.Errorf("a login lasts %s to %s, not %s", MinLoginLifetime, MaxLoginLifetime, d)
@@ -40,8 +40,8 @@ func CheckLoginLifetime(d time.Duration) error {
 	return nil
 }
 
-// Authenticate says who a token belongs to: an API token, a login token, or the one of the token file. The last one is
-// taken also while the access document is not known. Errors: *Refused with BadToken, TokenExpired or TokenRevoked, or
+// Authenticate returns the principal of an API token, a login token, or the token of the token file. The latter is
+// accepted even while the access document is unknown. Errors: *Refused with BadToken, TokenExpired or TokenRevoked;
 // ErrUnavailable.
 func (d *Access) Authenticate(token string) (Principal, error) {
 	if sum := sha256.Sum256([]byte(token)); d.hasFile && subtle.ConstantTimeCompare(sum[:], d.fileToken[:]) == 1 {
@@ -90,7 +90,7 @@ func (s *snapshot) byAPIToken(token string, now time.Time) (Principal, error) {
 	return Principal{Name: t.Name, Kind: Token, Grant: t.Grant, Expires: t.Expires}, nil
 }
 
-// apiTokenID is the id in a token that has the form of an API token.
+// apiTokenID returns the id in a token that has the format of an API token.
 func apiTokenID(token string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(token, apiTokenPrefix)
 	if !ok || len(rest) != idHex+1+secretHex || rest[idHex] != '_' {
@@ -101,7 +101,7 @@ func apiTokenID(token string) (id string, ok bool) {
 
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
-// newAPIToken makes a token, and what is stored of it.
+// newAPIToken creates a token, its id, and the hash that is stored of it.
 func (d *Access) newAPIToken() (token, id string, hash []byte, err error) {
 	random, err := d.randomHex((idHex + secretHex) / 2)
 	if err != nil {
@@ -113,15 +113,15 @@ func (d *Access) newAPIToken() (token, id string, hash []byte, err error) {
 	return token, id, sum[:], nil
 }
 
-// claims are what a login token says.
+// claims are the content of a login token.
 type claims struct {
 	Name string `json:"n"`
 	Kind Kind   `json:"k"`
-	// Generation is the user's when it was issued.
+	// Generation is the user's generation when the token was issued.
 	Generation string `json:"g,omitempty"`
-	// Grant is what the provider has granted, for OIDC; a user's is in the document.
+	// Grant is the grant for an OIDC login. The grant of a user is in the document instead.
 	Grant   *Grant `json:"r,omitempty"`
-	Issued  int64  `json:"i"` // milliseconds of Unix time
+	Issued  int64  `json:"i"` // in milliseconds of Unix time
 	Expires int64  `json:"e"`
 	Session string `json:"s"`
 }
@@ -144,7 +144,7 @@ func (c *claims) sign(k key) (string, error) {
 	return token, nil
 }
 
-// readLogin reads a login token whose signature is right.
+// readLogin reads a login token and verifies its signature.
 func readLogin(token string, k key) (c claims, ok bool) {
 	payload, signature, ok := strings.Cut(strings.TrimPrefix(token, loginTokenPrefix), ".")
 	if !ok || !strings.HasPrefix(token, loginTokenPrefix) {

@@ -15,9 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// change makes a change of the document and its audit row by one write, trying again as long as others are quicker.
-// Apply changes the document that it is given, and nothing else, since it may be called again; its error ends the
-// change.
+// change makes a change of the document and its audit row in one write, and retries while other processes change the
+// document first. apply may be called several times, so it must change nothing but its argument. An error of apply
+// ends the change.
 func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeWithin)
 	defer cancel()
@@ -38,7 +38,7 @@ func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) 
 			return nil
 		case errors.Is(err, registry.ErrOutcomeUnknown):
 			unsure = err
-		case errors.As(err, &conflict): // somebody else was quicker
+		case errors.As(err, &conflict): // another process changed the document first
 		case unsure != nil:
 			return fmt.Errorf("%w; then: %w", unsure, err)
 		default:
@@ -57,7 +57,7 @@ func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply fu
 	began := d.now()
 	e, err := d.shared.ReadShared(ctx, sharedName)
 	if errors.Is(err, registry.ErrNotFound) && d.copy.Load() == nil {
-		return false, cmp.Or[error](d.create(ctx), &registry.Conflict{Path: sharedName}) // and once more
+		return false, cmp.Or[error](d.create(ctx), &registry.Conflict{Path: sharedName}) // then retry
 	}
 	if err != nil {
 		return false, err
@@ -93,8 +93,7 @@ func (d *Access) randomHex(bytes int) (string, error) {
 	return hex.EncodeToString(b), nil
 }
 
-// PendingAudit are the audit rows of the document's own changes that no leader has taken yet, as far as the copy
-// shows.
+// PendingAudit returns the audit rows of changes of the document that no leader has taken yet, according to the copy.
 func (d *Access) PendingAudit() []event.Audit {
 	s, err := d.known()
 	if err != nil {
@@ -103,7 +102,7 @@ func (d *Access) PendingAudit() []event.Audit {
 	return slices.Clone(s.Audit)
 }
 
-// TakeAudit removes audit rows that are kept elsewhere now. Ids that are not there any more are none of its concern.
+// TakeAudit removes audit rows that are stored elsewhere now. It ignores unknown ids.
 func (d *Access) TakeAudit(ctx context.Context, ids []string) error {
 	taken := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -123,5 +122,5 @@ func (d *Access) TakeAudit(ctx context.Context, ids []string) error {
 	return err
 }
 
-// errUnchanged ends a change that changes nothing.
+// errUnchanged ends a change that would change nothing.
 var errUnchanged = errors.New("nothing to change")

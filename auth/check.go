@@ -6,13 +6,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// CheckNewUser says what is wrong with the name and the password of a user who is to be added.
+// CheckNewUser returns the violations of the name and the password of a new user.
 func CheckNewUser(name, password string) document.Violations {
 	return slices.Concat(checkName(name), checkPassword(password))
 }
 
-// CheckNewPassword says what is wrong with a password.
+// CheckNewPassword returns the violations of a new password.
 func CheckNewPassword(password string) document.Violations { return checkPassword(password) }
 
-// CheckNewToken says what is wrong with the name of an API token that is to be added.
+// CheckNewToken returns the violations of the name of a new API token.
 func CheckNewToken(name string) document.Violations { return checkName(name) }

@@ -1,11 +1,10 @@
-// Package auth says who may do what: users and API tokens with their roles, the tokens that a login gives, and how
-// failed logins are slowed down.
+// Package auth decides who may do what: it manages users and API tokens with their roles, issues and verifies login
+// tokens, and limits the rate of failed logins.
 //
-// What outlives a server, the access document, is one shared value of the registry (registry.Shared), beside all
-// terms: it is changed by version, by whichever server or command does it, and every server keeps a copy that is read
-// again each second, and counts for a minute. So a follower knows who may read what it answers by itself, and the
-// first user can be made while no server runs. A change and its audit row are one write; the leader takes the rows
-// into the audit (PendingAudit, TakeAudit).
+// The access document is one shared value of the registry (registry.Shared), outside all terms. Any server or command
+// may change it, by version. Every server keeps a copy that it reads again each second and that stays valid for a
+// minute. So followers authenticate requests themselves, and the first user can be created while no server runs. A
+// change and its audit row are one write; the leader moves the rows into the audit log (PendingAudit, TakeAudit).
 //
 //	Access      the copy of the document                      access.go
 //	            changes by compare-and-set, with their rows   change.go
@@ -14,10 +13,10 @@
 //	            users and API tokens                          people.go
 //	document    what is stored, and how much of it            document.go
 //	hasher      argon2id, few at once                         password.go
-//	limiter     who waits after failed logins: pure           limiter.go
+//	limiter     delays after failed logins: pure              limiter.go
 //	Grant       a role, for all apps or for those that patterns name          grant.go
-//	Principal   who a request comes from, and what is granted                 principal.go
+//	Principal   the origin of a request, and its grant                        principal.go
 //
-// Passwords are kept as argon2id, API tokens as SHA-256: they are random, so nothing slower is needed. Login tokens
-// are signed and not kept; only those that were revoked are, until they would have expired.
+// Passwords are stored as argon2id hashes, API tokens as SHA-256, which suffices because they are random. Login tokens
+// are signed and not stored; only revoked ones are, until they would have expired.
 package auth

@@ -13,20 +13,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// sharedName is the name of the access document among the registry's shared values.
+// sharedName is the name of the access document among the shared values of the registry.
 const sharedName = "access"
 
-// Bounds of the document's parts, in bytes of JSON, which together fit registry.MaxValue.
+// The bounds of the document's parts in bytes of JSON. Their sum fits into registry.MaxValue.
 const (
-	mostPeople  = 600_000 // users and API tokens: of usual ones, about 2,000
+	mostPeople  = 600_000 // users and API tokens: about 2,000 of usual length
 	mostAudit   = 200_000 // rows that wait for a leader: about 600
-	mostRevoked = 150_000 // logins that were ended before their time: about 1,200
-	// rememberedChanges are known by their ids, so that who got no answer to a change finds out whether it was made.
+	mostRevoked = 150_000 // revoked logins: about 1,200
+	// rememberedChanges is the number of change ids that are kept, so that a caller without an answer can find out
+	// whether its change was made.
 	rememberedChanges = 32
 )
 
-// accessDocument is what is known of users, tokens and keys. One write changes all of it that belongs together, its
-// audit rows included.
+// accessDocument contains the users, tokens and keys. One write changes everything that belongs together, including
+// its audit rows.
 type accessDocument struct {
 	Keys    keys          `json:"keys"`
 	Users   []user        `json:"users,omitempty"`
@@ -36,29 +37,28 @@ type accessDocument struct {
 	Changes []string      `json:"changes,omitempty"`
 }
 
-// keys are random, and made with the document. Whoever has them can make himself anybody.
+// keys are random, and created with the document. With them, anyone can impersonate anyone.
 type keys struct {
-	// Login signs login tokens, Proof what Access.Sign does.
+	// Login signs login tokens, Proof signs the codes of Access.Sign.
 	Login key `json:"login"`
 	Proof key `json:"proof"`
 }
 
 const keyBytes = 32
 
-// key shows nowhere but in the document.
+// key is a secret that is printed nowhere but in the document.
 type key []byte
 
 func (key) String() string { return "(hidden)" }
 
-// GoString hides it too.
+// GoString hides the key too.
 func (key) GoString() string { return "(hidden)" }
 
 type user struct {
 	Name string       `json:"name"`
 	Hash passwordHash `json:"hash"`
 	Grant
-	// Generation is another one after each change of password, role or apps: login tokens of the earlier ones are
-	// over.
+	// Generation changes with each change of password, role or apps. Login tokens of earlier generations are invalid.
 	Generation string    `json:"generation"`
 	Created    time.Time `json:"created"`
 }
@@ -66,20 +66,20 @@ type user struct {
 type apiToken struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
-	Hash []byte `json:"hash"` // SHA-256 of the whole token, which is random: nobody finds it by trying
+	Hash []byte `json:"hash"` // SHA-256 of the whole token, which is random and so can't be guessed
 	Grant
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"`
 	By      string    `json:"by,omitempty"`
 }
 
-// revocation ends a login token, or, without a session, all that were issued to somebody until a moment.
+// revocation invalidates a login token, or, without a session, all tokens issued to a subject until a time.
 type revocation struct {
 	Session string    `json:"session,omitempty"`
 	Kind    Kind      `json:"kind"`
 	Name    string    `json:"name"`
 	Before  time.Time `json:"before,omitzero"`
-	// Until is when what it ends has expired by itself.
+	// Until is when the invalidated tokens have expired anyway.
 	Until time.Time `json:"until"`
 }
 
@@ -91,16 +91,16 @@ func newKeys(random io.Reader) (keys, error) {
 	return keys{Login: k[:keyBytes], Proof: k[keyBytes:]}, nil
 }
 
-// newDocument makes a document without anybody.
+// newDocument creates a document without users and tokens.
 func newDocument(random io.Reader) (accessDocument, error) {
 	k, err := newKeys(random)
 	return accessDocument{Keys: k}, err
 }
 
-// replaceKeys ends all logins of everybody.
+// replaceKeys invalidates all logins.
 func (d *accessDocument) replaceKeys(k keys) { d.Keys, d.Revoked = k, nil }
 
-// parseDocument reads a stored document. No error shows what it holds.
+// parseDocument reads a stored document. Its error contains nothing of the document.
 func parseDocument(value []byte) (d accessDocument, err error) {
 	if json.Unmarshal(value, &d) != nil || len(d.Keys.Login) != keyBytes || len(d.Keys.Proof) != keyBytes {
 		return accessDocument{}, errDamaged
@@ -110,7 +110,7 @@ func parseDocument(value []byte) (d accessDocument, err error) {
 
 var errDamaged = errors.New("it is damaged: bring back a copy of it, or delete it and start a server, to begin without users and tokens")
 
-// encode writes the document, unless a part of it is full.
+// encode writes the document. The error is ErrFull if a part of it exceeds its bound.
 func (d *accessDocument) encode() ([]byte, error) {
 	people, err := sizeOf(d.Users, d.Tokens)
 	if err != nil {
@@ -140,7 +140,7 @@ func sizeOf(parts ...any) (size int, err error) {
 	return size, nil
 }
 
-// hasAdmin reports whether somebody is an admin for all apps: a user, or who has a token that does not expire.
+// hasAdmin reports whether there is an admin for all apps: a user, or a token that does not expire.
 func (d *accessDocument) hasAdmin() bool {
 	all := func(g Grant) bool { return g.Includes(Admin) && g.Unrestricted() }
 	return slices.ContainsFunc(d.Users, func(u user) bool { return all(u.Grant) }) ||
@@ -163,11 +163,11 @@ func (d *accessDocument) token(name string) *apiToken {
 	return &d.Tokens[i]
 }
 
-// revoke ends a login token. Where there is no room for another revocation, all login tokens of the one who has ended
-// the most are ended as one.
+// revoke adds a revocation. If there is no room for another one, the revocations of the subject that has the most are
+// merged into one that invalidates all login tokens of that subject.
 func (d *accessDocument) revoke(r revocation, now time.Time) error {
 	d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return now.After(old.Until.Add(clockSlack)) })
-	if r.Session == "" { // what it ends has been ended in part, or is ended with the rest
+	if r.Session == "" { // it includes the subject's earlier revocations
 		d.Revoked = slices.DeleteFunc(d.Revoked,
 			func(old revocation) bool { return old.Kind == r.Kind && old.Name == r.Name })
 	}
@@ -200,15 +200,15 @@ func (d *accessDocument) mergeRevocations(now time.Time) {
 		Until: now.Add(MaxLoginLifetime)})
 }
 
-// snapshot is a document as it was read, made quick to ask. It is not changed.
+// snapshot is a document with indexes. It is immutable.
 type snapshot struct {
 	accessDocument
 	version int64
-	value   [sha256.Size]byte // of the document as it is stored
+	value   [sha256.Size]byte // the hash of the stored document
 	users   map[string]*user
 	tokens  map[string]*apiToken // by id
-	revoked map[string]bool      // sessions
-	ended   map[string]time.Time // by kind and name: tokens issued until then
+	revoked map[string]bool      // by session
+	ended   map[string]time.Time // by kind and name: tokens issued until then are invalid
 }
 
 func newSnapshot(d accessDocument, stored registry.Entry) *snapshot {

@@ -22,7 +22,7 @@ func emptyDocument(t testing.TB) accessDocument {
 	return d
 }
 
-// TestDocumentFits what the registry takes, with each part as full as it may be, and says which part is full.
+// TestDocumentFits checks that a full document fits into the registry, and that the error names the full part.
 func TestDocumentFits(t *testing.T) {
 	t.Parallel()
 	full := func(add func(n int, d *accessDocument), d *accessDocument) error {
@@ -77,7 +77,7 @@ func TestDocumentFits(t *testing.T) {
 	}
 }
 
-// TestLogoutsOfOneDoNotHinderOthers: who logs out without end loses his other logins, too, and nobody else one.
+// TestLogoutsOfOneDoNotHinderOthers checks that a user with too many logouts loses only the user's own other logins.
 func TestLogoutsOfOneDoNotHinderOthers(t *testing.T) {
 	t.Parallel()
 	d := emptyDocument(t)
@@ -107,7 +107,7 @@ func TestLogoutsOfOneDoNotHinderOthers(t *testing.T) {
 	}
 }
 
-// TestDamagedDocumentsAreRefused, and no error shows them.
+// TestDamagedDocumentsAreRefused checks that a damaged document is refused without being printed.
 func TestDamagedDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
 	d := emptyDocument(t)
@@ -129,7 +129,7 @@ func TestDamagedDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-// TestSecretsShowNowhere that texts are made.
+// TestSecretsShowNowhere checks that formatting hides secrets.
 func TestSecretsShowNowhere(t *testing.T) {
 	t.Parallel()
 	d := emptyDocument(t)
@@ -148,7 +148,7 @@ func TestSecretsShowNowhere(t *testing.T) {
 	}
 }
 
-// TestHashes of other parameters are read, and nonsense is not.
+// TestHashes checks that hashes with other parameters are read, and that invalid ones are refused.
 func TestHashes(t *testing.T) {
 	t.Parallel()
 	h, err := newHasher(rand.Reader)

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Role says what somebody may do; each includes the ones before it, but for Metrics, which is included in Viewer only.
+// Role is a set of permissions. Each role includes the lower ones.
 type Role int
 
-// The roles. The zero Role may do nothing.
+// The roles. The zero Role permits nothing.
 const (
 	NoRole   Role = iota
 	Metrics       // reads /metrics, and nothing else
 	Viewer        // reads
-	Operator      // triggers, pauses, enables and disables, kills; publishes nothing
-	Admin         // all, users and tokens included if it is for all apps
+	Operator      // triggers, pauses, enables, disables and kills; publishes nothing
+	Admin         // everything, including users and tokens if it is for all apps
 )
 
 var roleNames = []string{NoRole: "", Metrics: "metrics", Viewer: "viewer", Operator: "operator", Admin: "admin"}
 
-// String is the role's name as people write it.
+// String returns the name of the role.
 func (r Role) String() string {
 	if r < NoRole || int(r) >= len(roleNames) {
 		return fmt.Sprintf("role %d", int(r))
@@ -29,7 +29,7 @@ func (r Role) String() string {
 	return roleNames[r]
 }
 
-// ParseRole reads a role's name.
+// ParseRole parses the name of a role.
 func ParseRole(name string) (Role, error) {
 	if i := slices.Index(roleNames, name); i > int(NoRole) {
 		return Role(i), nil
@@ -38,26 +38,26 @@ func ParseRole(name string) (Role, error) {
 		strings.Join([]string{"admin", "operator", "viewer", "metrics"}, ", "))
 }
 
-// MarshalText writes the role's name.
+// MarshalText returns the name of the role.
 func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads the role's name.
+// UnmarshalText parses the name of a role.
 func (r *Role) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseRole(string(text))
 	return err
 }
 
-// Grant is a role, for all apps or for some.
+// Grant is a role for all apps or for some.
 type Grant struct {
 	Role Role `json:"role"`
-	// Apps are patterns of app names as path.Match has them, such as billing-*. None means all apps.
+	// Apps are patterns of app names in the syntax of path.Match, such as billing-*. Empty means all apps.
 	Apps []string `json:"apps,omitempty"`
 }
 
-// MaxPatterns is how many patterns a grant may have.
+// MaxPatterns is the greatest number of patterns in a grant.
 const MaxPatterns = 100
 
-// CheckApps says what is wrong with patterns, or nothing.
+// CheckApps returns what is wrong with patterns, or "".
 func CheckApps(patterns []string) string {
 	if len(patterns) > MaxPatterns {
 		return fmt.Sprintf("has %d patterns; %d are the most", len(patterns), MaxPatterns)
@@ -74,11 +74,11 @@ func CheckApps(patterns []string) string {
 // Unrestricted reports whether the grant is for all apps.
 func (g Grant) Unrestricted() bool { return len(g.Apps) == 0 }
 
-// Covers reports whether the grant is for an app, whatever its role.
+// Covers reports whether the grant applies to an app, whatever its role.
 func (g Grant) Covers(app string) bool {
 	return g.Unrestricted() || slices.ContainsFunc(g.Apps,
 		func(p string) bool { ok, err := path.Match(p, app); return ok && err == nil })
 }
 
-// Includes reports whether the grant's role includes another.
+// Includes reports whether the role of the grant includes r.
 func (g Grant) Includes(r Role) bool { return r != NoRole && g.Role >= r }

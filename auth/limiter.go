@@ -7,38 +7,39 @@ import (
 )
 
 const (
-	// freeFailures in a row cost nothing but the last one; from then on there is a wait that doubles.
+	// The first freeFailures-1 consecutive failures cause no wait; each later one does, and the wait doubles.
 	freeFailures = 5
 	firstWait    = time.Second
 	longestWait  = time.Minute
-	// forgetFailures is after how long without another failure the earlier ones count no more.
+	// forgetFailures is the time without a failure after which earlier failures are forgotten.
 	forgetFailures = 15 * time.Minute
-	// mostCounters and mostTrusted bound memory: the one that was used least recently is forgotten.
+	// mostCounters and mostTrusted bound the memory; the least recently used entry is dropped.
 	mostCounters = 20_000
 	mostTrusted  = 10_000
 )
 
-// limiter slows down who guesses passwords: per user and per address. It is pure: the time is an argument. It is not
+// limiter limits the rate of failed logins per user and per address. It is pure: the time is an argument. It is not
 // safe for concurrent use.
 //
-// Who has logged in from an address before has a counter of their own there, and no other holds them up: neither who
-// guesses at their name from elsewhere nor who guesses at other names from behind the same address. A success clears
-// the counter of the user, not that of the address, or somebody with a password of his own could guess on and on.
+// A user who has logged in from an address before has a separate counter for that pair, and is not affected by other
+// failures: neither by attempts at the same name from elsewhere nor by attempts at other names from the same address.
+// A success resets the counter of the user but not that of the address. Otherwise an attacker with an account could
+// log in between attempts and guess without limit.
 type limiter struct {
 	counters lru[*counter]
 	trusted  lru[struct{}]
 }
 
-// counter is what failed for one key.
+// counter counts the failures of one key.
 type counter struct {
 	failed  int
 	pending int // attempts that have begun and not ended
 	last    time.Time
 }
 
-// attempt is a login that was let through, until it is over.
+// attempt is a login that was admitted and has not ended.
 type attempt struct {
-	user, address string // keys; address is empty where the pair is trusted
+	user, address string // keys; address is empty if the pair is trusted
 	pair          string
 }
 
@@ -46,8 +47,8 @@ func newLimiter() *limiter {
 	return &limiter{counters: newLRU[*counter](mostCounters), trusted: newLRU[struct{}](mostTrusted)}
 }
 
-// begin lets a login through, or says how long to wait. One that is let through counts until it is over, so that many
-// at once are no way around the limit.
+// begin admits a login, or returns how long to wait. An admitted login counts until it ends, so that concurrent
+// attempts do not evade the limit.
 func (l *limiter) begin(now time.Time, name, from string) (attempt, time.Duration) {
 	from = addressKey(from)
 	a := attempt{user: "user " + name, address: "address " + from, pair: "pair " + from + " " + name}
@@ -91,14 +92,14 @@ func (l *limiter) succeeded(a attempt) {
 	l.undo(a)
 }
 
-// undo ends an attempt that was not tried.
+// undo ends an attempt without a result.
 func (l *limiter) undo(a attempt) { l.end(a, func(*counter) {}) }
 
 func (l *limiter) end(a attempt, count func(*counter)) {
 	for _, key := range a.keys() {
 		c, ok := l.counters.get(key)
 		if !ok {
-			continue // so many others were tried meanwhile
+			continue // dropped, because many other keys were used meanwhile
 		}
 		c.pending--
 		count(c)
@@ -118,12 +119,12 @@ func (a attempt) keys() []string {
 	return []string{a.user, a.address}
 }
 
-// wait is how long to wait before the next attempt; zero lets it through.
+// wait returns how long to wait before the next attempt; zero admits it.
 func (c *counter) wait(now time.Time) time.Duration {
 	if now.Sub(c.last) >= forgetFailures {
 		c.failed = 0
 	}
-	if now.Before(c.last) { // the clock was set back: nobody waits longer for that
+	if now.Before(c.last) { // the clock was set back, which must not lengthen a wait
 		c.last = now
 	}
 	if c.failed < freeFailures {
@@ -145,8 +146,8 @@ func (c *counter) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// addressKey is what counts as one address: a /64 of IPv6, and all of 127.0.0.0/8, which one machine may have as many
-// of as it likes.
+// addressKey returns the key of an address. All addresses of an IPv6 /64, and of 127.0.0.0/8, share a key, because one
+// host may use any number of them.
 func addressKey(from string) string {
 	ip, err := netip.ParseAddr(from)
 	if err != nil {
@@ -166,11 +167,11 @@ func addressKey(from string) string {
 	return prefix.String()
 }
 
-// lru is a map of at most so many values, that forgets the one that was used least recently.
+// lru is a map of bounded size that drops the least recently used entry.
 type lru[V any] struct {
 	most  int
 	byKey map[string]*list.Element
-	order *list.List // of *pair, the most recently used first
+	order *list.List // of *pair, most recently used first
 }
 
 type pair[V any] struct {

@@ -8,7 +8,7 @@ import (
 
 var start = time.Date(2026, 11, 23, 4, 0, 0, 0, time.UTC)
 
-// fails tries a login that fails, if it is let through.
+// fails makes a failing login if it is admitted.
 func (l *limiter) fails(now time.Time, name, from string) (wait time.Duration) {
 	a, wait := l.begin(now, name, from)
 	if wait == 0 {
@@ -17,7 +17,7 @@ func (l *limiter) fails(now time.Time, name, from string) (wait time.Duration) {
 	return wait
 }
 
-// succeeds tries a login with the right password.
+// succeeds makes a login with the right password if it is admitted.
 func (l *limiter) succeeds(now time.Time, name, from string) (wait time.Duration) {
 	a, wait := l.begin(now, name, from)
 	if wait == 0 {
@@ -26,7 +26,8 @@ func (l *limiter) succeeds(now time.Time, name, from string) (wait time.Duration
 	return wait
 }
 
-// TestWaitsDouble from the fifth failure in a row on, up to a minute, and are forgotten after a while.
+// TestWaitsDouble checks the waits from the fifth consecutive failure on, up to a minute, and that failures are
+// forgotten.
 func TestWaitsDouble(t *testing.T) {
 	t.Parallel()
 	l, now := newLimiter(), start
@@ -59,7 +60,7 @@ func TestWaitsDouble(t *testing.T) {
 	}
 }
 
-// waits says how long a login waits, and does not try it.
+// waits returns how long a login has to wait, without making it.
 func (l *limiter) waits(now time.Time, name, from string) time.Duration {
 	a, wait := l.begin(now, name, from)
 	if wait == 0 {
@@ -68,7 +69,7 @@ func (l *limiter) waits(now time.Time, name, from string) time.Duration {
 	return wait
 }
 
-// TestWhoIsHeldUp by whose failures.
+// TestWhoIsHeldUp checks which logins the failures of others delay.
 func TestWhoIsHeldUp(t *testing.T) {
 	t.Parallel()
 	for what, test := range map[string]struct {
@@ -109,7 +110,8 @@ func failMany(l *limiter, name, from string) {
 	}
 }
 
-// TestSuccessClearsTheUserOnly, or somebody with a password of his own could guess on between two of his logins.
+// TestSuccessClearsTheUserOnly checks that an attacker with an account can't reset the address's counter by logging
+// in.
 func TestSuccessClearsTheUserOnly(t *testing.T) {
 	t.Parallel()
 	l, guesses := newLimiter(), 0
@@ -132,7 +134,7 @@ func TestSuccessClearsTheUserOnly(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceAreNoWayAround: logins under way count.
+// TestManyAtOnceAreNoWayAround checks that running logins count.
 func TestManyAtOnceAreNoWayAround(t *testing.T) {
 	t.Parallel()
 	l := newLimiter()
@@ -161,7 +163,7 @@ func TestManyAtOnceAreNoWayAround(t *testing.T) {
 	}
 }
 
-// TestLimiterIsBounded, and who guesses at somebody gets no free try by being forgotten meanwhile.
+// TestLimiterIsBounded checks the bound, and that a dropped counter gives an attacker no free attempt.
 func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimiter()

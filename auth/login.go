@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Login checks a user's name and password, and returns a login token. From is the address that the request came from,
-// without its port. Errors: *Refused with BadCredentials, the same answer after the same work for an unknown user and
+// Login checks the name and the password of a user, and returns a login token. from is the address of the client
+// without the port. Errors: *Refused with BadCredentials, with the same text and the same work for an unknown user and
 // a wrong password; *TooMany; ErrUnavailable.
 func (d *Access) Login(ctx context.Context, name, password, from string) (token string, p Principal, err error) {
 	u, s, err := d.check(ctx, name, password, from)
@@ -21,7 +21,8 @@ func (d *Access) Login(ctx context.Context, name, password, from string) (token 
 	return d.issue(s, claims{Name: u.Name, Kind: User, Generation: u.Generation}, u.Grant, d.lifetime)
 }
 
-// CheckPassword checks a user's password as Login does, and issues nothing: for who wants to change his own.
+// CheckPassword checks a user's password like Login but issues no token. It serves users who change their own
+// password.
 func (d *Access) CheckPassword(ctx context.Context, name, password, from string) error {
 	_, _, err := d.check(ctx, name, password, from)
 	return err
@@ -34,7 +35,7 @@ func (d *Access) check(ctx context.Context, name, password, from string) (*user,
 	}
 	counted := name
 	if !isName(name) {
-		counted = "" // nobody has such a name, and they are not kept
+		counted = "" // no user can have such a name, so do not store it in a counter
 	}
 	attempt, wait := d.begin(counted, from)
 	if wait > 0 {
@@ -44,7 +45,7 @@ func (d *Access) check(ctx context.Context, name, password, from string) (*user,
 	if u != nil {
 		hash = u.Hash
 	}
-	if len(password) > maxPassword { // nobody's: the work is that of another wrong one
+	if len(password) > maxPassword { // no valid password; still do the work of checking a wrong one
 		password, u = "", nil
 	}
 	in := d.hasher.strangers
@@ -76,8 +77,8 @@ func (d *Access) begin(name, from string) (attempt, time.Duration) {
 	return d.limits.begin(d.now(), name, from)
 }
 
-// Issue returns a login token for somebody whom another has checked: a principal of kind OIDC, with a name and a
-// grant. It lasts no longer than lifetime, nor than the lifetime of logins; zero stands for that.
+// Issue returns a login token for a principal that an OpenID provider has authenticated: one of kind OIDC, with a name
+// and a grant. The token lasts at most lifetime and at most the lifetime of logins; a zero lifetime means the latter.
 func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issued Principal, err error) {
 	s, err := d.known()
 	if err != nil {
@@ -94,7 +95,7 @@ func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issue
 	return d.issue(s, claims{Name: p.Name, Kind: OIDC, Grant: &p.Grant}, p.Grant, lifetime)
 }
 
-// maxIssuedName bounds what a provider may call somebody.
+// maxIssuedName is the greatest length in bytes of a name from a provider.
 const maxIssuedName = 200
 
 func (d *Access) issue(s *snapshot, c claims, grant Grant, lifetime time.Duration) (string, Principal, error) {
@@ -112,7 +113,7 @@ func (d *Access) issue(s *snapshot, c claims, grant Grant, lifetime time.Duratio
 		Expires: time.UnixMilli(c.Expires).UTC()}, nil
 }
 
-// Logout ends the login that a principal is known by. For one without a login it does nothing.
+// Logout revokes the login of a principal. It does nothing for a principal without a login.
 func (d *Access) Logout(ctx context.Context, p Principal) error {
 	if p.Session == "" {
 		return nil
@@ -126,8 +127,8 @@ func (d *Access) Logout(ctx context.Context, p Principal) error {
 	})
 }
 
-// revoke ends logins. Where there is no room for one more logout all logins of everybody end: none goes on that was
-// ended.
+// revoke revokes logins. If there is no room for another revocation, it replaces the keys, which ends all logins: no
+// revoked login may stay valid.
 func (d *Access) revoke(doc *accessDocument, r revocation, fresh keys) error {
 	err := doc.revoke(r, d.now())
 	if errors.Is(err, ErrFull) {

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestLoginsThatAreRefused: one answer for all that is wrong.
+// TestLoginsThatAreRefused checks that all failures have the same answer.
 func TestLoginsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	d := open(t, auth.Options{})
@@ -30,7 +30,7 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	} {
 		_, p, err := d.Login(t.Context(), c[0], c[1], fmt.Sprintf("10.0.%d.1", n))
 		var many *auth.TooMany
-		if errors.As(err, &many) { // of one name; the answer is the same for one that is not there
+		if errors.As(err, &many) { // the limit of one name, which also applies to unknown names
 			continue
 		}
 		wantCode(t, fmt.Sprintf("%.20q %.20q", c[0], c[1]), err, auth.BadCredentials)
@@ -43,7 +43,7 @@ func TestLoginsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestPasswordsThatAreTaken by length and characters, and those that are refused without being shown.
+// TestPasswordsThatAreTaken checks the accepted lengths and characters, and that refused passwords are not printed.
 func TestPasswordsThatAreTaken(t *testing.T) {
 	t.Parallel()
 	d := open(t, auth.Options{})
@@ -71,7 +71,7 @@ func TestPasswordsThatAreTaken(t *testing.T) {
 	}
 }
 
-// TestBadInput: all that is wrong at once, and nothing is changed.
+// TestBadInput checks that all violations are reported at once, and that nothing is changed.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	d := open(t, auth.Options{})
@@ -127,7 +127,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestStormOfLogins: 10,000 at once are answered, few hashes are made, and memory stays.
+// TestStormOfLogins checks that 10,000 simultaneous logins are answered with few hashes and bounded memory.
 func TestStormOfLogins(t *testing.T) {
 	t.Parallel()
 	d := open(t, auth.Options{})
@@ -165,7 +165,7 @@ func TestStormOfLogins(t *testing.T) {
 	})
 }
 
-// TestManyServersChangeAtOnce: each change is made once, whoever makes it, with its audit row.
+// TestManyServersChangeAtOnce checks that concurrent changes are each made once, with their audit rows.
 func TestManyServersChangeAtOnce(t *testing.T) {
 	t.Parallel()
 	shared := newRegistry(t)
@@ -198,7 +198,7 @@ func TestManyServersChangeAtOnce(t *testing.T) {
 	}
 }
 
-// unsure is a registry whose answers get lost.
+// unsure is a registry whose answers are lost.
 type unsure struct {
 	registry.Shared
 	lose func() (done bool, lost bool)
@@ -216,7 +216,7 @@ func (u unsure) WriteShared(ctx context.Context, name string, value []byte, c re
 	return version, err
 }
 
-// TestLostAnswers: a change is made once whether the write of the first try was done or not.
+// TestLostAnswers checks that a change is made once, whether or not the first write succeeded.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	for _, done := range []bool{true, false} {
@@ -237,7 +237,7 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// TestDocumentThatIsGone: nobody is let in, and nothing is made in its place while servers run.
+// TestDocumentThatIsGone checks that a removed document admits nobody and is not recreated by running servers.
 func TestDocumentThatIsGone(t *testing.T) {
 	t.Parallel()
 	c, gone := newClock(), &absent{Shared: newRegistry(t)}
@@ -274,8 +274,8 @@ func (a *absent) ReadShared(ctx context.Context, name string) (registry.Entry, e
 	return a.Shared.ReadShared(ctx, name)
 }
 
-// TestAnOlderDocumentIsNotTaken: of a server that lags behind, or whose copy somebody has brought back, nothing opens
-// that was closed.
+// TestAnOlderDocumentIsNotTaken checks that an older document, from a lagging server or a restored copy, gives no
+// access that was removed.
 func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 	t.Parallel()
 	c, behind := newClock(), &lagging{Shared: newRegistry(t)}
@@ -298,7 +298,7 @@ func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 	}
 }
 
-// lagging is a registry that can show what it kept.
+// lagging is a registry that can return a former state.
 type lagging struct {
 	registry.Shared
 	kept registry.Entry

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// TestEndLogins ends those of a user and those by OpenID of that name, all of them, and nobody else's; the next login
-// is a new one.
+// TestEndLogins checks that all logins of a user and all OpenID logins with that name end, but no others, and that a
+// new login works.
 func TestEndLogins(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), newClock()
@@ -64,7 +64,7 @@ func TestEndLogins(t *testing.T) {
 	}
 }
 
-// TestLogoutsOfManyPeople: none is refused, and nobody who has logged out is let in again, however many do.
+// TestLogoutsOfManyPeople checks that any number of logouts succeed, and that no revoked login becomes valid.
 func TestLogoutsOfManyPeople(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), open(t, auth.Options{})
@@ -90,7 +90,7 @@ func TestLogoutsOfManyPeople(t *testing.T) {
 	}
 }
 
-// TestReplaceKeys ends all logins; API tokens and passwords go on.
+// TestReplaceKeys checks that all logins end, and that API tokens and passwords stay valid.
 func TestReplaceKeys(t *testing.T) {
 	t.Parallel()
 	ctx, d := t.Context(), open(t, auth.Options{})
@@ -121,7 +121,8 @@ func TestReplaceKeys(t *testing.T) {
 	}
 }
 
-// TestTheLastAdminStays, unless nobody is left, or admins come in by other ways.
+// TestTheLastAdminStays checks that the last admin can't be removed, unless nobody is left or admins have other
+// access.
 func TestTheLastAdminStays(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

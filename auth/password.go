@@ -13,14 +13,14 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// argonParams are what a password's hash costs. They stand in each stored hash, so that they can change.
+// argonParams are the cost parameters of a hash. Each stored hash contains its own, so that they can change.
 type argonParams struct {
 	memory, passes uint32 // memory in KiB
 	threads        uint8
 }
 
-// What new hashes cost: the first choice of OWASP's Password Storage Cheat Sheet, and bounds of what is taken from a
-// stored one, so that a document that somebody has changed can't take all of the memory.
+// newHashes are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet. mostOfHash
+// bounds the parameters of stored hashes, so that a manipulated document can't use up the memory.
 var (
 	newHashes   = argonParams{memory: 19 * 1024, passes: 2, threads: 1}
 	mostOfHash  = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
@@ -31,32 +31,32 @@ var (
 )
 
 const (
-	// atOnce hashes are made at the same time, each with its memory, and mostWaiting wait for their turn in each of
-	// the two queues.
+	// atOnce is the number of hashes that are computed simultaneously, each with its memory. mostWaiting is the length
+	// of each of the two queues.
 	atOnce      = 2
 	mostWaiting = 16
 )
 
-// passwordHash is argon2id in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It shows nowhere but in the
+// passwordHash is argon2id in PHC format: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It is printed nowhere but in the
 // document.
 type passwordHash string
 
 func (passwordHash) String() string { return "(hidden)" }
 
-// GoString hides it too.
+// GoString hides the hash too.
 func (passwordHash) GoString() string { return "(hidden)" }
 
-// hasher makes and checks hashes, few at once: one takes 19 MiB and some 30 ms.
+// hasher computes and verifies hashes, few at a time: one takes 19 MiB and about 30 ms.
 type hasher struct {
 	random  io.Reader
 	running chan struct{}
-	nobody  passwordHash // no password has it: what a login of an unknown user is checked with
-	// strangers and known hold those who wait: logins of whom nobody knows yet, and all others. A flood of the first,
-	// from however many addresses, fills a queue of its own, and leaves the other one open.
+	nobody  passwordHash // matches no password; used for logins of unknown users
+	// strangers and known are the queues: one for logins from a new address, one for all other callers. A flood of the
+	// former, from any number of addresses, fills only its own queue.
 	strangers, known queue
 }
 
-// queue holds one for each who waits.
+// queue holds one token per waiting caller.
 type queue chan struct{}
 
 func newHasher(random io.Reader) (*hasher, error) {
@@ -72,7 +72,7 @@ func newHasher(random io.Reader) (*hasher, error) {
 	return h, nil
 }
 
-// turn waits in a queue until a hash may be made. When too many wait there, it says so at once.
+// turn waits in a queue for a turn to compute a hash. It fails at once if the queue is full.
 func (h *hasher) turn(ctx context.Context, in queue) (done func(), err error) {
 	select {
 	case in <- struct{}{}:
@@ -88,7 +88,7 @@ func (h *hasher) turn(ctx context.Context, in queue) (done func(), err error) {
 	}
 }
 
-// make makes the hash of a new password, which nobody asks for who has not been let in.
+// make computes the hash of a new password. Only authenticated users can cause a call.
 func (h *hasher) make(ctx context.Context, password string) (passwordHash, error) {
 	done, err := h.turn(ctx, h.known)
 	if err != nil {
@@ -104,7 +104,7 @@ func (h *hasher) make(ctx context.Context, password string) (passwordHash, error
 		uint32(hashedBytes))), nil
 }
 
-// verify reports whether a password has a hash, in a time that depends on the hash's parameters only.
+// verify reports whether a password matches a hash. Its time depends only on the parameters of the hash.
 func (h *hasher) verify(ctx context.Context, in queue, stored passwordHash, password string) (bool, error) {
 	p, salt, want, err := parseHash(stored)
 	if err != nil {

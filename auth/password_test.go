@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// TestStrangersHoldNobodyElseUp: however many of them wait, whoever has logged in from an address before, and who sets
-// a password, gets a turn.
+// TestStrangersHoldNobodyElseUp checks that waiting strangers do not delay users from trusted addresses and changes of
+// passwords.
 func TestStrangersHoldNobodyElseUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestStrangersHoldNobodyElseUp(t *testing.T) {
 			known <- err
 		}()
 		synctest.Wait()
-		cancel() // the strangers give up
+		cancel() // the strangers stop waiting
 		<-h.running
 		if err := <-known; err != nil {
 			t.Errorf("who is known: %v", err)

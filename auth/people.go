@@ -16,31 +16,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Bounds of passwords: characters at least, bytes at most.
+// MinPassword is the shortest password in characters, maxPassword the longest in bytes.
 const (
 	MinPassword = 8
 	maxPassword = 1024
 )
 
-// Account is a user as people see one.
+// Account is the public part of a user.
 type Account struct {
 	Name string `json:"name"`
 	Grant
 	Created time.Time `json:"created"`
 }
 
-// APIToken is an API token as people see one, without what makes it one.
+// APIToken is the public part of an API token, without its secret.
 type APIToken struct {
 	Name string `json:"name"`
 	Grant
 	Created time.Time `json:"created"`
-	// Expires is zero for one that does not.
+	// Expires is zero for a token that does not expire.
 	Expires time.Time `json:"expires,omitzero"`
-	// By is the name of who has made it.
+	// By is the name of the actor that created it.
 	By string `json:"by,omitempty"`
 }
 
-// Users are all users, by name.
+// Users returns all users, by name.
 func (d *Access) Users() ([]Account, error) {
 	s, err := d.known()
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Access) Users() ([]Account, error) {
 
 func (u *user) account() Account { return Account{Name: u.Name, Grant: u.Grant, Created: u.Created} }
 
-// AddUser makes a user. Errors: document.Violations, ErrExists, ErrFull, *TooMany.
+// AddUser creates a user. Errors: document.Violations, ErrExists, ErrFull, *TooMany.
 func (d *Access) AddUser(ctx context.Context, actor event.Actor, name, password string, grant Grant) (Account, error) {
 	bad := slices.Concat(checkName(name), checkPassword(password), checkGrant(grant))
 	if err := bad.OrNil(); err != nil {
@@ -85,7 +85,7 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 	return user{Name: name, Hash: hash, Grant: grant, Generation: generation, Created: d.stamp()}, err
 }
 
-// ChangeUser gives a user another role, or other apps, which ends his logins. Errors: document.Violations,
+// ChangeUser changes the role or the apps of a user, which ends the user's logins. Errors: document.Violations,
 // ErrNotFound, ErrFull.
 func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
 	err error) {
@@ -115,8 +115,8 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 	return changed, err
 }
 
-// SetPassword gives a user another password, which ends his logins. Errors: document.Violations, ErrNotFound, ErrFull,
-// *TooMany.
+// SetPassword changes the password of a user, which ends the user's logins. Errors: document.Violations, ErrNotFound,
+// ErrFull, *TooMany.
 func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
 	if err := checkPassword(password).OrNil(); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, passw
 	})
 }
 
-// EndLogins ends all logins of a name: those of a user, and those by an OpenID provider, which calls somebody so.
-// There need not be any. Errors: document.Violations, ErrFull.
+// EndLogins ends all logins with a name: those of a user, and those through an OpenID provider under that name. There
+// may be none. Errors: document.Violations, ErrFull.
 func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) error {
 	if name == "" || len(name) > maxIssuedName {
 		return document.Violations{document.Violate("name", name, "must be 1 to %d bytes", maxIssuedName)}
@@ -159,8 +159,8 @@ func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) 
 	})
 }
 
-// ReplaceKeys makes new keys, which ends all logins of everybody: for when somebody may have read those that there
-// are. For about a second servers that have not read the new ones yet refuse what others forward. Errors: ErrFull.
+// ReplaceKeys creates new keys, which ends all logins. It is for the case that the present keys may have leaked. For
+// about a second, servers that have not read the new keys refuse forwarded requests. Errors: ErrFull.
 func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
 	fresh, err := newKeys(d.random)
 	if err != nil {
@@ -172,7 +172,7 @@ func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
 	})
 }
 
-// RemoveUser removes a user, which ends his logins. Errors: ErrNotFound, ErrFull.
+// RemoveUser removes a user, which ends the user's logins. Errors: ErrNotFound, ErrFull.
 func (d *Access) RemoveUser(ctx context.Context, actor event.Actor, name string) error {
 	return d.audited(ctx, actor, "user.remove", name, func(doc *accessDocument) (before, after any, err error) {
 		u := doc.user(name)
@@ -187,7 +187,7 @@ func (d *Access) RemoveUser(ctx context.Context, actor event.Actor, name string)
 
 func noUser(name string) error { return fmt.Errorf("%w: there is no user %.120q", ErrNotFound, name) }
 
-// Tokens are all API tokens, by name.
+// Tokens returns all API tokens, by name.
 func (d *Access) Tokens() ([]APIToken, error) {
 	s, err := d.known()
 	if err != nil {
@@ -205,8 +205,8 @@ func (t *apiToken) shown() APIToken {
 	return APIToken{Name: t.Name, Grant: t.Grant, Created: t.Created, Expires: t.Expires, By: t.By}
 }
 
-// AddToken makes an API token, which expires at a moment, or never if that is zero. The token itself is returned here
-// and never again. Errors: document.Violations, ErrExists, ErrFull.
+// AddToken creates an API token that expires at a time, or never if that is zero. Only this call returns the token
+// itself. Errors: document.Violations, ErrExists, ErrFull.
 func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
 	expires time.Time) (token string, made APIToken, err error) {
 	bad := slices.Concat(checkName(name), checkGrant(grant))
@@ -236,13 +236,13 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 	return token, t.shown(), nil
 }
 
-// auditedToken is what an audit row has of an API token.
+// auditedToken is the content of an API token in an audit row.
 type auditedToken struct {
 	Grant
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// RemoveToken removes an API token, which is refused from then on. Errors: ErrNotFound, ErrFull.
+// RemoveToken removes an API token, which is invalid from then on. Errors: ErrNotFound, ErrFull.
 func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string) error {
 	return d.audited(ctx, actor, "token.remove", name, func(doc *accessDocument) (before, after any, err error) {
 		t := doc.token(name)
@@ -255,8 +255,8 @@ func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string
 	})
 }
 
-// audited makes a change with its audit row. Apply returns what was before and what is after; its errUnchanged stands
-// for a change that is none.
+// audited makes a change with its audit row. apply returns the states before and after; it returns errUnchanged if
+// there is nothing to change.
 func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string,
 	apply func(*accessDocument) (before, after any, err error)) error {
 	id, err := d.randomHex(16)
@@ -290,7 +290,7 @@ func (d *Access) audited(ctx context.Context, actor event.Actor, action, name st
 	return err
 }
 
-// mostAuditText bounds what a row says of one side of a change.
+// mostAuditText is the greatest length in bytes of one side of a change in an audit row.
 const mostAuditText = 4096
 
 func auditText(v any) (string, error) {
@@ -304,13 +304,13 @@ func auditText(v any) (string, error) {
 	return string(text), err
 }
 
-// stamp is the time as it is stored.
+// stamp returns the current time in its stored precision.
 func (d *Access) stamp() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 
-// maxName is the longest name of a user or token.
+// maxName is the greatest length of the name of a user or token.
 const maxName = 100
 
-// isName reports whether users and tokens can have a name.
+// isName reports whether a name is valid for users and tokens.
 func isName(name string) bool {
 	if name == "" || len(name) > maxName || strings.ContainsRune("._@-", rune(name[0])) {
 		return false
@@ -329,7 +329,7 @@ func checkName(name string) document.Violations {
 		maxName)}
 }
 
-// checkPassword never says what the password is.
+// checkPassword returns the violations of a password, without the password.
 func checkPassword(password string) document.Violations {
 	why := ""
 	switch {

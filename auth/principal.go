@@ -2,31 +2,31 @@ package auth
 
 import "time"
 
-// Kind says by what somebody is known.
+// Kind is the kind of a principal, by its credential.
 type Kind string
 
 // The kinds of principals.
 const (
-	// User is one of the registry's users, by a login.
+	// User is a user of the access document, by a login.
 	User Kind = "user"
-	// Token is an API token of the registry.
+	// Token is an API token of the access document.
 	Token Kind = "token"
 	// TokenFile is the token of --api-token-file.
 	TokenFile Kind = "token-file"
-	// OIDC is somebody whom an OpenID provider knows.
+	// OIDC is a user whom an OpenID provider has authenticated.
 	OIDC Kind = "oidc"
-	// Machine is anybody on this machine: who connects to a loopback address while there are no users, or to the
-	// socket in the data folder.
+	// Machine is any local process: one that connects to a loopback address while there are no users, or to the socket
+	// in the data folder.
 	Machine Kind = "machine"
 )
 
-// Principal is who a request comes from, and what is granted to them. The zero Principal is nobody.
+// Principal is the authenticated origin of a request with its grant. The zero Principal has no grant.
 type Principal struct {
 	Name string
 	Kind Kind
 	Grant
-	// Session is the id of the login token, by which it can be revoked; empty for others.
+	// Session is the id of the login token, with which it can be revoked; empty for other kinds.
 	Session string
-	// Expires is when what they are known by does; zero for never.
+	// Expires is when the credential expires; zero for never.
 	Expires time.Time
 }

@@ -17,7 +17,7 @@ func contains(text string, secrets ...string) bool {
 	return false
 }
 
-// TestTokens: what is let in by a token, and by which code what is not is refused.
+// TestTokens checks which tokens are accepted, and the codes of refusals.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -12,43 +12,42 @@ import (
 )
 
 const (
-	// mostRows go in one transaction, and gatherFor is how long it is waited for so many.
+	// mostRows is the number of rows per transaction, and gatherFor how long the drain waits for that many.
 	mostRows  = 1000
 	gatherFor = 100 * time.Millisecond
-	// A call of the database that failed is repeated after retryFirst, then after twice that, and so on up to
-	// retryMost.
+	// A failed call of the database is repeated after retryFirst, then after twice that, and so on up to retryMost.
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 10 * time.Second
-	// askEvery is how often it is asked whether batches that are set aside are true.
+	// askEvery is the interval of the checks whether batches that are set aside have become valid or invalid.
 	askEvery = 3 * time.Second
-	// flushFor is how long, after the end was asked for, a database that is up gets what is left.
+	// flushFor is how long after the end of Run's context the remaining rows are written to a database that is up.
 	flushFor = 3 * time.Second
-	// callPatience is how long a call of the database may have no answer before that is said.
+	// callPatience is how long a call of the database may stay unanswered before the database counts as down.
 	callPatience = 10 * time.Second
 )
 
-// drain writes what the outbox has to the database. It is for one goroutine.
+// drain writes the entries of the outbox to the database. It is used by one goroutine.
 type drain struct {
 	*Recorder
-	ctx      context.Context // its end is asked for when this ends
+	ctx      context.Context // the drain ends after ctx has ended
 	migrated bool
-	says     alarm          // that the database can't be written to
-	unread   alarm          // that the outbox can't be read
-	stuck    alarm          // that what is set aside can't be read or removed
-	asked    time.Time      // when it was last asked about what is set aside
-	unkept   []outbox.Entry // of which nobody knows whether they are true, and that the disk has not taken: nothing is done before them
+	says     alarm          // the database can't be written to
+	unread   alarm          // the outbox can't be read
+	stuck    alarm          // a batch that is set aside can't be read or removed
+	asked    time.Time      // the last check of the batches that are set aside
+	unkept   []outbox.Entry // of unknown validity, not set aside as the disk failed; nothing after them is done
 }
 
-// gathered is what one transaction writes.
+// gathered is the content of one transaction.
 type gathered struct {
 	batches []event.Batch
 	rows    int64
 	last    outbox.Entry
-	any     bool // there is a last one: it may be of no batch that is to be written
+	any     bool // last is set; it may belong to a batch that is not written
 }
 
-// Run drains the outbox, and while this process leads, counts and deletes, until ctx ends; it returns within a few
-// seconds then. What is not written by then stays in the outbox.
+// Run drains the outbox, and counts and deletes while this process leads, until ctx ends. It returns within a few
+// seconds after that. Rows that are not written by then stay in the outbox.
 func (r *Recorder) Run(ctx context.Context) {
 	var maintained sync.WaitGroup
 	defer maintained.Wait()
@@ -60,7 +59,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	d.try(work, true, func(ctx context.Context) error {
 		return d.store(ctx,
 			nil)
-	}) // the schema comes up before there are rows
+	}) // migrate the schema before there are rows
 	for {
 		ends := ctx.Err() != nil
 		g := d.gather(work)
@@ -70,9 +69,9 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// gather takes batches from the outbox, until there are enough rows or it has waited long enough. It returns with
-// nothing from time to time, so that what is set aside is asked about, and soon once the end is asked for: what was
-// settled last may be on its way to the disk then.
+// gather takes batches from the outbox until there are enough rows or the wait is over. It returns empty from time to
+// time, so that the batches that are set aside are checked. After the end of ctx it waits only briefly, because the
+// last settlement may still be on its way to the disk.
 func (d *drain) gather(ctx context.Context) (g gathered) {
 	from, most := d.ctx, askEvery
 	if from.Err() != nil {
@@ -107,7 +106,7 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 	return g
 }
 
-// decode reads a batch. One that can't be read though its checksum is right was written by another release: it is
+// decode reads a batch. One that can't be read although its checksum is right was written by another release and is
 // lost.
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
@@ -135,8 +134,7 @@ func (r *Recorder) refused(rows int64) {
 	r.status.LostLast = time.Now()
 }
 
-// write writes what was gathered, however long that takes, and reports whether it is done: it is unless the end was
-// asked for.
+// write writes what was gathered, retrying until it succeeds. It returns false when the drain must end.
 func (d *drain) write(ctx context.Context, g gathered) bool {
 	if !d.try(ctx, !g.any, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
 		return !g.any && d.ctx.Err() == nil
@@ -182,7 +180,7 @@ func (d *drain) store(ctx context.Context, batches []event.Batch) error {
 	return nil
 }
 
-// stored says that everything that was gathered is in the database or set aside.
+// stored marks everything that was gathered as done: it is in the database or set aside.
 func (d *drain) stored(g gathered) {
 	var left []outbox.Entry
 	for _, e := range d.unkept {
@@ -205,8 +203,8 @@ func (d *drain) stored(g gathered) {
 	d.status.Oldest = time.Time{}
 }
 
-// judgeAside writes the batches that were set aside and are known to be true by now, and removes those that are not.
-// One that the disk does not give holds no other up, and is looked at again.
+// judgeAside writes the batches that were set aside and are now known to be valid, and removes the invalid ones. A
+// batch that the disk can't return delays no other, and is tried again.
 func (d *drain) judgeAside(ctx context.Context) error {
 	for _, k := range d.log.Aside() {
 		n, known, err := d.opt.Database.Batches(ctx, k.Term)
@@ -242,8 +240,8 @@ func (d *drain) judgeAside(ctx context.Context) error {
 	return nil
 }
 
-// try calls the database until it works, with growing pauses, or until it fails after the end was asked for; or just
-// once. The log says when that begins, each minute, and when it is over.
+// try calls the database until it succeeds, with growing pauses, until it fails after the end of ctx, or just once.
+// The log reports the beginning of a failure, repeats it each minute, and reports the end.
 func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		err := d.call(ctx, do)
@@ -252,7 +250,7 @@ func (d *drain) try(ctx context.Context, once bool, do func(context.Context) err
 			d.says = alarm{}
 			return true
 		}
-		d.migrated = false // perhaps it is another one, or an empty one, that comes back
+		d.migrated = false // perhaps another or an empty database comes back
 		d.fails(err)
 		if once || d.ctx.Err() != nil {
 			return false
@@ -261,7 +259,7 @@ func (d *drain) try(ctx context.Context, once bool, do func(context.Context) err
 	}
 }
 
-// call calls the database. It counts as down while it owes an answer for longer than callPatience.
+// call calls the database. The database counts as down while a call is unanswered for longer than callPatience.
 func (d *drain) call(ctx context.Context, do func(context.Context) error) error {
 	var mu sync.Mutex
 	answered := false

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/outbox"
 )
 
-// hangingFS is a folder whose fsyncs wait until answers is closed.
+// hangingFS is a folder whose fsyncs block until answers is closed.
 type hangingFS struct {
 	outbox.FS
 	answers chan struct{}
@@ -35,7 +35,7 @@ func (f hangingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// fewFiles is a folder whose files can't be opened to be read while none is set.
+// fewFiles is a folder whose existing files can't be opened while none is set.
 type fewFiles struct {
 	outbox.FS
 	none atomic.Bool
@@ -48,7 +48,8 @@ func (f *fewFiles) Open(name string, flag int) (outbox.File, error) {
 	return f.FS.Open(name, flag)
 }
 
-// TestWithoutDescriptorsRowsWait, for as long as that lasts, and the log says so once a minute.
+// TestWithoutDescriptorsRowsWait checks that rows wait while no file can be opened, and that the log says so each
+// minute.
 func TestWithoutDescriptorsRowsWait(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,8 +72,8 @@ func TestWithoutDescriptorsRowsWait(t *testing.T) {
 	})
 }
 
-// TestDiskThatHangs: it holds one step up for two seconds, and later ones not at all; what waited is on disk when it
-// answers.
+// TestDiskThatHangs checks that a hanging disk delays one step by two seconds and later ones not at all, and that
+// waiting rows are on disk when it answers.
 func TestDiskThatHangs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -99,7 +100,7 @@ func TestDiskThatHangs(t *testing.T) {
 			}
 			r.Settle(1, int64(n+1), true)
 		}
-		synctest.Wait() // whoever writes the log has paused
+		synctest.Wait() // the goroutine that writes the log is blocked
 		if s := r.Status(); !s.Hanging || s.Lost != (Lost{}) || !strings.Contains(said.String(), "does not answer") {
 			t.Errorf("the status is %+v, the log: %s", s, said.String())
 		}
@@ -119,7 +120,7 @@ func TestDiskThatHangs(t *testing.T) {
 	})
 }
 
-// TestADatabaseThatHangs: it is down while it owes an answer.
+// TestADatabaseThatHangs checks that the database counts as down while a call is unanswered.
 func TestADatabaseThatHangs(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		synctest.Wait()

@@ -8,13 +8,13 @@ import (
 const (
 	recountEvery = 5 * time.Second
 	deleteEvery  = time.Minute
-	// One call counts so many minutes, or deletes so many rows.
+	// mostMinutes and mostDeleted bound the minutes and the rows that one call processes.
 	mostMinutes = 100
 	mostDeleted = 1000
 )
 
-// maintain counts statistics and deletes what is old while this process leads, until ctx ends. What fails is tried
-// again when it is due next.
+// maintain counts statistics and deletes old rows while this process leads, until ctx ends. A failed call is repeated
+// at its next regular time.
 func (r *Recorder) maintain(ctx context.Context) {
 	var says alarm
 	failed := func(what string, err error) {
@@ -44,7 +44,7 @@ func (r *Recorder) maintain(ctx context.Context) {
 	}
 }
 
-// leading waits until this process leads; false when ctx has ended.
+// leading waits until this process leads. It returns false when ctx has ended.
 func (r *Recorder) leading(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		r.mu.Lock()
@@ -67,7 +67,7 @@ func (r *Recorder) isLeading() bool {
 	return r.leads
 }
 
-// usable reports whether the database was migrated and answered last.
+// usable reports whether the database was migrated and its last call succeeded.
 func (r *Recorder) usable() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,8 +84,8 @@ func (r *Recorder) recount(ctx context.Context) error {
 	return nil
 }
 
-// deleteOld deletes in small transactions, with a pause as long as each took, so that writers get their turn. It ends
-// when statistics are to be counted again: there may be more then.
+// deleteOld deletes rows in small transactions, with pauses as long as each took, so that writers are not blocked. It
+// returns when statistics must be counted again; more then reports that there may be rows left.
 func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
 	before := time.Now().AddDate(0, 0, -r.opt.Days)
 	for end := time.Now().Add(recountEvery); r.isLeading() && ctx.Err() == nil; {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestOnlyTheLeaderCountsAndDeletes.
+// TestOnlyTheLeaderCountsAndDeletes checks that a process maintains the database only while it leads.
 func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		time.Sleep(time.Hour)
@@ -31,8 +31,8 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 	})
 }
 
-// TestDeletionHoldsNoStatisticsUp: with millions of rows to delete, or as many as are written meanwhile, it takes
-// hours.
+// TestDeletionHoldsNoStatisticsUp checks that statistics are counted during a deletion of millions of rows, which
+// takes hours.
 func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.db.set(func() {

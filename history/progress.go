@@ -2,26 +2,26 @@ package history
 
 import "slices"
 
-// progress is how many batches of the newest term are stored, one after the other. A batch that is lost counts as
-// stored once its commit has happened, so that it holds nothing up.
+// progress tracks how many batches of the newest term are stored, without gaps. A lost batch counts as stored once its
+// commit has happened, so that it delays nothing.
 type progress struct {
 	term    int64
-	newest  int64 // that was appended
-	stored  int64 // all up to it
+	newest  int64 // the last appended batch
+	stored  int64 // all batches up to this one are stored
 	lost    []stretch
-	doubt   bool          // the newest one is lost, and it is not known yet whether its commit has happened
-	changed chan struct{} // closed, and replaced, when stored changes
+	doubt   bool          // the newest batch is lost, and the outcome of its commit is unknown
+	changed chan struct{} // closed and replaced when stored changes
 }
 
-// stretch is of batches beyond stored that are lost and whose commits have happened. There are few, in order: an
-// outbox that stays full for hours makes one.
+// stretch is a range of lost batches after stored whose commits have happened. There are few, in order: an outbox that
+// stays full for hours makes one.
 type stretch struct{ from, upto int64 }
 
 func (p *progress) appended(term, number int64) {
 	if term != p.term {
 		p.term, p.newest, p.stored, p.lost, p.doubt = term, 0, 0, nil, false
 	}
-	if p.doubt && number > p.newest { // commits come one after the other
+	if p.doubt && number > p.newest { // a next batch means that the previous commit happened
 		p.addLost(p.newest)
 	}
 	p.newest, p.doubt = number, false
@@ -37,7 +37,7 @@ func (p *progress) lose(term, number int64) {
 	}
 }
 
-// settle reports whether the batch is lost.
+// settle records an outcome. It reports whether the batch was lost.
 func (p *progress) settle(term, number int64, happened bool) (lost bool) {
 	if term != p.term || number != p.newest || !p.doubt {
 		return false
@@ -48,7 +48,7 @@ func (p *progress) settle(term, number int64, happened bool) (lost bool) {
 	return true
 }
 
-// store says that a batch is stored. They come in order, and what is missing between them is lost.
+// store records that a batch is stored. Batches are stored in order, so that missing ones between them are lost.
 func (p *progress) store(term, number int64) {
 	if term == p.term {
 		p.advance(max(p.stored, number))
@@ -65,7 +65,7 @@ func (p *progress) addLost(number int64) {
 	p.advance(p.stored)
 }
 
-// advance moves stored on, over what was lost.
+// advance raises stored, and skips lost batches.
 func (p *progress) advance(to int64) {
 	n := 0
 	for n < len(p.lost) && p.lost[n].from <= to+1 {

@@ -11,7 +11,7 @@ func TestProgress(t *testing.T) {
 	const append, lose, happened, never, store = "append", "lose", "happened", "never", "store"
 	type step struct {
 		what         string
-		number, want int64 // how many are stored then
+		number, want int64 // want is the expected number of stored batches
 	}
 	for name, steps := range map[string][]step{
 		"stored in order": {{append, 1, 0}, {append, 2, 0}, {store, 1, 1}, {store, 2, 2}},
@@ -42,12 +42,11 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfAnOutboxThatStaysFull: with the database and the disk away for hours, hundreds of batches are lost in
-// each second.
+// TestProgressOfAnOutboxThatStaysFull: with database and disk down for hours, hundreds of batches are lost per second.
 func TestProgressOfAnOutboxThatStaysFull(t *testing.T) {
 	t.Parallel()
 	p := newProgress()
-	p.appended(1, 1) // has a place
+	p.appended(1, 1) // fits into the outbox
 	for n := range int64(500_000) {
 		p.appended(1, n+2)
 		p.lose(1, n+2)

@@ -1,13 +1,12 @@
-// Package history keeps what the scheduler records: it puts the outbox on this process's disk and the database
-// together.
+// Package history records what the scheduler does. It connects the outbox on this process's disk with the database.
 //
 //	Append ──▶ outbox ──▶ Run: up to 1,000 rows or 100 ms ──▶ database
 //	Settle ──▶   │               │
-//	             └── batches of which nobody knows whether they are true: set aside, until HISTORY_TERM says so
+//	             └── batches whose outcome is unknown: set aside, until HISTORY_TERM has it
 //
-// Nobody waits for the database. While it is away, rows wait on the disk; what is wrong is logged, and told by Status.
-// Every process drains its own outbox, whether it leads or not; the one that leads counts statistics and deletes what
-// is old.
+// The scheduler never waits for the database. While it is down, rows wait on the disk; failures are logged and
+// reported by Status. Every process drains its own outbox, whether it leads or not. Only the leader counts statistics
+// and deletes old rows.
 package history
 
 import (
@@ -24,33 +23,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/outbox"
 )
 
-// Database is where rows go. An error of it means that nothing is known to be stored, and that the same call may heal
-// with time.
+// Database stores the rows. An error means that nothing is known to be stored, and that the same call may succeed
+// later.
 type Database interface {
 	Migrate(ctx context.Context) (from, to int64, err error)
 	// Write stores batches and returns how many of their rows the database refuses for their content.
 	Write(ctx context.Context, batches []event.Batch) (lost int, err error)
-	// Batches says how many batches of a term are true, if that is known.
+	// Batches returns how many batches of a term are valid, if that is known.
 	Batches(ctx context.Context, term int64) (n int64, known bool, err error)
 	Recount(ctx context.Context, most int) (done int, err error)
 	DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error)
 }
 
-// Options of a Recorder.
+// Options are the settings of a Recorder.
 type Options struct {
-	// Dir is the folder of the outbox, OutboxBytes its bound.
+	// Dir is the folder of the outbox, OutboxBytes the bound of its size.
 	Dir         string
 	OutboxBytes int64
 	Database    Database
-	// Days and Rows are how long, and how many of each large table, rows are kept.
+	// Days bounds the age of rows, and Rows the number of rows of each large table.
 	Days   int
 	Rows   int64
 	Logger *slog.Logger
 
-	fs outbox.FS // of tests
+	fs outbox.FS // for tests
 }
 
-// Recorder records. Its methods may be called concurrently, but for Run and Close, which are for one owner.
+// Recorder records events. Its methods may be called concurrently, except for Run and Close, which belong to one
+// owner.
 type Recorder struct {
 	opt Options
 	log *outbox.Log
@@ -60,19 +60,20 @@ type Recorder struct {
 	mu      sync.Mutex
 	status  Status
 	leads   bool
-	led     chan struct{} // closed, and replaced, when leads changes
+	led     chan struct{} // closed and replaced when leads changes
 	term    progress
-	broken  bool // the last call of the database has failed
+	broken  bool // the last call of the database failed
 	hanging int  // batches that the disk has not confirmed in time
-	// unsaid is what lost batches of term unsaidIn were to say of former terms. The next batch of that term says it:
-	// the first one of a term is the only one that does, and what waits for its word would wait for the next leader's.
+	// unsaid are the reports about former terms in lost batches of term unsaidIn. The next batch of that term repeats
+	// them, because only the first batch of a term has them, and batches that are set aside would wait for the next
+	// leader's.
 	unsaid   []event.Term
 	unsaidIn int64
 
-	late sync.WaitGroup // who wait for such
+	late sync.WaitGroup // goroutines that wait for such batches
 }
 
-// Open opens the outbox, which an earlier process may have left full.
+// Open opens the outbox, which may contain entries of an earlier process.
 func Open(opt Options) (*Recorder, error) {
 	log, err := outbox.Open(opt.Dir, outbox.Options{Bytes: opt.OutboxBytes, Logger: opt.Logger, FS: opt.fs})
 	if err != nil {
@@ -84,11 +85,12 @@ func Open(opt Options) (*Recorder, error) {
 	return r, nil
 }
 
-// diskPatience is how long a disk that hangs holds a step of the scheduler up.
+// diskPatience is how long a hanging disk may delay a step of the scheduler.
 const diskPatience = 2 * time.Second
 
-// Append puts a batch into the outbox, and returns when it is on disk, or is counted as lost. When the disk takes too
-// long it is on its way, and so are later ones at once, until the disk answers.
+// Append adds a batch to the outbox, and returns when it is on disk or counts as lost. If the disk does not answer in
+// time, Append returns while the batch is still being written, and later batches return at once until the disk
+// answers.
 func (r *Recorder) Append(b event.Batch) {
 	r.mu.Lock()
 	if r.unsaidIn == b.Term {
@@ -116,7 +118,7 @@ func (r *Recorder) Append(b event.Batch) {
 		}
 	}
 	select {
-	case err := <-answer: // refused at once
+	case err := <-answer: // refused immediately
 		r.appended(&b, err)
 		return
 	default:
@@ -137,7 +139,7 @@ func (r *Recorder) Append(b event.Batch) {
 	})
 }
 
-// appended notes what came of a batch.
+// appended records the result of appending a batch.
 func (r *Recorder) appended(b *event.Batch, err error) {
 	if len(b.Terms) > 0 {
 		r.mu.Lock()
@@ -169,7 +171,7 @@ func (r *Recorder) appended(b *event.Batch, err error) {
 	}
 }
 
-// Settle says whether the commit of a batch has happened.
+// Settle records whether the commit of a batch has happened.
 func (r *Recorder) Settle(term, number int64, happened bool) {
 	outcome := outbox.Never
 	if happened {
@@ -178,13 +180,13 @@ func (r *Recorder) Settle(term, number int64, happened bool) {
 	r.mu.Lock()
 	lost := r.term.settle(term, number, happened)
 	r.mu.Unlock()
-	if !lost { // of what the outbox does not have it need not tell, for which it may have no place either
+	if !lost { // a lost batch is not in the outbox, which may also have no space for its settlement
 		r.log.Settle(term, number, outcome)
 	}
 }
 
-// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted as
-// lost, and returns how many.
+// Stored waits until more than after of the term's batches, counted from the first, are in the database or lost, and
+// returns their number.
 func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error) {
 	for {
 		r.mu.Lock()
@@ -204,8 +206,8 @@ func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error)
 	}
 }
 
-// Lead says whether this process leads. When it does no more, its last batch may be one of which nobody will tell: the
-// next leader's first batch says whether it is true.
+// Lead reports whether this process leads. When it stops leading, the outcome of its last batch may never be settled
+// here; the first batch of the next leader reports it.
 func (r *Recorder) Lead(leads bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,7 +219,8 @@ func (r *Recorder) Lead(leads bool) {
 	}
 }
 
-// Close ends the outbox; what it holds stays. Run has ended before. A disk that hangs is waited for until ctx ends.
+// Close closes the outbox, whose entries stay on disk. Run must have returned. It waits for a hanging disk until ctx
+// ends.
 func (r *Recorder) Close(ctx context.Context) error {
 	if err := r.log.Close(ctx); err != nil {
 		return err

@@ -67,8 +67,8 @@ func TestDatabaseThatIsDown(t *testing.T) {
 	})
 }
 
-// TestTheEnd: with a database that is up all is written; one that hangs holds nothing up, and gets it after the next
-// start.
+// TestTheEnd checks that everything is written to a database that is up, and that a hanging database delays nothing
+// and gets the rows after the next start.
 func TestTheEnd(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.happens(steps(1, 1, 3))
@@ -80,23 +80,23 @@ func TestTheEnd(t *testing.T) {
 		s.stop()
 		s.db.set(func() { s.db.hang = false })
 		*s = *begin(t, s.opt.Dir, s.db)
-		s.happens(steps(3, 1, 1)) // tells nothing of term 2, whose settlement is on disk
+		s.happens(steps(3, 1, 1)) // reports nothing about term 2, whose settlement is on disk
 		s.wantStored(3, 1)
 		s.wantRows(7)
 	})
 }
 
-// TestUncertainBatches: what a leader had not settled when it ended waits until a later leader's batch says whether it
-// is true.
+// TestUncertainBatches checks that batches that a leader had not settled when it ended wait until a batch of a later
+// leader reports whether they are valid.
 func TestUncertainBatches(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.happens(steps(1, 1, 1))
-		s.Append(steps(1, 2, 1)) // nobody knows
+		s.Append(steps(1, 2, 1)) // its outcome stays unknown
 		s.Lead(true)
 		s.Lead(false)
 		s.Append(steps(2, 1, 1))
 		s.again()
-		s.happens(steps(3, 1, 1)) // goes on meanwhile
+		s.happens(steps(3, 1, 1)) // continues meanwhile
 		s.wantStored(3, 1)
 		s.wantRows(2)
 		if st := s.Status(); st.Aside != 2 || st.Waiting != 0 {
@@ -114,17 +114,17 @@ func TestUncertainBatches(t *testing.T) {
 	})
 }
 
-// The first batch of a term is lost to a full outbox, and with it the word of what became of the last term's commits:
-// the next batch has it.
+// The first batch of a term is lost to a full outbox, and with it the report about the previous term's commits: the
+// next batch repeats it.
 func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
-		s.Append(steps(1, 1, 1)) // nobody knows
+		s.Append(steps(1, 1, 1)) // its outcome stays unknown
 		s.Lead(true)
 		s.Lead(false)
 		s.again()
 		first := steps(2, 1, 1)
 		first.Terms = []event.Term{{Number: 1, Batches: 1}}
-		first.Steps[0].Task = fmt.Sprint(rand.Perm(600_000)) // more than an outbox of 1 MiB takes
+		first.Steps[0].Task = fmt.Sprint(rand.Perm(600_000)) // more than fits into an outbox of 1 MiB
 		s.happens(first)
 		if s.Status().Lost.Full == 0 {
 			t.Fatal("the outbox took the first batch")
@@ -148,7 +148,7 @@ func TestCommitsThatNeverHappened(t *testing.T) {
 	})
 }
 
-// TestFullOutbox: what does not fit is lost, loudly, and holds nothing up.
+// TestFullOutbox checks that rows that do not fit are lost, that the loss is logged, and that nothing is delayed.
 func TestFullOutbox(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.db.set(func() { s.db.down = errors.New("away") })
@@ -163,13 +163,13 @@ func TestFullOutbox(t *testing.T) {
 			b.Steps[0].Message = reason.FromText(said.String())
 			s.happens(b)
 		}
-		synctest.Wait() // what became of the last batch that fitted is still on its way to the disk
+		synctest.Wait() // the settlement of the last batch that fitted is still on its way to the disk
 		full := s.Status().Bytes
 		for range 20 {
 			n++
 			b := steps(1, n, 1)
 			b.Steps[0].Message = reason.FromText(strings.Repeat("too large for what is left ", 10_000))
-			b.Steps[0].Task = fmt.Sprint(rand.Perm(30_000)) // it can't be compressed
+			b.Steps[0].Task = fmt.Sprint(rand.Perm(30_000)) // incompressible
 			s.happens(b)
 		}
 		if st := s.Status(); st.Bytes != full || st.Lost.Full != 21 {
@@ -200,7 +200,7 @@ func TestRefusedRowsAreCounted(t *testing.T) {
 	})
 }
 
-// TestDamagedRowsAreCounted among those that the outbox has lost.
+// TestDamagedRowsAreCounted checks that damaged rows count among those that the outbox has lost.
 func TestDamagedRowsAreCounted(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.db.set(func() { s.db.down = errors.New("connection refused") })
@@ -229,11 +229,11 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 	})
 }
 
-// TestBatchThatIsStuckAside: a file that the disk does not give, or that somebody has removed, says nothing of the
+// TestBatchThatIsStuckAside checks that a file that is unreadable or was removed does not count as a failure of the
 // database.
 func TestBatchThatIsStuckAside(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
-		s.Append(steps(1, 1, 1)) // nobody knows
+		s.Append(steps(1, 1, 1)) // its outcome stays unknown
 		s.again()
 		s.Append(steps(2, 1, 1))
 		s.again()
@@ -247,7 +247,7 @@ func TestBatchThatIsStuckAside(t *testing.T) {
 		s.wantStored(3, 2)
 		time.Sleep(3*askEvery + time.Second)
 		synctest.Wait()
-		s.wantRows(2) // the one of term 2 is not held up
+		s.wantRows(2) // the batch of term 2 is not delayed
 		s.wantLog("could not be read or removed")
 		if st := s.Status(); st.Down != "" || st.Aside != 1 {
 			t.Errorf("the status is %+v", st)

@@ -15,21 +15,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/outbox"
 )
 
-// fakeDatabase keeps rows in memory, and fails as a test says.
+// fakeDatabase keeps rows in memory, and fails as the test demands.
 type fakeDatabase struct {
 	mu       sync.Mutex
 	down     error
 	hang     bool // calls wait for the end of their context
 	rows     map[string]int
 	terms    map[int64]int64
-	writes   []int // rows of each
+	writes   []int // the number of rows of each write
 	migrated int
 	recounts int
-	deletes  []int // what the next calls delete
+	deletes  []int // the numbers that the next calls delete
 	deleted  []time.Time
 
 	deleteTakes time.Duration
-	poison      string // of an id: refused
+	poison      string // rows with this id are refused
 }
 
 func (f *fakeDatabase) call(ctx context.Context) error {
@@ -115,7 +115,7 @@ func (f *fakeDatabase) set(change func()) {
 	change()
 }
 
-// stage is a recorder that runs, with a fake database, in a bubble of synctest.
+// stage is a running recorder with a fake database, in a synctest bubble.
 type stage struct {
 	*Recorder
 	t    *testing.T
@@ -124,7 +124,7 @@ type stage struct {
 	stop func()
 }
 
-// recording plays what a test does with a recorder.
+// recording runs a test with a recorder.
 func recording(t *testing.T, play func(t *testing.T, s *stage)) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -167,13 +167,13 @@ func beginOn(t *testing.T, fs outbox.FS, dir string, db *fakeDatabase) *stage {
 	return s
 }
 
-// again ends the process and begins the next one on the same outbox.
+// again ends the process and starts the next one on the same outbox.
 func (s *stage) again() {
 	s.stop()
 	*s = *begin(s.t, s.opt.Dir, s.db)
 }
 
-// steps is a batch of so many rows.
+// steps returns a batch of rows rows.
 func steps(term, number int64, rows int) event.Batch {
 	b := event.Batch{Term: term, Number: number}
 	for i := range rows {
@@ -188,7 +188,7 @@ func (s *stage) happens(b event.Batch) {
 	s.Settle(b.Term, b.Number, true)
 }
 
-// wantStored waits until the rows of so many batches of a term are stored, once each.
+// wantStored waits until n batches of a term are stored, each of their rows once.
 func (s *stage) wantStored(term, n int64) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Hour)
@@ -206,13 +206,13 @@ func (s *stage) wantRows(want int) {
 	}
 }
 
-// rows is how often each row was written, once the recorder has nothing left to do at this instant.
+// rows returns how often each row was written, once the recorder is idle.
 func (s *stage) rows() map[string]int {
 	synctest.Wait()
 	return s.db.rows
 }
 
-// logged returns the log once the recorder has nothing left to do at this instant: it writes the log while it works.
+// logged returns the log once the recorder is idle, because it writes to the log while it works.
 func (s *stage) logged() string {
 	synctest.Wait()
 	return s.log.String()

@@ -7,37 +7,39 @@ import (
 	"time"
 )
 
-// Status is how the history stands.
+// Status is the state of the history.
 type Status struct {
-	// Waiting are rows in the outbox, Oldest since when the first of them waits; zero if none is known to.
+	// Waiting counts the rows in the outbox. Oldest is the time since which the first of them waits; zero if unknown.
 	Waiting int64
 	Oldest  time.Time
-	// Bytes of the outbox's files, and their Bound.
+	// Bytes is the size of the outbox's files, Bound the limit.
 	Bytes, Bound int64
-	// Aside are batches of which nobody knows yet whether they are true.
+	// Aside counts the batches that are set aside because their outcome is unknown.
 	Aside int
-	// Written are rows that were written to the database since the start, and LastWritten when that was last.
+	// Written counts the rows that were written to the database since the start; LastWritten is the time of the last
+	// write.
 	Written     int64
 	LastWritten time.Time
-	// Lost are rows that are lost since the start, LostLast is when that was last, Damaged counts bytes of the outbox.
+	// Lost counts the rows that were lost since the start, LostLast is the time of the last loss, and Damaged counts
+	// the damaged bytes of the outbox.
 	Lost     Lost
 	LostLast time.Time
 	Damaged  int64
-	// Hanging: the outbox's disk does not answer.
+	// Hanging reports that the disk of the outbox does not answer.
 	Hanging bool
-	// Down is why the database can't be written to, since DownSince; empty when it can.
+	// Down is why the database can't be written to, since DownSince; empty if it can.
 	Down      string
 	DownSince time.Time
 }
 
-// Lost counts rows that are lost, by cause.
+// Lost counts lost rows by cause.
 type Lost struct {
-	Full    int64 // the outbox has reached its bound
-	Failed  int64 // its disk is full, fails, or has damaged them
-	Refused int64 // the database refuses them for their content
+	Full    int64 // the outbox was full
+	Failed  int64 // its disk was full, failed, or has damaged them
+	Refused int64 // the database refused them for their content
 }
 
-// Status says how the history stands. It waits for nothing.
+// Status returns the state of the history. It does not block.
 func (r *Recorder) Status() Status {
 	log := r.log.Status()
 	r.mu.Lock()
@@ -49,10 +51,10 @@ func (r *Recorder) Status() Status {
 	return s
 }
 
-// warnLost is for how long Warning speaks of a loss.
+// warnLost is how long Warning reports a loss.
 const warnLost = time.Hour
 
-// Warning is what an operator should look at, in one sentence; empty when there is nothing. now is the wall clock.
+// Warning returns one sentence about what needs an operator's attention; empty if nothing does. now is the wall clock.
 func (s Status) Warning(now time.Time) string {
 	var w []string
 	if now.Sub(s.LostLast) < warnLost || s.Damaged > 0 {
@@ -69,7 +71,7 @@ func (s Status) Warning(now time.Time) string {
 	return strings.Join(w, "; ")
 }
 
-// alarm lets a message pass once, and then at most once a minute.
+// alarm limits a message to one per minute, beginning with the first.
 type alarm struct {
 	mu   sync.Mutex
 	last time.Time
@@ -78,7 +80,7 @@ type alarm struct {
 
 const alarmEvery = time.Minute
 
-// due counts n, and says whether to say so now, and how many there were since it was said last.
+// due adds n to the count. It reports whether to log now, and the count since the last log.
 func (a *alarm) due(n int64) (int64, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,8 +92,8 @@ func (a *alarm) due(n int64) (int64, bool) {
 	return 0, false
 }
 
-// rest is how many there were since it was said last, if that is a minute ago: they are said now, though there are no
-// more of them.
+// rest returns the count since the last log if that was at least a minute ago, so that the last events are logged even
+// if no more follow; 0 otherwise.
 func (a *alarm) rest() (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// One job's document as ElasticJob-Cloud writes it. A new leader reads as many as there are jobs, on all processors.
+// BenchmarkDecodeStored decodes one job's document as ElasticJob-Cloud writes it. A new leader decodes one per job, on
+// all processors.
 func BenchmarkDecodeStored(b *testing.B) {
 	doc, err := os.ReadFile("testdata/job-3.0.1.yaml")
 	if err != nil {

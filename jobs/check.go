@@ -13,13 +13,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// CheckOptions is what the rules of a job depend on besides its document.
+// CheckOptions are the inputs of Check besides the document.
 type CheckOptions struct {
-	// Reserved reports names that routes of the API take; nil reserves none.
+	// Reserved reports names that collide with routes of the API; nil reserves none.
 	Reserved func(name string) bool
-	// Now decides whether a cron still fires.
+	// Now decides whether a cron will fire again.
 	Now time.Time
-	// Local is the zone of jobs that name none; nil is UTC.
+	// Local is the zone of jobs without a timeZone; nil is UTC.
 	Local *time.Location
 }
 
@@ -33,18 +33,17 @@ const (
 	MaxKillGraceSeconds    = 60 * 60
 	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
-	// MaxRunBytes bounds what all shards of a run are given together, as JSON: each gets its own copy of the job's
-	// parameter, variables and properties.
+	// MaxRunBytes bounds the settings of all shards of a run together, as JSON: each shard gets its own copy of the
+	// job's parameter, variables and properties.
 	MaxRunBytes = 64 << 20
-	// MaxParameterBytes bounds what one shard is given as JSON, job parameter and sharding parameter together, where
-	// that is an argument or a header, and one variable of env: a process can't be started with an argument or
-	// variable of 128 KiB or more.
+	// MaxParameterBytes bounds the parameters of one shard as JSON, job parameter and sharding parameter together, if
+	// they are passed as an argument or a header. It also bounds one variable of env. A process can't be started with
+	// an argument or variable of 128 KiB or more.
 	MaxParameterBytes = 64 << 10
 )
 
-// Check returns all rules that the document breaks [D15], and notes: hints
-// about what is legal but may not be meant. Whether the app exists, and whether
-// any agent has the resources, is not said here.
+// Check returns all violations of the document [D15], and notes about settings that are legal but may be unintended.
+// It does not check whether the app exists and whether any agent has the resources.
 func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	timing, notes := c.CheckTiming(opts)
 	props, propNotes := c.checkProps()
@@ -78,7 +77,7 @@ func checkRange(field string, value, most int) document.Violations {
 func (c Config) checkSize() document.Violations {
 	whole, err := json.Marshal(c)
 	switch {
-	case err != nil: // it can't be
+	case err != nil: // can't happen
 	case len(whole) > MaxDocumentBytes:
 		return document.Violations{document.Violate("", "",
 			"the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
@@ -88,12 +87,12 @@ func (c Config) checkSize() document.Violations {
 	return nil
 }
 
-// RunBytes is how much each shard of a run is given of the document, as JSON, and how much all of them are together.
-// Parameters of single shards are not in it: all of these are less than a document.
+// RunBytes returns the size of the settings that each shard of a run gets, as JSON, and of all of them together. It
+// leaves out the parameters of single shards, which together are smaller than a document.
 func (c Config) RunBytes() (each, all int) {
 	given := c.WithoutNotifications()
 	given.ShardingItemParameters, given.Description = "", ""
-	encoded, _ := json.Marshal(given) // it can always be written
+	encoded, _ := json.Marshal(given) // never fails
 	return len(encoded), len(encoded) * c.ShardingTotalCount
 }
 
@@ -108,7 +107,7 @@ func (c Config) checkRunSize() document.Violations {
 		c.ShardingTotalCount, Bytes(each), Bytes(all), Bytes(MaxRunBytes))}
 }
 
-// Bytes writes a number of bytes for people, rounded up: "420 KiB", "165 MiB".
+// Bytes formats a number of bytes for people, rounded up: "420 KiB", "165 MiB".
 func Bytes(n int) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d KiB", (n+1<<10-1)>>10)
@@ -127,11 +126,11 @@ func (c Config) checkExecutionType() document.Violations {
 	return document.Violations{document.Violate("jobExecutionType", c.JobExecutionType, "%s", message)}
 }
 
-// CheckTiming is what Check says of cron and timeZone alone.
+// CheckTiming is the part of Check for cron and timeZone.
 func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes []string) {
 	if _, err := Zone(c, opts.Local); err != nil {
 		bad = append(bad, document.Violate("timeZone", c.TimeZone, "%s", err.Error()))
-		c.TimeZone = "" // the cron is still judged
+		c.TimeZone = "" // so that the cron is still checked
 	}
 	schedule, err := Schedule(c, opts.Local)
 	switch {
@@ -151,8 +150,8 @@ func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes [
 	return bad, notes
 }
 
-// sevenFields says how a cron of seven fields is read, or "": the original's documents have such ones, in which the
-// day of month, or the day of week, looks like the "?".
+// sevenFields returns how a cron of seven fields is read, or "" for any other. The original's documents contain such
+// crons, in which the day of month or the day of week looks like the "?".
 func sevenFields(cron string) string {
 	names := []string{"seconds", "minutes", "hours", "day of month", "month", "day of week", "year"}
 	fields := strings.Fields(cron)
@@ -169,7 +168,7 @@ func sevenFields(cron string) string {
 	return text
 }
 
-// neverFires says, of a job whose cron never fires (again), what becomes of it.
+// neverFires describes the effect of a cron that never fires, or never fires again.
 func (c Config) neverFires() string {
 	if c.JobExecutionType == Daemon {
 		return fmt.Sprintf("cron %q never fires (again): the shards stay, and do nothing", c.Cron)
@@ -183,12 +182,12 @@ func (c Config) checkShards() document.Violations {
 	if c.ShardingTotalCount < 1 || c.ShardingTotalCount > MaxShards {
 		bad = append(bad, document.Violate("shardingTotalCount", strconv.Itoa(c.ShardingTotalCount),
 			"must be from 1 to %d", MaxShards))
-		counted.ShardingTotalCount = MaxShards // the parameters are still judged
+		counted.ShardingTotalCount = MaxShards // so that the parameters are still checked
 	}
 	parameters, wrong := ShardingParameters(counted)
 	bad = append(bad, wrong...)
 	if _, isRequest := c.HTTP(); !isRequest && !c.ContextArgument() {
-		return bad // the document's size bounds them
+		return bad // only the document's size bounds them
 	}
 	common := jsonBytes(c.JobParameter)
 	if common > MaxParameterBytes {
@@ -205,7 +204,7 @@ func (c Config) checkShards() document.Violations {
 	return bad
 }
 
-// parametersAdvice is what to do about parameters that are too large for an argument, or for a header.
+// parametersAdvice returns what to do about parameters that are too large for an argument or a header.
 func (c Config) parametersAdvice() string {
 	if c.ContextArgument() {
 		return ", since the command's last argument holds it; set " + PropScriptContext +
@@ -214,8 +213,7 @@ func (c Config) parametersAdvice() string {
 	return ", since a header of the request holds it"
 }
 
-// jsonBytes is the size of a text in the sharding context, where every
-// character may take up to six bytes.
+// jsonBytes returns the size of a text in the sharding context, where a character may take up to six bytes.
 func jsonBytes(text string) int {
 	encoded, err := json.Marshal(text)
 	if err != nil {

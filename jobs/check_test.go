@@ -29,8 +29,8 @@ func TestCheck(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*config)
-		field  string // "" when it is good
-		want   string // in the message; in the notes when it is good
+		field  string // "" for a valid document
+		want   string // in the message; in the notes for a valid document
 	}{
 		{"quick start", func(*config) {}, "", ""},
 		{"reserved name", func(c *config) { c.JobName = "register" }, "jobName", "is reserved"},
@@ -207,7 +207,7 @@ func TestShardingParameters(t *testing.T) {
 	}
 }
 
-// [D27], and the original's messages where it has one.
+// [D27], with the original's messages where it has any.
 func TestShardingParametersRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -242,7 +242,7 @@ func TestShardingParametersRefused(t *testing.T) {
 	}
 }
 
-// The answer to a large text of wrong parameters stays small.
+// The answer to a long text of wrong parameters stays short.
 func TestShardingParametersBounded(t *testing.T) {
 	t.Parallel()
 	c := stored()

@@ -1,9 +1,8 @@
-// Package jobs says what a job is: which app runs it, when, in how many
-// shards, and what each shard gets.
+// Package jobs defines what a job is: which app runs it, when, in how many shards, and the input of each shard.
 //
-// The package holds the fields of a job's document with the original's names and
-// defaults, their checks, the sharding parameters, and the ids of tasks. When
-// a cron fires is jobs/cron's. Package document reads them.
+// The package contains the fields of a job's document with the original's names and defaults, their checks, the
+// sharding parameters, and the ids of tasks. jobs/cron computes when a cron fires. Package document reads the
+// documents.
 package jobs
 
 import (
@@ -19,60 +18,58 @@ const (
 	Daemon = "DAEMON"
 )
 
-// Config is one job's document. Names and defaults are the original's
-// (contract 2.2), one per field [D24]; fields marked "added" are not among them. The
-// tags are all that says how the document is read: see document.Schema.
+// Config is the document of one job. Names and defaults are the original's (contract 2.2), one per field [D24]; fields
+// marked "added" are new. The tags alone define how the document is read: see document.Schema.
 type Config struct {
-	// JobName is the unique name, by the pattern of app.CheckName; it never changes.
+	// JobName is the unique name, by the pattern of app.CheckName. It never changes.
 	JobName string `json:"jobName"`
 	// AppName is the app whose package runs the job.
 	AppName string `json:"appName"`
 	// JobExecutionType is Transient or Daemon.
 	JobExecutionType string `json:"jobExecutionType" default:"\"TRANSIENT\""`
-	// Cron is in Quartz's dialect (jobs/cron); empty: the job runs on trigger only. Daemons need one.
+	// Cron is in Quartz's dialect (jobs/cron). If it is empty, the job runs only on trigger. Daemons need one.
 	Cron string `json:"cron"`
 	// ShardingTotalCount is the number of shards, 1 to MaxShards.
 	ShardingTotalCount int `json:"shardingTotalCount"`
-	// CPUCount and MemoryMB are what one shard takes.
+	// CPUCount and MemoryMB are the demand of one shard.
 	CPUCount float64 `json:"cpuCount"`
 	MemoryMB float64 `json:"memoryMB"`
-	// ShardingItemParameters gives shards their own parameters: see ShardingParameters.
+	// ShardingItemParameters contains the parameters of single shards: see ShardingParameters.
 	ShardingItemParameters string `json:"shardingItemParameters"`
-	// JobParameter goes to every shard.
+	// JobParameter is the same for all shards.
 	JobParameter string `json:"jobParameter"`
-	// Failover runs a lost shard again at once.
+	// Failover reruns a lost shard at once.
 	Failover bool `json:"failover"`
-	// Misfire lets fires wait that find the job running (rule F5).
+	// Misfire queues fires that find the job running (rule F5).
 	Misfire bool `json:"misfire"`
 	// Description is for people.
 	Description string `json:"description"`
-	// Props are properties by name: those of the families that have a meaning here (script.command.line and others),
-	// and the job's own.
+	// Props are properties by name: those of known families (script.command.line and others), and the job's own.
 	Props document.Texts `json:"props,omitempty"`
-	// JobExecutorServiceHandlerType bounds how many shards of a daemon an executor runs at once (ConcurrencyCPU and
+	// JobExecutorServiceHandlerType limits how many shards of a daemon an executor runs at once (ConcurrencyCPU and
 	// others).
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
-	// JobErrorHandlerType is what is done about runs that failed: HandlerLog and others.
+	// JobErrorHandlerType is how failed runs are handled: HandlerLog and others.
 	JobErrorHandlerType string `json:"jobErrorHandlerType,omitempty"`
 	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
 	TimeZone string `json:"timeZone,omitempty"`
-	// TimeoutSeconds (added) is how long a run of a shard may take until it is killed and fails as timed out; 0 is for
-	// ever.
+	// TimeoutSeconds (added) is the time after which a run of a shard is killed and fails as timed out; 0 is
+	// unlimited.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
-	// MaxRetries (added) is how often a shard that failed by itself is run again. 0 to 100.
+	// MaxRetries (added) is how often a shard that failed by itself is rerun, 0 to 100.
 	MaxRetries int `json:"maxRetries,omitempty"`
-	// RetryBackoffSeconds (added) is how long a shard that failed waits until it is run again; each time twice as
-	// long, up to a minute or, if longer, this. 0 is 200 milliseconds.
+	// RetryBackoffSeconds (added) is the wait before a failed shard is rerun. It doubles each time, up to a minute or,
+	// if longer, this value. 0 is 200 milliseconds.
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
-	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 is the server's.
+	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 means the server's default.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
-	// Env (added) is added to the environment of the job's processes. A variable can name a file or a variable of the
-	// executor instead.
+	// Env (added) is added to the environment of the job's processes. A variable may instead refer to a file or a
+	// variable of the executor.
 	Env document.Texts `json:"env,omitempty"`
 }
 
-// Schema reads and writes a job's document. The original's older fields and those of ElasticJob-Lite give
-// a note each. What it reads still has to pass Check.
+// Schema reads and writes a job's document. It accepts older fields of the original and fields of ElasticJob-Lite with
+// a note. The result must still pass Check.
 var Schema = document.MustSchema[Config]("jobName", map[string]string{
 	"monitorExecution":         "is ignored: executions are always watched",
 	"maxTimeDiffSeconds":       "is ignored: it is of ElasticJob-Lite",
@@ -99,5 +96,5 @@ var Schema = document.MustSchema[Config]("jobName", map[string]string{
 // Default returns a document with the defaults of the original (contract 2.2).
 func Default() Config { return Schema.Default() }
 
-// Resources is what one shard takes.
+// Resources returns the demand of one shard.
 func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// sevenRead is how its cron is read, which its answer notes.
+// sevenRead is the note about how the cron is read.
 const sevenRead = "has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"
 
 const quickStart = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
@@ -57,8 +57,8 @@ func TestDecodeUpdate(t *testing.T) {
 	}
 }
 
-// The original's documents, as its own client and its older versions send
-// them, are accepted, and each field without effect is named.
+// The original's documents, as sent by its client and its older versions, are accepted, and each field without effect
+// is named.
 func TestDecodeIgnoresOlderFields(t *testing.T) {
 	t.Parallel()
 	ignored := []string{
@@ -86,7 +86,7 @@ func TestDecodeIgnoresOlderFields(t *testing.T) {
 	}
 }
 
-// What the original's GET answers can be sent back as it is.
+// The original's answer to GET can be sent back unchanged.
 func TestDecodeOriginalsAnswer(t *testing.T) {
 	t.Parallel()
 	got, notes, err := jobs.Schema.Decode([]byte(`{"appName":"my_app","cpuCount":0.1,"memoryMB":64.0,"jobExecutionType":"TRANSIENT","jobName":"my_job",

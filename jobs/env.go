@@ -10,15 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Environment is the job's env as its executor gets it: texts, and the files and variables on the agent that have the
-// others.
+// Environment is the job's env as its executor gets it: the plain texts, and the files and variables on the agent that
+// contain the others.
 type Environment struct {
 	Texts, Files, Variables map[string]string
-	// Secrets are the names of texts, and of the job's own properties, that are marked as secrets, sorted.
+	// Secrets are the names of texts in env and props that are marked as secrets, sorted.
 	Secrets []string
 }
 
-// Environment is the job's env.
+// Environment returns the job's env.
 func (c Config) Environment() Environment {
 	e := Environment{Texts: map[string]string{}, Files: map[string]string{}, Variables: map[string]string{}}
 	for _, texts := range []document.Texts{c.Env, c.Props} {
@@ -46,7 +46,7 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 const variableRule = "the name of a variable must be letters, digits and '_', not beginning with a digit"
 
-// checkEnv leaves the values out of its violations: they may be secrets.
+// checkEnv leaves values out of its violations, because they may be secrets.
 func (c Config) checkEnv() document.Violations {
 	var bad document.Violations
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
@@ -82,9 +82,9 @@ func (c Config) checkEnv() document.Violations {
 	return bad
 }
 
-// maxPath is Linux's, in bytes.
+// maxPath is the limit of Linux in bytes.
 const maxPath = 4095
 
-// ownVariables begin the names of variables that executors have from their agents, secrets among them, and from the
-// scheduler. Executors refuse them, too.
+// ownVariables are the prefixes of variables that executors have from their agents, including secrets, and from the
+// scheduler. Executors refuse them too.
 var ownVariables = []string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"}

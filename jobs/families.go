@@ -15,27 +15,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// family is all properties of one beginning. They have a meaning here; all others are a job's own.
+// family is all properties with one prefix. Families are interpreted here; all other properties belong to the job.
 type family struct {
 	prefix string
-	// handler is the jobErrorHandlerType that they are of, "" if of none.
+	// handler is the jobErrorHandlerType that uses the family; "" if none does.
 	handler string
-	// directs are the properties that say where the secrets of the family are sent, and how safely.
+	// directs are the properties that decide where, and how safely, the secrets of the family are sent.
 	directs []string
 	props   []property
 }
 
-// property is one that is known.
+// property is a known property.
 type property struct {
 	name     string
 	required bool
-	// hidden says how much of the value is a secret.
+	// hidden is how much of the value is secret.
 	hidden hidden
-	// rule says what is wrong with a value, "" if nothing is.
+	// rule returns what is wrong with a value; "" if nothing is.
 	rule func(value string) string
 }
 
-// families have the original's properties (contract 5.5, 5.6); those of webhooks are added.
+// families are the original's properties (contract 5.5, 5.6), and those of webhooks, which are added.
 var families = []family{
 	{"script.", "", nil, []property{{PropScript, true, shown, isCommand}, {PropScriptContext, false, shown, isBool}}},
 	{"http.", "", []string{PropHTTPURL, PropHTTPURI}, []property{
@@ -63,7 +63,7 @@ var families = []family{
 	}},
 }
 
-// Bounds of timeouts in milliseconds. A message that takes longer than half a minute keeps others from being sent.
+// The bounds of timeouts in milliseconds. A message that takes longer than half a minute delays others.
 const (
 	maxHTTPTimeout   = 24 * 60 * 60 * 1000
 	maxNotifyTimeout = 30 * 1000
@@ -95,9 +95,9 @@ func (f *family) names() []string {
 	return names
 }
 
-// checkProps is about the properties of all families. No secret is in what it returns.
+// checkProps checks the properties of all families. Its result contains no secrets.
 func (c Config) checkProps() (bad document.Violations, notes []string) {
-	used := map[string]bool{} // families of which a property is given
+	used := map[string]bool{} // families with at least one given property
 	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
 		if len(bad) >= maxMessages {
 			return bad, notes
@@ -113,7 +113,7 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 		used[f.prefix] = true
 		at, text, p := place{"props", name}, c.Props[name], f.find(name)
 		field := "props." + name
-		if p == nil { // its value is not shown: it may be a secret whose name has a mistake
+		if p == nil { // do not show the value, which may be a secret under a misspelled name
 			bad = append(bad, document.Violate(field, "", "%s", f.unknown(name)))
 		} else if wrong := p.rule(text.Value); wrong != "" && !text.IsReference() && !at.isPlaceholder(text) {
 			bad = append(bad, document.Violate(field, at.show(text).Value, "%s", wrong))
@@ -140,7 +140,7 @@ func (f *family) unknown(name string) string {
 	return "unknown property; " + known
 }
 
-// missing are the required properties that are not given, in the original's words.
+// missing returns the required properties that are not given, with the original's messages.
 func (c Config) missing(f *family) (bad document.Violations) {
 	for _, p := range f.props {
 		if _, given := c.Props[p.name]; p.required && !given {
@@ -150,7 +150,7 @@ func (c Config) missing(f *family) (bad document.Violations) {
 	return bad
 }
 
-// checkHTTP is about what several properties of an HTTP job say together.
+// checkHTTP checks the combination of an HTTP job's properties.
 func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
 	if !used["http."] {
 		return nil
@@ -191,7 +191,7 @@ func isCommand(value string) string {
 	return ""
 }
 
-// isAnyLine may be empty.
+// isAnyLine also accepts the empty text.
 func isAnyLine(value string) string {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return "must not hold line breaks or other control characters"
@@ -220,7 +220,7 @@ func isMethod(value string) string {
 	return ""
 }
 
-// upTo is the rule of whole numbers from 1 to most.
+// upTo returns the rule for whole numbers from 1 to most.
 func upTo(most int) func(string) string {
 	return func(value string) string {
 		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > most {

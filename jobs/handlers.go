@@ -7,10 +7,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Types of jobErrorHandlerType: what is done about a run that failed. Whatever it is, the run has failed [D81].
+// Types of jobErrorHandlerType: how a failed run is handled. It counts as failed with each of them [D81].
 const (
-	HandlerLog      = "LOG"    // it is logged; that is the default
-	HandlerThrow    = "THROW"  // the same
+	HandlerLog      = "LOG"    // it is logged; the default
+	HandlerThrow    = "THROW"  // the same as HandlerLog
 	HandlerIgnore   = "IGNORE" // it is not logged as a problem
 	HandlerEmail    = "EMAIL"
 	HandlerWechat   = "WECHAT"
@@ -18,7 +18,7 @@ const (
 	HandlerWebhook  = "WEBHOOK" // added
 )
 
-// Types of jobExecutorServiceHandlerType: how many of a daemon's shards an executor runs at once; "" sets no bound.
+// Types of jobExecutorServiceHandlerType: how many of a daemon's shards an executor runs at once; "" is unlimited.
 const (
 	ConcurrencyCPU    = "CPU"
 	ConcurrencySingle = "SINGLE_THREAD"
@@ -54,8 +54,7 @@ const (
 	PropWebhookReadTimeout    = "webhook.readTimeoutMilliseconds"
 )
 
-// Notifies reports whether people are notified of runs of the job that failed, by a handler of the job's
-// jobErrorHandlerType.
+// Notifies reports whether the job's jobErrorHandlerType notifies people of failed runs.
 func (c Config) Notifies() bool {
 	return slices.Contains(notifyingHandlers(), c.JobErrorHandlerType)
 }
@@ -75,8 +74,8 @@ func errorHandlers() []string {
 	return append([]string{HandlerLog, HandlerThrow, HandlerIgnore}, notifyingHandlers()...)
 }
 
-// checkHandlers is about the types of the handlers. The original's are all known: jobs that came from there must not
-// need a change.
+// checkHandlers checks the types of the handlers. All types of the original are accepted, so that its jobs need no
+// change.
 func (c Config) checkHandlers() (bad document.Violations, notes []string) {
 	check := func(field, value string, known ...string) {
 		if value != "" && !slices.Contains(known, value) {

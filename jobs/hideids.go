@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// idInText matches ids in texts for people: those of tasks and executors, which have idDelimiter, and those of
-// executions, which are their job's name, '@' and a time, or how else they came to be. What follows an id in a
-// sentence or a path is no part of it.
+// idInText matches ids in texts for people: ids of tasks and executors, which contain idDelimiter, and ids of
+// executions, which are the job's name, '@', and a time or another origin. The text after an id in a sentence or path
+// is not part of it.
 var idInText = regexp.MustCompile(`[A-Za-z0-9][\w.-]*@(?:-@[^\s/\\,;"'()]*|(?:\d{8}T\d{6}|key-|import-)[\w.:-]*)`)
 
-// notInEnd is what a sentence may have behind an id.
+// notInEnd are punctuation characters that may follow an id in a sentence.
 const notInEnd = ".:-"
 
-// HideIDs returns a text in which each id of a task, an executor or an execution is replaced by other, unless shown
-// reports that the reader may see the app or the job that the id begins with. So what is hidden depends on whose ids
-// they are, and not on the sentences that they are in.
+// HideIDs replaces each id of a task, an executor or an execution in a text by other, unless shown reports that the
+// reader may see the app or the job with which the id begins. So hiding depends on the owner of an id, not on the
+// sentence around it.
 func HideIDs(text, other string, shown func(name string, isApp bool) bool) string {
 	if !strings.Contains(text, "@") {
 		return text
@@ -31,8 +31,8 @@ func HideIDs(text, other string, shown func(name string, isApp bool) bool) strin
 	})
 }
 
-// isExecutorID reports whether what follows a name and its '@' is an executor's, in our form or the original's, and
-// no task's.
+// isExecutorID reports whether the text after a name and its '@' belongs to an executor, in the present or the
+// original's format, and not to a task.
 func isExecutorID(rest string) bool {
 	rest, has := strings.CutPrefix(rest, strings.TrimPrefix(idDelimiter, "@"))
 	item, rest, _ := strings.Cut(rest, idDelimiter)

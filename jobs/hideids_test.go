@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What is hidden depends on whose ids they are, wherever they stand.
+// Hiding depends on the owner of an id, wherever the id is.
 func TestIDsAreHidden(t *testing.T) {
 	t.Parallel()
 	shown := func(name string, isApp bool) bool { return name == "mine" && !isApp || name == "my.app" && isApp }
@@ -20,7 +20,7 @@ func TestIDsAreHidden(t *testing.T) {
 			"mine@20260501T120000Z-0f8e12ab":                       false,
 			"mine@-@0@-@READY@-@S1@-@0f8e":                         false,
 			"my.app@-@S1@-@3":                                      false,
-			"my.app@-@20150430-210834-1511367328-5050-8499-S0":     false, // the original's
+			"my.app@-@20150430-210834-1511367328-5050-8499-S0":     false, // in the original's format
 			"theirs@20260501T120000Z":                              true,
 			"theirs@20260501T120000Z-0f8e12ab":                     true,
 			"theirs@key-0f8e12ab34cd56ef":                          true,
@@ -30,8 +30,8 @@ func TestIDsAreHidden(t *testing.T) {
 			"theirs@-@12@-@FAILOVER@-@S1@-@0f8e":                   true,
 			"theirs.app@-@S1@-@3":                                  true,
 			"theirs.app@-@20150430-210834-1511367328-5050-8499-S0": true,
-			"mine@-@S1@-@3":                                        true, // an app of the job's name
-			"my.app@-@3@-@READY@-@S1@-@0f8e":                       true, // a job of the app's name
+			"mine@-@S1@-@3":                                        true, // an app with the name of the job
+			"my.app@-@3@-@READY@-@S1@-@0f8e":                       true, // a job with the name of the app
 			"not-mine@20260501T120000Z":                            true,
 		} {
 			text := strings.ReplaceAll(sentence, "X", id)

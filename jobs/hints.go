@@ -5,7 +5,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Hints are what forms and editors need to know of a job's fields.
+// Hints returns the additional information about a job's fields that forms and editors need.
 func Hints() map[string]document.Hint {
 	return map[string]document.Hint{
 		"jobName":                {Required: true, MaxLength: 100, Pattern: app.NamePattern, Description: "The job's unique name, which never changes: letters, digits, '.', '_' and '-'."},

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// judge reads a document that has one field of its own beside the valid ones, and says what is wrong with that field.
+// judge decodes a valid document with one field replaced, and returns what is wrong with that field.
 func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field string, value any,
 	check func(C) document.Violations) string {
 	t.Helper()
@@ -31,8 +31,8 @@ func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field strin
 	return ""
 }
 
-// holds compares a JSON Schema with what it is of: every field is there with its type, its default is that of the
-// document, and what it says is out of bounds is refused, what is at its bounds is not.
+// holds compares a JSON Schema with the documents: every field exists with its type and default, values at its bounds
+// are accepted, and values beyond them are refused.
 func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C,
 	check func(C) document.Violations) {
 	t.Helper()
@@ -131,7 +131,7 @@ func TestTheJobsSchemaIsTrue(t *testing.T) {
 		jobs.Transient, 1, 1, 1, "0 0 3 * * ?"
 	valid.Props = nil
 	holds(t, jobs.Schema, jobs.Hints(), valid, func(c jobs.Config) document.Violations {
-		if c.Notifies() { // which needs props, said by their own names
+		if c.Notifies() { // needs props, which have violations of their own
 			c.JobErrorHandlerType = ""
 		}
 		bad, _ := c.Check(options())

@@ -10,19 +10,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// Overrides are what one run of a job has of its own, instead of the job's: the body of a trigger.
+// Overrides are settings of one run that replace those of its job: the body of a trigger.
 type Overrides struct {
-	// JobParameter and ShardingItemParameters are nil where the job's hold.
+	// JobParameter and ShardingItemParameters are nil if the job's values apply.
 	JobParameter           *string `json:"jobParameter,omitempty"`
 	ShardingItemParameters *string `json:"shardingItemParameters,omitempty"`
-	// Env are variables beside the job's own; one of the same name comes instead of the job's.
+	// Env are additional variables, which replace the job's variables of the same name.
 	Env document.Texts `json:"env,omitempty"`
 }
 
 var overridesSchema = document.MustSchema[Overrides]("", nil)
 
-// DecodeOverrides reads the body of a trigger; an empty one, {} and null values override nothing. Errors are those of
-// document.Schema.Decode: with Violations the rest can still be checked.
+// DecodeOverrides parses the body of a trigger. An empty body, {} and null values override nothing. Errors are those
+// of document.Schema.Decode: with Violations the rest can still be checked.
 func DecodeOverrides(body []byte) (Overrides, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return Overrides{}, nil
@@ -36,7 +36,7 @@ func (o Overrides) IsZero() bool {
 	return o.JobParameter == nil && o.ShardingItemParameters == nil && len(o.Env) == 0
 }
 
-// HasSecretParameters reports whether the parameters have secrets, such as the password of a URL.
+// HasSecretParameters reports whether the parameters contain secrets, such as the password of a URL.
 func (o Overrides) HasSecretParameters() bool {
 	for _, text := range []*string{o.JobParameter, o.ShardingItemParameters} {
 		if text != nil && len(secrets.InURLs(*text)) > 0 {
@@ -46,8 +46,8 @@ func (o Overrides) HasSecretParameters() bool {
 	return false
 }
 
-// Apply is the job's document as the run has it. The job's own is not changed; what it marks as a secret is one in the
-// run, too.
+// Apply returns the job's document with the overrides. It does not change the job's own. A variable that the job marks
+// as a secret stays one in the run.
 func (o Overrides) Apply(c Config) Config {
 	if o.JobParameter != nil {
 		c.JobParameter = *o.JobParameter
@@ -67,18 +67,18 @@ func (o Overrides) Apply(c Config) Config {
 	return c
 }
 
-// KeepSecrets is the overrides with the job's own secrets where they are hidden as in its document. Nothing that can
-// be overridden says where they are sent.
+// KeepSecrets restores the job's secrets in overrides that contain placeholders. Overrides can't change where secrets
+// are sent.
 func (o Overrides) KeepSecrets(c Config) Overrides {
 	kept, _ := o.Apply(c).KeepSecrets(c)
 	return o.as(kept)
 }
 
-// WithoutSecrets is the overrides as people may see them, of a run of that job: what it marks as a secret is hidden
-// here, too.
+// WithoutSecrets returns the overrides as users may see them for a run of that job. Texts that the job marks as
+// secrets are hidden too.
 func (o Overrides) WithoutSecrets(c Config) Overrides { return o.as(o.Apply(c).WithoutSecrets()) }
 
-// as is the same settings with the values that a document has for them.
+// as returns the same overrides with the values of a document.
 func (o Overrides) as(c Config) Overrides {
 	if o.JobParameter != nil {
 		o.JobParameter = &c.JobParameter
@@ -93,7 +93,7 @@ func (o Overrides) as(c Config) Overrides {
 	return o
 }
 
-// Check returns all rules that the overridden fields break in a run of that job: those of the job's own fields.
+// Check returns the violations of the overridden fields in a run of that job, by the rules of the job's fields.
 func (o Overrides) Check(c Config) document.Violations {
 	if o.IsZero() {
 		return nil

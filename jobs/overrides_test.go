@@ -75,7 +75,7 @@ func TestOverridesApplyToACopy(t *testing.T) {
 	}
 }
 
-// All that is wrong is reported at once, and nothing of what the run does not touch.
+// All violations are reported at once, but none of fields that the run does not override.
 func TestOverridesAreChecked(t *testing.T) {
 	t.Parallel()
 	job := jobs.Config{JobName: "bad name", Cron: "x", ShardingTotalCount: 2}
@@ -105,7 +105,7 @@ func TestOverridesAreChecked(t *testing.T) {
 	}
 }
 
-// many are n variables of about 60 KiB each.
+// many returns n variables of about 60 KiB each.
 func many(n int) document.Texts {
 	env := document.Texts{}
 	for i := range n {

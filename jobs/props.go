@@ -8,12 +8,12 @@ import (
 
 // Properties that the scheduler or the executor reads.
 const (
-	// PropScript holds a script job's command line.
+	// PropScript is a script job's command line.
 	PropScript = "script.command.line"
-	// PropScriptContext has the script job's command line end with the sharding context, as the original's (contract
-	// 5.3); "false", in any case, leaves it out. It is "true" by default.
+	// PropScriptContext decides whether the sharding context is the last argument of the script job's command line, as
+	// in the original (contract 5.3). The default is "true"; "false", in any case, leaves it out.
 	PropScriptContext = "script.context.argument"
-	// PropHTTPURL and PropHTTPURI, the original's real key, hold the address of an HTTP job.
+	// PropHTTPURL and PropHTTPURI, the key that the original really uses, are the address of an HTTP job.
 	PropHTTPURL            = "http.url"
 	PropHTTPURI            = "http.uri"
 	PropHTTPMethod         = "http.method"
@@ -21,18 +21,18 @@ const (
 	PropHTTPContentType    = "http.content.type"
 	PropHTTPConnectTimeout = "http.connect.timeout.milliseconds"
 	PropHTTPReadTimeout    = "http.read.timeout.milliseconds"
-	// PropStreaming has a dataflow job fetch and process until there is nothing left.
+	// PropStreaming makes a dataflow job fetch and process until no data is left.
 	PropStreaming = "streaming.process"
 )
 
-// Defaults of an HTTP job's timeouts, in milliseconds: the original's (contract 5.5).
+// The default timeouts of an HTTP job in milliseconds, which are the original's (contract 5.5).
 const (
 	DefaultHTTPConnectTimeout = 3000
 	DefaultHTTPReadTimeout    = 5000
 )
 
-// OwnProps are the properties that are passed on to a job's program: its own, and those of streaming, which is for its
-// SDK. No others reach an agent: they may be secrets of error handlers.
+// OwnProps returns the properties for the job's program: its own, and those of streaming, which its SDK uses. No
+// others reach an agent, because they may be secrets of error handlers.
 func (c Config) OwnProps() map[string]string {
 	own := make(map[string]string, len(c.Props))
 	for name, text := range c.Props {
@@ -43,23 +43,23 @@ func (c Config) OwnProps() map[string]string {
 	return own
 }
 
-// ContextArgument says whether the command of the job's processes gets the sharding context as one more argument: only
-// that of a script job does, unless PropScriptContext is false.
+// ContextArgument reports whether the sharding context is an additional argument of the job's processes. That is so
+// only for a script job, unless PropScriptContext is false.
 func (c Config) ContextArgument() bool {
 	return c.Prop(PropScript) != "" && !strings.EqualFold(c.Prop(PropScriptContext), "false")
 }
 
-// Prop is the value of a property, "" if it is not given.
+// Prop returns the value of a property; "" if it is not given.
 func (c Config) Prop(name string) string { return c.Props[name].Value }
 
-// HTTPRequest is the request that an HTTP job is.
+// HTTPRequest is the request of an HTTP job.
 type HTTPRequest struct {
 	URL, Method, Data, ContentType string
-	// Timeouts in milliseconds.
+	// The timeouts are in milliseconds.
 	ConnectTimeout, ReadTimeout int64
 }
 
-// HTTP is the request of an HTTP job, and false for every other job.
+// HTTP returns the request of an HTTP job; false for other jobs.
 func (c Config) HTTP() (HTTPRequest, bool) {
 	url := cmp.Or(c.Prop(PropHTTPURL), c.Prop(PropHTTPURI))
 	if url == "" {

@@ -15,7 +15,7 @@ import (
 
 type props = map[string]string
 
-// with is a family's least properties, and more.
+// with returns the minimal properties of a family and more.
 func with(base props, more ...string) props {
 	all := maps.Clone(base)
 	for i := 0; i < len(more); i += 2 {
@@ -24,7 +24,7 @@ func with(base props, more ...string) props {
 	return all
 }
 
-// texts are properties as a document has them.
+// texts returns properties as a document has them.
 func texts(all props) document.Texts {
 	of := document.Texts{}
 	for name, value := range all {
@@ -144,7 +144,7 @@ func TestProps(t *testing.T) {
 	}
 }
 
-// The check accepts true and false in upper and lower case, so both count.
+// The check accepts true and false in any case, so each case must work.
 func TestContextArgument(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -165,7 +165,7 @@ func TestContextArgument(t *testing.T) {
 	}
 }
 
-// What is shown to people and comes back with a change leaves the secrets as they are; given ones replace them.
+// Sending back an answer with hidden secrets leaves them unchanged; given ones replace them.
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()
 	all := props{"own": token, "http.url": "https://h/x?a=b"}
@@ -216,7 +216,7 @@ func kept(given, stored jobs.Config) jobs.Config {
 	return c
 }
 
-// FuzzProps: no document with properties, whatever they are, breaks the check or has a secret shown.
+// FuzzProps checks that no properties make the check panic or reveal a secret.
 func FuzzProps(f *testing.F) {
 	for _, seed := range append([]props{{"http.urI": "::", "email.to": "<"}}, email, wechat, dingtalk, webhook, web) {
 		for _, handler := range []string{"EMAIL", "WECHAT", "DINGTALK", "WEBHOOK", ""} {
@@ -248,7 +248,7 @@ func FuzzProps(f *testing.F) {
 		bad, notes := c.Check(options())
 		hidden := c.WithoutSecrets()
 		shown := fmt.Sprintf("%+v %q", bad, notes)
-		if len(bad) == 0 { // else no answer has the document
+		if len(bad) == 0 { // otherwise no answer contains the document
 			shown += fmt.Sprint(hidden.Props)
 		}
 		if strings.Contains(shown, token) {

@@ -9,9 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// Schedule returns when the job fires by its cron, in its own zone or else in
-// local (nil is UTC); nil when it has no cron and runs on trigger only. The
-// error is a sentence about the cron or the zone.
+// Schedule returns the schedule of the job's cron, in the job's zone or else in local (nil is UTC). It returns nil if
+// there is no cron, so that the job runs only on trigger. The error is a sentence about the cron or the zone.
 func Schedule(c Config, local *time.Location) (*cron.Schedule, error) {
 	zone, err := Zone(c, local)
 	if err != nil || c.Cron == "" {
@@ -20,13 +19,13 @@ func Schedule(c Config, local *time.Location) (*cron.Schedule, error) {
 	return cron.Parse(c.Cron, zone)
 }
 
-// Zone returns the time zone of the job's cron: the one it names, by IANA's
-// name, or local, the server's, when it names none [D25]; a nil local is UTC.
+// Zone returns the time zone of the job's cron: the one with the IANA name in the document, or local, the server's, if
+// there is none [D25]. A nil local is UTC.
 func Zone(c Config, local *time.Location) (*time.Location, error) {
 	if c.TimeZone == "" {
 		return cmp.Or(local, time.UTC), nil
 	}
-	// These two would mean another zone on each machine.
+	// These names would mean a different zone on each machine.
 	if c.TimeZone == "Local" || c.TimeZone == "localtime" {
 		return nil, fmt.Errorf("%q is no zone of its own; name one, such as Europe/Berlin, or leave it out for the server's", c.TimeZone)
 	}
@@ -37,7 +36,7 @@ func Zone(c Config, local *time.Location) (*time.Location, error) {
 	return zone, nil
 }
 
-// ZoneName is the IANA name of a zone, and "" for one that only this machine knows.
+// ZoneName returns the IANA name of a zone; "" for one that only this machine knows.
 func ZoneName(zone *time.Location) string {
 	if zone == time.Local {
 		return ""

@@ -11,22 +11,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// What of a job is a secret, here and nowhere else: texts of env and props that are marked so, or whose names say so;
-// what the known properties hide; and what URLs in any text hide (document.Text.Shown).
+// This file alone decides what is secret in a job: texts of env and props that are marked as secrets or whose names
+// indicate secrets, the hidden parts of known properties, and secrets in URLs of any text (document.Text.Shown).
 
-// hidden says how much of a known property's value is a secret: it is in no answer, violation, note or log.
+// hidden is how much of a known property's value is secret. Secrets are in no answer, violation, note or log.
 type hidden int
 
 const (
 	shown hidden = iota
 	secret
-	// secretUser is a URL that is refused if somebody has put a user and password into it.
+	// secretUser is a URL that is refused if it contains a user and password.
 	secretUser
-	// secretToken is a URL with a token in its path or its query.
+	// secretToken is a URL with a token in its path or query.
 	secretToken
 )
 
-// show is as much of the value as people may see.
+// show returns the part of the value that users may see.
 func (p *property) show(value string) string {
 	switch p.hidden {
 	case secret:
@@ -36,7 +36,7 @@ func (p *property) show(value string) string {
 	case secretUser, secretToken:
 		u, err := url.Parse(value)
 		if err != nil || u.User != nil || u.Opaque != "" {
-			return secrets.Hidden // nobody knows what of it is secret
+			return secrets.Hidden // it is unknown which part is secret
 		}
 		if host := u.Scheme + "://" + u.Host + "/"; p.hidden == secretToken && len(value) > len(host) {
 			return host + secrets.Hidden
@@ -45,13 +45,13 @@ func (p *property) show(value string) string {
 	return value
 }
 
-// place is where a text stands in the document: in env or props under a name, or in a field of its own without one.
+// place is the location of a text in the document: in env or props under a name, or in a field without a name.
 type place struct{ field, name string }
 
-// path is the place as violations name it.
+// path returns the place as it is written in violations.
 func (at place) path() string { return strings.TrimSuffix(at.field+"."+at.name, ".") }
 
-// property is the known property of a place, nil for all else.
+// property returns the known property at a place; nil if there is none.
 func (at place) property() *property {
 	if f := familyOf(at.name); at.field == "props" && f != nil {
 		return f.find(at.name)
@@ -59,7 +59,7 @@ func (at place) property() *property {
 	return nil
 }
 
-// show is the text of that place as people may see it.
+// show returns the text at the place as users may see it.
 func (at place) show(t document.Text) document.Text {
 	if p := at.property(); p != nil && p.hidden != shown && !t.Secret {
 		t.Value = p.show(t.Value)
@@ -67,13 +67,13 @@ func (at place) show(t document.Text) document.Text {
 	return t.Shown(at.name)
 }
 
-// isPlaceholder reports whether the text was read from an answer, in which it is hidden.
+// isPlaceholder reports whether the text was copied from an answer in which it is hidden.
 func (at place) isPlaceholder(t document.Text) bool {
 	p := at.property()
 	return t.IsPlaceholder(at.name) || p != nil && p.hidden != shown && strings.Contains(t.Value, secrets.Hidden)
 }
 
-// mapTexts replaces texts that may hold secrets, in a copy where one of them changes.
+// mapTexts replaces texts that may contain secrets. It copies the document if one of them changes.
 func (c Config) mapTexts(change func(place, document.Text) document.Text) Config {
 	each := func(field string, texts document.Texts) document.Texts {
 		changed, cloned := texts, false
@@ -96,16 +96,16 @@ func (c Config) mapTexts(change func(place, document.Text) document.Text) Config
 	return c
 }
 
-// WithoutSecrets is the document as people may see it.
+// WithoutSecrets returns the document as users may see it.
 func (c Config) WithoutSecrets() Config { return c.mapTexts(place.show) }
 
-// KeepSecrets returns a document that replaces stored, in which a secret that is hidden, because the document was
-// made from WithoutSecrets, is as it was. What was marked as a secret is it still, or whoever takes the mark away
-// would see it.
+// KeepSecrets returns a document that replaces stored. Secrets that are hidden in it, because it was created from
+// WithoutSecrets, keep their stored values. A text that was marked as a secret stays marked; otherwise a user could
+// read it by removing the mark.
 //
-// A secret is kept only while all that says where it is sent, and how safely, equals what is stored: else whoever may
-// change a job could send to a server of their own a secret that they can't see. The violations are the secrets that
-// were not kept for that reason.
+// A secret is kept only while every setting that decides where it is sent, and how safely, is unchanged. Otherwise a
+// user who may change a job could have secrets that they can't see sent to their own server. The violations name the
+// secrets that were not kept for that reason.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	before := map[place]document.Text{}
 	stored.mapTexts(func(at place, t document.Text) document.Text {
@@ -124,7 +124,7 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 			return t
 		})
 	}
-	whole := restore(func(place, document.Text) bool { return true }) // an address may have a secret of its own
+	whole := restore(func(place, document.Text) bool { return true }) // an address may contain a secret itself
 	var bad document.Violations
 	kept := restore(func(at place, hidden document.Text) bool {
 		moved := whole.redirected(at, stored)
@@ -139,10 +139,10 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	return kept, bad[:min(len(bad), maxMessages)]
 }
 
-// redirected names what says where the secrets of a place are sent, or how safely, and differs from what is stored;
-// "" if nothing does. Secrets of error handlers are sent by the leader, to the address in their family. All others go
-// to the executors of the job's app: what an HTTP job's request has to its address, which gets the parameters of the
-// job in a header, and all else to the job's program.
+// redirected returns the name of a changed setting that decides where, or how safely, the secrets at a place are sent;
+// "" if there is none. The leader sends secrets of error handlers to the address in their family. All other secrets go
+// to the executors of the job's app: an HTTP job's request, which has the job's parameters in a header, goes to its
+// address, and everything else to the job's program.
 func (c Config) redirected(at place, stored Config) string {
 	var directs []string
 	f := familyOf(at.name)
@@ -168,8 +168,8 @@ func (c Config) redirected(at place, stored Config) string {
 	return ""
 }
 
-// exposureNotes warn of secrets in texts that become part of the command line of the job's processes: the parameters
-// stand in the sharding context, which is an argument. An HTTP job has no process.
+// exposureNotes warns of secrets in texts that become part of the command line of the job's processes. The parameters
+// are in the sharding context, which is an argument. An HTTP job has no process.
 func (c Config) exposureNotes() []string {
 	if _, ok := c.HTTP(); ok {
 		return nil
@@ -181,7 +181,7 @@ func (c Config) exposureNotes() []string {
 	)
 }
 
-// checkPlaceholders refuses what answers show in place of secrets, and what therefore nobody knows.
+// checkPlaceholders refuses placeholders whose secret is unknown.
 func (c Config) checkPlaceholders() (bad document.Violations) {
 	c.mapTexts(func(at place, t document.Text) document.Text {
 		if at.isPlaceholder(t) {
@@ -197,7 +197,7 @@ func sortByField(bad document.Violations) {
 	slices.SortFunc(bad, func(a, b document.Violation) int { return strings.Compare(a.Field, b.Field) })
 }
 
-// WithoutNotifications is the document without the properties of its error handler: a run needs none of them.
+// WithoutNotifications returns the document without the properties of its error handler, which no run needs.
 func (c Config) WithoutNotifications() Config {
 	if len(c.Props) == 0 {
 		return c
@@ -214,7 +214,7 @@ func (c Config) WithoutNotifications() Config {
 	return c
 }
 
-// Redact takes the job's secrets out of a text, such as an error of a library that was given them.
+// Redact removes the job's secrets from a text, such as the error of a library.
 func (c Config) Redact(text string) string {
 	var known []string
 	c.mapTexts(func(at place, t document.Text) document.Text {

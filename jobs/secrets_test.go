@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// secretive is a job with secrets wherever it can have some.
+// secretive returns a job with secrets in all possible places.
 func secretive() jobs.Config {
 	c := stored()
 	c.JobParameter, c.ShardingItemParameters = "from https://me:hunter2@h/x", "0=ftp://me:hunter2@h"
@@ -61,8 +61,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// What was read and is sent back keeps the secrets; nobody sees one by taking its mark away, or by having it sent
-// elsewhere.
+// Sending back an answer keeps the secrets; removing a mark or changing the destination reveals none.
 func TestSecretsAreKept(t *testing.T) {
 	t.Parallel()
 	c := secretive()
@@ -85,13 +84,13 @@ func TestSecretsAreKept(t *testing.T) {
 	if diff := cmp.Diff(c, decode(string(text))); diff != "" {
 		t.Errorf("what came back: %s", diff)
 	}
-	for env, want := range map[string]string{ // of the document that is stored then; or a violation
+	for env, want := range map[string]string{ // in the stored document; or a violation
 		`{"MARKED":"******"}`:                              `{"MARKED":{"value":"hunter2","secret":true}}`,
 		`{"MARKED":{"value":"******","secret":false}}`:     `{"MARKED":{"value":"hunter2","secret":true}}`,
 		`{"DB_PASSWORD":"******"}`:                         `{"DB_PASSWORD":"hunter2"}`,
 		`{"DB_PASSWORD":{"value":"******","secret":true}}`: `{"DB_PASSWORD":{"value":"hunter2","secret":true}}`,
 		`{"MARKED":"new"}`:                                 `{"MARKED":"new"}`,
-		`{"LEVEL":"******"}`:                               `{"LEVEL":"******"}`, // no secret, and none is shown so
+		`{"LEVEL":"******"}`:                               `{"LEVEL":"******"}`, // not a secret
 		`{"DB_URL":"mysql://me:******@h/x"}`:               `{"DB_URL":"mysql://me:hunter2@h/x"}`,
 		`{"DB_URL":"mysql://me:******@elsewhere/x"}`:       "env.DB_URL",
 		`{"NEW_PASSWORD":"******"}`:                        "env.NEW_PASSWORD",
@@ -127,8 +126,8 @@ func TestSecretsAreKept(t *testing.T) {
 	}
 }
 
-// A secret that is hidden is kept only while it goes to where it went: else it is refused, whether the body has it
-// hidden or leaves it out.
+// A hidden secret is kept only while its destination is unchanged; otherwise it is refused, whether the body has the
+// placeholder or leaves the field out.
 func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 	t.Parallel()
 	c := secretive()

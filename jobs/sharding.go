@@ -7,10 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// ShardingParameters reads shardingItemParameters, such as "0=a,1=b", into the
-// parameter of each shard; shards without one are not in the map (contract
-// 2.3). The violations have the original's messages where it has one; shards that do not exist or are named
-// twice are refused [D27]. There are no parameters then.
+// ShardingParameters parses shardingItemParameters, such as "0=a,1=b", into the parameter of each shard. Shards
+// without a parameter are not in the map (contract 2.3). The violations have the original's messages where it has any.
+// Shards that do not exist or are given twice are refused [D27], and the map is empty then.
 func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	parameters := map[int]string{}
 	text := c.ShardingItemParameters
@@ -51,5 +50,5 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	return parameters, nil
 }
 
-// maxMessages bounds the violations of one field.
+// maxMessages bounds the number of violations of one field.
 const maxMessages = 20

@@ -60,7 +60,7 @@ func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 			time.UTC)}); c.file != "script-3.0.1.yaml" && len(bad) > 0 {
 			t.Errorf("%s: %v", c.file, bad)
 		}
-		// The way back: what we write differs only where it says nothing.
+		// The reverse direction: the written document differs only in empty fields.
 		back, _, err := Schema.DecodeStored(Schema.EncodeYAML(got))
 		if err != nil || !cmp.Equal(back, got) {
 			t.Errorf("%s: written as\n%s\nit is read as %+v, %v", c.file, Schema.EncodeYAML(got), back, err)

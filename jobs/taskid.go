@@ -8,16 +8,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// Types of a task: a first run of its shard, or one after it was lost.
+// Types of a task: the first attempt of its shard, or one after the shard was lost.
 const (
 	TaskReady    = "READY"
 	TaskFailover = "FAILOVER"
 )
 
-// MaxAgentIDBytes is the longest agent id that fits into every task and
-// executor id: Mesos allows 255 bytes for an id, and a task id holds up to 100
-// of job name, 4 of item, 8 of type, 36 of UUID and 4 delimiters of 3 beside
-// it. Mesos's own agent ids have about 50.
+// MaxAgentIDBytes is the greatest length of an agent id that fits into every task and executor id. Mesos allows 255
+// bytes for an id, and the other parts of a task id take up to 100 for the job name, 4 for the item, 8 for the type,
+// 36 for the UUID, and 4 delimiters of 3. Mesos' own agent ids have about 50 bytes.
 const MaxAgentIDBytes = maxIDBytes - 100 - 4 - 8 - 36 - 4*len(idDelimiter)
 
 const (
@@ -25,8 +24,8 @@ const (
 	maxIDBytes  = 255
 )
 
-// TaskID is the id of one attempt to run one shard on one agent, built from its
-// parts and parsed again, never by replacing text [D28].
+// TaskID is the id of one attempt to run one shard on one agent. It is built from its parts and parsed, never changed
+// by replacing text [D28].
 type TaskID struct {
 	Job   string
 	Item  int
@@ -35,20 +34,20 @@ type TaskID struct {
 	UUID  string
 }
 
-// String writes the id: job@-@item@-@type@-@agent@-@uuid.
+// String returns the id: job@-@item@-@type@-@agent@-@uuid.
 func (t TaskID) String() string {
 	return t.Name() + idDelimiter + t.UUID
 }
 
-// Name is the task's name for people, without the UUID: job@-@item@-@type@-@agent.
+// Name returns the id without the UUID, for people: job@-@item@-@type@-@agent.
 func (t TaskID) Name() string {
 	return strings.Join([]string{t.Job, strconv.Itoa(t.Item), t.Type, t.Agent}, idDelimiter)
 }
 
 const uuidLetters = "0123456789abcdefABCDEF-"
 
-// ParseTaskID parses an id. Ids that TaskID.String did not make of good parts, such as
-// another framework's, are an error and nothing worse.
+// ParseTaskID parses an id. It returns an error for an id that TaskID.String did not build from valid parts, such as
+// another framework's.
 func ParseTaskID(id string) (TaskID, error) {
 	job, rest, _ := strings.Cut(id, idDelimiter)
 	item, rest, _ := strings.Cut(rest, idDelimiter)
@@ -63,21 +62,21 @@ func ParseTaskID(id string) (TaskID, error) {
 	return t, nil
 }
 
-// ExecutorID is the id of one generation of an app's executor on an agent. N
-// comes from a counter that never goes back (rule X1).
+// ExecutorID is the id of one generation of an app's executor on an agent. N comes from a counter that never decreases
+// (rule X1).
 type ExecutorID struct {
 	App   string
 	Agent string
 	N     int64
 }
 
-// String writes the id: app@-@agent@-@n.
+// String returns the id: app@-@agent@-@n.
 func (e ExecutorID) String() string {
 	return strings.Join([]string{e.App, e.Agent, strconv.FormatInt(e.N, 10)}, idDelimiter)
 }
 
-// ParseExecutorID parses an id. Ids that ExecutorID.String did not make of good parts,
-// such as the original's without a generation, are an error.
+// ParseExecutorID parses an id. It returns an error for an id that ExecutorID.String did not build from valid parts,
+// such as the original's without a generation.
 func ParseExecutorID(id string) (ExecutorID, error) {
 	name, rest, _ := strings.Cut(id, idDelimiter)
 	agent, number := cutLast(rest)
@@ -89,7 +88,7 @@ func ParseExecutorID(id string) (ExecutorID, error) {
 	return e, nil
 }
 
-// cutLast cuts at the last delimiter: what an agent calls itself may hold others.
+// cutLast splits at the last delimiter, because the name of an agent may contain delimiters.
 func cutLast(text string) (before, after string) {
 	last := strings.LastIndex(text, idDelimiter)
 	if last < 0 {
@@ -98,7 +97,7 @@ func cutLast(text string) (before, after string) {
 	return text[:last], text[last+len(idDelimiter):]
 }
 
-// isID has Mesos's rules of ids, and ours of the names in them.
+// isID checks Mesos' rules for ids, and the rules for the names in them.
 func isID(name, agent, whole string) bool {
 	isBad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }
 	return len(app.CheckName("", name, nil)) == 0 && agent != "" && !strings.ContainsFunc(agent, isBad) &&

@@ -18,8 +18,7 @@ func agents() *rapid.Generator[string] {
 	)
 }
 
-// [D28]: ids are built from parts and parsed again, whatever an agent or a
-// job is called.
+// [D28]: ids are built from parts and parsed, whatever the names of agents and jobs are.
 func TestTaskIDRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,7 +66,7 @@ func TestIDForms(t *testing.T) {
 	}
 }
 
-// The longest names and the longest agent id still make an id that Mesos takes.
+// The longest names and the longest agent id still form an id that Mesos accepts.
 func TestIDLength(t *testing.T) {
 	t.Parallel()
 	name, agent := strings.Repeat("j", 100), strings.Repeat("a", jobs.MaxAgentIDBytes)
@@ -84,7 +83,7 @@ func TestIDLength(t *testing.T) {
 	}
 }
 
-// Ids of others are an error and nothing worse [D28].
+// Foreign ids cause an error and nothing worse [D28].
 func TestParseUnknownIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{

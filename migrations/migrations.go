@@ -1,7 +1,7 @@
-// Package migrations is the SQL schema of the history and of the registry, as numbered steps for each kind of
-// database. Each file is one step that is done or not: MySQL commits every statement that changes a table by itself,
-// so a step that is more than one statement bears being done again from its begin. History and registry are numbered
-// apart, so that they may share a database or not.
+// Package migrations contains the SQL schema of the history and of the registry, as numbered steps for each kind of
+// database. Each file is one step. MySQL commits every DDL statement on its own, so a step with more than one
+// statement must be repeatable from its beginning after an interruption. History and registry are numbered separately,
+// so that they may share a database or not.
 package migrations
 
 import "embed"

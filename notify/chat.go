@@ -18,13 +18,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// What a message may have in bytes: WeChat refuses more; DingTalk takes 20,000 with all that belongs to the request.
+// The greatest sizes of a message in bytes: WeChat refuses larger ones; DingTalk accepts 20,000 for the whole request.
 const (
 	mostWechat   = 2048
 	mostDingtalk = 16 << 10
 )
 
-// The original's timeouts in milliseconds, of all handlers over HTTP.
+// The original's default timeouts in milliseconds, for all handlers over HTTP.
 const (
 	connectByDefault = 3000
 	readByDefault    = 5000
@@ -50,7 +50,7 @@ func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) err
 		millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
 }
 
-// signDingtalk is what DingTalk's robots want beside the token (contract 5.6).
+// signDingtalk returns the parameters that DingTalk's robots require in addition to the token (contract 5.6).
 func signDingtalk(secret string, now time.Time) url.Values {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	sum := hmac.New(sha256.New, []byte(secret))
@@ -58,8 +58,8 @@ func signDingtalk(secret string, now time.Time) url.Values {
 	return url.Values{"timestamp": {timestamp}, "sign": {base64.StdEncoding.EncodeToString(sum.Sum(nil))}}
 }
 
-// postText sends a message of the form that both robots take. It has arrived when the answer is 200 with an errcode of
-// 0.
+// postText sends a message in the format of both robots. It was accepted if the status is 200 and the answer's errcode
+// is 0.
 func postText(ctx context.Context, address, content string, connect, read time.Duration) error {
 	type text struct {
 		Content string `json:"content"`

@@ -1,12 +1,12 @@
-// Package notify tells people of runs that failed: by mail, WeChat, DingTalk or a webhook, as a job's
-// jobErrorHandlerType and properties say.
+// Package notify sends notifications about failed runs: by mail, WeChat, DingTalk or a webhook, according to a job's
+// jobErrorHandlerType and properties.
 //
-//	scheduler/core: a result is committed, and with it what is to be told ──► scheduler: Notifier ──► Sender.Notify
-//	                                                                                                    │ by type
-//	                                                             email.go, chat.go, webhook.go ◄────────┘
+//	scheduler/core: a result is committed with its notification ──► scheduler: Notifier ──► Sender.Notify
+//	                                                                                            │ by type
+//	                                                     email.go, chat.go, webhook.go ◄────────┘
 //
-// It runs in the leader alone, so that no secret reaches an agent. When something is sent, how often it is tried and
-// what is put into one message the core decides; this package tries once, within a bounded time, and says what came
-// of it without any secret, and without the words of the server (problem.go). text.go has what people read, post.go
-// what all handlers over HTTP do.
+// It runs only in the leader, so that no secret reaches an agent. The core decides when a notification is sent, how
+// often it is retried, and which failures share a message. This package tries once, within a bounded time, and returns
+// the result without any secret and without the text of the server's answer (problem.go). text.go creates the text of
+// a message, post.go has the common part of all handlers over HTTP.
 package notify

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestDocsShowTheBodyThatIsSent holds the body in docs/api.md against the type that webhooks are sent.
+// TestDocsShowTheBodyThatIsSent compares the body in docs/api.md with the type of webhook bodies.
 func TestDocsShowTheBodyThatIsSent(t *testing.T) {
 	t.Parallel()
 	text := reference.Block(t, "../docs/api.md", `"furtherFailures"`)

@@ -18,10 +18,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// subjectByDefault is the original's.
+// subjectByDefault is the original's default subject.
 const subjectByDefault = "ElasticJob error message"
 
-// mostMail is how long a mail's text may be.
+// mostMail is the greatest length in bytes of a mail's text.
 const mostMail = 64 << 10
 
 func (s *Sender) email(ctx context.Context, n notifications.Notification) error {
@@ -56,7 +56,7 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 	return m, errors.Join(errs...)
 }
 
-// sendMail has one conversation with the server. The connection is ours, so that it ends with ctx whatever the server
+// sendMail sends one mail. It opens the connection itself, so that the connection ends with ctx whatever the server
 // does.
 func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
 	number, err := strconv.Atoi(port)
@@ -74,7 +74,7 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 		if err != nil {
 			return nil, err
 		}
-		context.AfterFunc(talk, func() { _ = raw.Close() }) // a second time if all went well
+		context.AfterFunc(talk, func() { _ = raw.Close() }) // has no effect after a regular close
 		var conn net.Conn = &limited{raw, mostRead}
 		if encrypted && !startTLS {
 			conn = tls.Client(conn, security)
@@ -87,7 +87,7 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 	switch {
 	case startTLS:
 		policy, auth = mail.TLSMandatory, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
-	case encrypted: // from the first byte on; the library sees that from the connection
+	case encrypted: // from the first byte on; the library recognizes it by the connection
 		policy, auth = mail.TLSOpportunistic, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
 	}
 	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(most), mail.WithTLSPolicy(policy),
@@ -102,8 +102,8 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 	return client.DialAndSendWithContext(ctx, message)
 }
 
-// trusts reports whether email.ssl.trust, * or hosts with spaces between them, names the host: whatever certificate it
-// has is taken.
+// trusts reports whether email.ssl.trust, which is * or a list of hosts separated by spaces, contains the host. If so,
+// any certificate of the host is accepted.
 func trusts(list, host string) bool {
 	names := strings.Fields(list)
 	return slices.Contains(names, "*") || slices.Contains(names, host)

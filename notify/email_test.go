@@ -21,7 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mailserver"
 )
 
-// certificate is one of 127.0.0.1 that nobody has signed.
+// certificate returns a self-signed certificate of 127.0.0.1.
 func certificate() *tls.Config {
 	s := httptest.NewUnstartedServer(nil)
 	s.StartTLS()
@@ -39,7 +39,7 @@ func mailProps(s *mailserver.Server, more props) props {
 	return p
 }
 
-// partsOf are the texts of a mail by their types.
+// partsOf returns the texts of a mail by their types.
 func partsOf(t *testing.T, m *mail.Message) props {
 	t.Helper()
 	_, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
@@ -69,7 +69,7 @@ func TestEmail(t *testing.T) {
 	for name, test := range map[string]struct {
 		server mailserver.Options
 		props  props
-		start  bool // by STARTTLS
+		start  bool // with STARTTLS
 	}{
 		"STARTTLS":                {mailserver.Options{TLS: certificate(), User: "me", Password: token}, props{}, true},
 		"TLS from the first byte": {mailserver.Options{TLS: certificate(), Implicit: true, User: "me", Password: token}, props{}, false},
@@ -120,7 +120,7 @@ func TestEmail(t *testing.T) {
 	}
 }
 
-// Mail servers that are out of order are an error soon, which has no secret.
+// A failing mail server causes an error soon, without a secret.
 func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	t.Parallel()
 	withUser := props{jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token}
@@ -149,8 +149,8 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// Whoever may change a job chooses the mail server, and sees of what answers there no word: it may be any service of
-// the leader's network.
+// Users who may change a job choose the mail server. They must see nothing of its answers, because it may be any
+// service in the leader's network.
 func TestNoWordOfAServerIsShown(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ says, want string }{
@@ -180,7 +180,7 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 	}
 }
 
-// says starts a server that says something to everybody, and then no more.
+// says starts a server that sends a text to each client, and nothing more.
 func says(t *testing.T, text string) (host, port string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -211,7 +211,7 @@ func says(t *testing.T, text string) (host, port string) {
 	return host, port
 }
 
-// A server that says nothing, or talks without end, is left when the time is over.
+// A server that is silent, or sends without end, is abandoned at the timeout.
 func TestMailServersThatNeverComeToAnEnd(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

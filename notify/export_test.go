@@ -1,4 +1,4 @@
 package notify
 
-// StartTLSAt makes a port one of those where a mail server expects STARTTLS.
+// StartTLSAt adds a port on which a mail server expects STARTTLS.
 func (s *Sender) StartTLSAt(port int) { s.startTLSPorts = append(s.startTLSPorts, port) }

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// request is a message that is posted as JSON.
+// request is a JSON message to be posted.
 type request struct {
 	address string
 	body    []byte
 	header  map[string]string
-	// The connection must stand within connect, and the whole answer come within read after that.
+	// connect is the timeout of the connection, and read the timeout of the whole answer after that.
 	connect, read time.Duration
 }
 
-// mostAnswer is how much of an answer is read.
+// mostAnswer is the greatest number of bytes that are read of an answer.
 const mostAnswer = 64 << 10
 
-// post sends a request and returns the status and the body of its answer. Redirects are not followed: they could lead
-// a secret elsewhere. Errors name the host alone, since the rest of the address may be a secret, and have nothing
-// that came from there but the status.
+// post sends a request and returns the status and the body of the answer. It does not follow redirects, which could
+// leak a secret to another host. Its errors name only the host, because the rest of the address may be a secret, and
+// contain nothing of the answer but the status.
 func post(ctx context.Context, r request) (status int, answer []byte, err error) {
 	u, err := url.Parse(r.address)
 	if err != nil {

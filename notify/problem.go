@@ -10,14 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
-// What went wrong is shown to everybody who may see the job, and whoever may change it chooses the server. So errors
-// have nothing that came from there but a status code: else a job would show what any service of the leader's network
-// says to strangers, and at which address a name is found.
+// Errors are shown to all users who may see the job, and every user who may change the job chooses the server. So
+// errors contain nothing of the answer but a status code. Otherwise a job could reveal the answers of any service in
+// the leader's network, and the addresses of names there.
 
-// errTooMuch is the error of a connection that brings more than is read.
+// errTooMuch is the error of a connection that returns more than is read.
 var errTooMuch = fmt.Errorf("more than %d KiB came as an answer", mostRead>>10)
 
-// problemOf is why there is no connection, or no more; "" for other errors.
+// problemOf describes a failed connection; it returns "" for other errors.
 func problemOf(err error) string {
 	if errors.Is(err, errTooMuch) {
 		return errTooMuch.Error()
@@ -25,13 +25,13 @@ func problemOf(err error) string {
 	return netproblem.Text(err)
 }
 
-// mailSteps are the steps of a conversation that a server may refuse, by what the library calls them.
+// mailSteps describes the steps of an SMTP session that a server may refuse, by the library's names for them.
 var mailSteps = map[mail.SendErrReason]string{
 	mail.ErrSMTPMailFrom: " to email.from", mail.ErrSMTPRcptTo: " to an address of email.to, email.cc or email.bcc",
 	mail.ErrSMTPData: " to the text", mail.ErrSMTPDataClose: " to the text",
 }
 
-// mailProblem is an error of a conversation with a mail server, without what the server said.
+// mailProblem returns an error of an SMTP session without the server's text.
 func mailProblem(err error) error {
 	var refused *mail.SendError
 	var answer *textproto.Error

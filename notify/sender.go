@@ -12,21 +12,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// most is how long one message may take, whatever its job's properties say.
+// most is the timeout of one message, whatever the job's properties say.
 const most = 30 * time.Second
 
-// handler sends one message, as a job's properties say. It has ended soon after ctx has.
+// handler sends one message according to a job's properties. It returns soon after ctx has ended.
 type handler func(ctx context.Context, n notifications.Notification) error
 
 // Sender sends notifications. It may be used concurrently.
 type Sender struct {
 	now      func() time.Time
 	handlers map[string]handler
-	// startTLSPorts are where a mail server expects a client to begin without TLS, and to ask for it.
+	// startTLSPorts are the ports on which a mail server expects STARTTLS instead of TLS from the first byte.
 	startTLSPorts []int
 }
 
-// New makes a Sender; now is the clock of signatures.
+// New creates a Sender. now is the clock for signatures.
 func New(now func() time.Time) *Sender {
 	s := &Sender{now: now, startTLSPorts: []int{25, 587}}
 	s.handlers = map[string]handler{
@@ -36,8 +36,8 @@ func New(now func() time.Time) *Sender {
 	return s
 }
 
-// Notify sends one message by the handler of the job's type. After an error it may have arrived nevertheless. The
-// error holds no secret of the job, and of what the server said a status code alone.
+// Notify sends one message with the handler of the job's type. After an error the message may still have arrived. The
+// error contains no secret of the job, and nothing of the server's answer but a status code.
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
@@ -47,12 +47,12 @@ func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	if err := send(ctx, n); err != nil {
-		return errors.New(n.Job.Redact(err.Error())) // what libraries say may hold what they were given
+		return errors.New(n.Job.Redact(err.Error())) // errors of libraries may contain their arguments
 	}
 	return nil
 }
 
-// millis is a timeout among a job's properties; byDefault are milliseconds, too.
+// millis returns a timeout from a job's properties; byDefault is in milliseconds too.
 func millis(c jobs.Config, name string, byDefault int) time.Duration {
 	if n, err := strconv.Atoi(c.Prop(name)); err == nil && n > 0 {
 		byDefault = n
@@ -60,13 +60,13 @@ func millis(c jobs.Config, name string, byDefault int) time.Duration {
 	return time.Duration(byDefault) * time.Millisecond
 }
 
-// limited is a connection of which only so much is read: who answers without end is cut off.
+// limited is a connection with a limit on the bytes that are read, against endless answers.
 type limited struct {
 	net.Conn
 	left int
 }
 
-// mostRead bounds what one connection may bring, with all that TLS adds.
+// mostRead is the greatest number of bytes read from one connection, including the overhead of TLS.
 const mostRead = 256 << 10
 
 func (l *limited) Read(p []byte) (int, error) {

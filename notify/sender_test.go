@@ -31,14 +31,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type props = map[string]string
 
-// token is a secret that no error may have.
+// token is a secret that no error may contain.
 const token = "hunter2-token"
 
 var now = time.Date(2026, 5, 1, 12, 0, 3, 0, time.UTC)
 
 func sender() *notify.Sender { return notify.New(func() time.Time { return now }) }
 
-// failed is a failure of two shards, of which one is named, and of three runs more.
+// failed returns a failure of two shards, one of them named, and of three further runs.
 func failed(handler string, p props) notifications.Notification {
 	texts := document.Texts{}
 	for name, value := range p {
@@ -54,14 +54,14 @@ func failed(handler string, p props) notifications.Notification {
 	}
 }
 
-// served is what an endpoint got.
+// served is a request that an endpoint received.
 type served struct {
 	body   []byte
 	header http.Header
 	query  map[string][]string
 }
 
-// endpoint answers each request so, and gives what it got.
+// endpoint answers each request with status and answer, and delivers the received requests.
 func endpoint(t *testing.T, status int, answer string) (url string, got <-chan served) {
 	t.Helper()
 	came := make(chan served, 10)
@@ -76,7 +76,7 @@ func endpoint(t *testing.T, status int, answer string) (url string, got <-chan s
 	return s.URL, came
 }
 
-// contentOf is the text of a message of the form that both robots take.
+// contentOf returns the text of a message in the format of both robots.
 func contentOf(t *testing.T, s served) string {
 	t.Helper()
 	var m struct {
@@ -118,7 +118,7 @@ func TestWechat(t *testing.T) {
 	}
 }
 
-// The endpoint reckons the signature as DingTalk says that it does.
+// The endpoint computes the signature as DingTalk's documentation says.
 func TestDingtalk(t *testing.T) {
 	t.Parallel()
 	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
@@ -177,8 +177,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Endpoints that refuse, lead elsewhere, say nothing, never end or are not there: each is an error soon, which has no
-// secret.
+// Endpoints that refuse, redirect, are silent, never end or do not exist: each causes an error soon, without a secret.
 func TestEndpointsThatAreOutOfOrder(t *testing.T) {
 	t.Parallel()
 	rude := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// text is what people read, in at most so many bytes: the first line is the original's.
+// text returns the text for people, of at most most bytes. Its first line is the original's.
 func text(n notifications.Notification, most int) string {
 	for causes := 4000; causes > 20; causes /= 2 {
 		if t := withCauses(n, causes); len(t) <= most {
@@ -19,7 +19,7 @@ func text(n notifications.Notification, most int) string {
 	return cut(withCauses(n, 20), most)
 }
 
-// withCauses is the text with at most so many bytes of each cause.
+// withCauses returns the text with at most most bytes of each cause.
 func withCauses(n notifications.Notification, most int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
@@ -48,7 +48,7 @@ func on(s notifications.FailedShard) string {
 	return " on agent " + s.Agent
 }
 
-// cut keeps the beginning and the end of a long text, in whole characters.
+// cut shortens a long text to its beginning and its end, without splitting characters.
 func cut(text string, most int) string {
 	const gap = "…"
 	if len(text) <= most {

@@ -15,11 +15,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// SignatureHeader has, where the job has a webhook.secret, "sha256=" and the HMAC-SHA256 of the body in hex.
+// SignatureHeader contains "sha256=" and the HMAC-SHA256 of the body in hex, if the job has a webhook.secret.
 const SignatureHeader = "X-Elasticjob-Signature"
 
-// webhookBody is what a webhook is sent. Timestamp is when, in milliseconds; it is signed with the rest, so a receiver
-// can refuse what is old. A message that comes twice has the same execution and count of further failures.
+// webhookBody is the body of a webhook request. Timestamp is the time of sending in milliseconds; it is signed with
+// the rest, so that a receiver can refuse old messages. A repeated message has the same execution and number of
+// further failures.
 type webhookBody struct {
 	Timestamp       int64          `json:"timestamp"`
 	Job             string         `json:"jobName"`
@@ -65,7 +66,7 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 		read:    millis(n.Job, jobs.PropWebhookReadTimeout, readByDefault),
 	})
 	if err == nil && (status < 200 || status > 299) {
-		err = fmt.Errorf("the webhook answers %d", status) // what else it says may be for the leader's network alone
+		err = fmt.Errorf("the webhook answers %d", status) // the rest may be confidential
 	}
 	return err
 }

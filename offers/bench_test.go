@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// crowd is n agents of eight sizes, every third with an executor of each of some apps.
+// crowd returns n agents of eight sizes, every third with an executor of each of some apps.
 func crowd(n int) []offers.Agent {
 	agents := make([]offers.Agent, n)
 	for i := range agents {

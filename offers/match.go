@@ -8,14 +8,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Match places demands on agents, in the order of demands. It is pure and
-// deterministic: the order of agents makes no difference but to the numbers in the result.
+// Match places demands on agents, in the order of demands. It is pure and deterministic: the order of agents affects
+// only the indexes in the result.
 //
-// No agent gets more than its Free, an executor's size counted once per kind
-// and agent [D54]. A demand that is Together is placed whole or leaves no
-// trace (rule L1). Since a demand's shards are of one size, it is placed
-// whenever there is room. A later demand may be placed though an earlier one
-// was not: who must be waited for is said by ReservedFor (rule L2).
+// No agent gets more than its Free, where the size of an executor counts once per kind and agent [D54]. A demand that
+// is Together is placed as a whole or leaves no trace (rule L1). The shards of a demand have the same size, so it is
+// placed whenever there is room. A later demand may be placed although an earlier one was not; ReservedFor keeps
+// agents for a demand that others must wait for (rule L2).
 func Match(demands []Demand, agents []Agent, strategy Strategy) Result {
 	m := newMatcher(demands, agents, strategy)
 	for i := range demands {
@@ -26,8 +25,8 @@ func Match(demands []Demand, agents []Agent, strategy Strategy) Result {
 	return m.result
 }
 
-// matcher is the ledger of one Match. Agents have numbers in the order of their
-// ids, so that comparing numbers breaks ties the same way every time.
+// matcher is the ledger of one Match. Agents have numbers in the order of their ids, so that comparing numbers always
+// breaks ties in the same way.
 type matcher struct {
 	demands  []Demand
 	agents   []Agent
@@ -37,54 +36,53 @@ type matcher struct {
 	given    []int            // by agent: its index in agents
 	numbers  map[string]int   // by agent id
 	books    []book           // by agent
-	free     resources.Amount // of all agents
+	free     resources.Amount // sum over all agents
 	capacity []resources.Amount
-	unknown  []bool // whether the capacity is just what is free now
-	// reservedFor is the only demand that may use the agent, if not empty; reserved are those agents.
+	unknown  []bool // whether the capacity is only what is free now
+	// reservedFor is the only demand that may use the agent, if not empty. reserved are the agents that have one.
 	reservedFor []string
 	reserved    []int
 
 	kinds map[string]int // by executor
-	runs  [][]int        // by kind: the agents where it runs
+	runs  [][]int        // by kind: the agents on which it runs
 
-	// order has all agents, those to be used first in front, sorted by fullness.
+	// order contains all agents, the preferred ones first, sorted by fullness.
 	order    []int
 	fullness []fullness
 
 	now   current
-	takes []take // find's, used again
-	large int    // never's: the agent that it found last
+	takes []take // the buffer of find, reused
+	large int    // used by never: the last agent that could hold a shard
 }
 
-// book is what is looked up for every pair of demand and agent: side by side in
-// memory, and as little as can be.
+// book contains what is read for every pair of demand and agent. It is small and contiguous for the sake of the cache.
 type book struct {
 	free resources.Amount
-	// The stamp of the last demand that may not be placed on the agent, whose executor runs
-	// there, and for which one is to be started.
+	// The stamp of the last demand that may not use the agent, of the last one whose executor runs there, and of the
+	// last one for which an executor is to be started.
 	barred, running, started int32
-	// room is how many of the demand's shards fit, up to all of them; slots how many tasks may still be placed, and
-	// bytes how large their descriptions may be.
+	// room is the number of the demand's shards that fit, up to all of them; slots the number of further tasks, and
+	// bytes the remaining size of their descriptions.
 	room, slots, bytes int32
 }
 
-// current is the demand at hand.
+// current is the demand being placed.
 type current struct {
 	*Demand
 	index int
-	// shard and executor are the sizes, with nothing below zero.
+	// shard and executor are the sizes, with negative parts replaced by zero.
 	shard, executor resources.Amount
 	perCPU, perMem  float64 // 1 / shard
-	// bytes is the size of a shard's description, at least 1; short is set by find if one more shard would have fit
-	// some agent but for that.
+	// bytes is the size of a shard's description, at least 1. find sets short if one more shard would have fit on some
+	// agent except for the size of the descriptions.
 	bytes int32
 	short bool
 	kind  int
-	// stamp is a number of its own, which marks an agent in its book.
+	// stamp is unique to the demand, and marks agents in their books.
 	stamp int32
 }
 
-// take is a number of shards for one agent.
+// take is a number of shards to place on one agent.
 type take struct{ agent, shards int }
 
 func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
@@ -130,7 +128,7 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	return m
 }
 
-// match places what it can of a demand, and says why the rest waits.
+// match places as much as possible of a demand, and records why the rest waits.
 func (m *matcher) match(index int) {
 	m.take(index)
 	d := &m.now
@@ -139,7 +137,7 @@ func (m *matcher) match(index int) {
 		return
 	}
 	if d.Together && !d.shard.Times(len(d.Items)).Fits(m.free) {
-		m.leave(m.notNow(d.Items, false)) // it needn't be tried
+		m.leave(m.notNow(d.Items, false)) // certain without trying
 		return
 	}
 	takes, left := m.find()
@@ -148,7 +146,7 @@ func (m *matcher) match(index int) {
 		case !d.short || m.roomFor(len(d.Items), false) > 0:
 			m.leave(m.notNow(d.Items, !d.short))
 			return
-		case len(takes) == 0 || m.roomFor(len(d.Items), true) == 0: // the next match's calls hold all
+		case len(takes) == 0 || m.roomFor(len(d.Items), true) == 0: // the calls of the next match can hold all of them
 			m.leave(m.later(d.Items))
 			return
 		}
@@ -181,8 +179,8 @@ func (m *matcher) match(index int) {
 	}
 }
 
-// take makes a demand the current one, and marks the agents that are kept for another
-// (rule L2) or avoided (rule L6), and those where its executor runs.
+// take makes a demand the current one. It marks the agents that are reserved for another demand (rule L2) or avoided
+// (rule L6), and the agents where its executor runs.
 func (m *matcher) take(index int) {
 	d := &m.now
 	d.Demand, d.index, d.stamp = &m.demands[index], index, int32(index+1)
@@ -205,7 +203,7 @@ func (m *matcher) take(index int) {
 	}
 }
 
-// once is what the demand's first shard on an agent pays beside itself: nothing where its executor runs.
+// once returns the additional demand of the first shard on an agent: that of the executor, zero if it runs there.
 func (m *matcher) once(a int) resources.Amount {
 	if b := &m.books[a]; b.running == m.now.stamp || b.started == m.now.stamp {
 		return resources.Amount{}
@@ -213,9 +211,8 @@ func (m *matcher) once(a int) resources.Amount {
 	return m.now.executor
 }
 
-// find finds room for the demand, agent by agent: first beside its running
-// executors, then with new ones. It stops when all shards have a place; when
-// some are left, the room on every usable agent is in its book.
+// find finds room for the demand, agent by agent: first on agents where its executor runs, then on others. It stops
+// when all shards have a place. If some are left, the book of every usable agent contains the room there.
 func (m *matcher) find() (takes []take, left int) {
 	m.takes = m.takes[:0]
 	if left = m.findOn(m.running(), false, len(m.now.Items)); left > 0 {
@@ -224,8 +221,8 @@ func (m *matcher) find() (takes []take, left int) {
 	return m.takes, left
 }
 
-// findOn takes room on those agents where the executor runs, or on the others if it starts.
-// Its loop, and that of survey, run for every pair of demand and agent: they are kept tight.
+// findOn takes room on the agents where the executor runs, or on the others if starts is set. This loop and that of
+// survey run for every pair of demand and agent, so they must stay fast.
 func (m *matcher) findOn(agents []int, starts bool, left int) int {
 	d, stamp, shard := &m.now, m.now.stamp, m.now.shard
 	var once resources.Amount
@@ -238,7 +235,7 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 			continue
 		}
 		b.room = 0
-		// The cheapest question first.
+		// The cheapest check comes first.
 		free := b.free.Minus(once)
 		if !shard.Fits(free) || b.barred == stamp || b.slots == 0 {
 			continue
@@ -259,7 +256,7 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 	return left
 }
 
-// running are agents in order, with all where the demand's executor runs.
+// running returns agents in order, including all agents where the demand's executor runs.
 func (m *matcher) running() []int {
 	runs := m.runs[m.now.kind]
 	if len(runs) > len(m.order)/32 {
@@ -269,12 +266,11 @@ func (m *matcher) running() []int {
 	return runs
 }
 
-// spread places items, for which find found room, one by one on the agent that
-// is emptiest by then.
+// spread places items, for which find has found room, one by one on the agent that is emptiest at that time.
 func (m *matcher) spread(starts bool, items []int) {
 	d := &m.now
-	// An agent that gets a shard moves back in the order, never to before the
-	// first that is looked at, and one that has no room gets none: each is passed once.
+	// An agent that gets a shard moves back in the order, but never before the first one that is examined, and an
+	// agent without room stays without room. So each agent is skipped at most once.
 	at := 0
 	for len(items) > 0 {
 		a := m.order[at]
@@ -289,7 +285,7 @@ func (m *matcher) spread(starts bool, items []int) {
 	}
 }
 
-// place puts items on an agent that has room for them.
+// place places items on an agent that has room for them.
 func (m *matcher) place(a int, items []int) {
 	d, b := &m.now, &m.books[a]
 	taken := m.once(a).Plus(d.shard.Times(len(items)))
@@ -306,8 +302,7 @@ func (m *matcher) place(a int, items []int) {
 	m.reorder(a)
 }
 
-// boundOf is a bound on the tasks of an agent, or on their descriptions: more than there can be where nothing bounds
-// them.
+// boundOf converts a bound on the tasks of an agent or on the size of their descriptions; no bound becomes MaxInt32.
 func boundOf(n int) int32 {
 	if n <= 0 {
 		return math.MaxInt32
@@ -315,8 +310,8 @@ func boundOf(n int) int32 {
 	return int32(min(n, math.MaxInt32))
 }
 
-// described is how many more descriptions of the demand's shards the agent's call can hold. An empty call holds one of
-// any size.
+// described returns how many more descriptions of the demand's shards fit into the call to the agent. An empty call
+// accepts one of any size.
 func (m *matcher) described(a int) int {
 	n := int(m.books[a].bytes / m.now.bytes)
 	if n == 0 && m.books[a].bytes == m.whole(a) {
@@ -325,11 +320,11 @@ func (m *matcher) described(a int) int {
 	return n
 }
 
-// whole is what an agent's call holds while it is empty.
+// whole returns the capacity of an empty call to an agent, in bytes.
 func (m *matcher) whole(a int) int32 { return boundOf(m.agents[m.given[a]].MaxBytes) }
 
-// roomFor counts down from n the shards of the demand that agents have room for, whatever their calls hold by now, and
-// returns how many are left. With calls it counts what empty calls hold.
+// roomFor subtracts from n the shards of the demand for which agents have room, whatever their calls already contain,
+// and returns the rest. With calls it also applies the capacity of empty calls.
 func (m *matcher) roomFor(n int, calls bool) (left int) {
 	for a := 0; a < len(m.books) && n > 0; a++ {
 		room := m.roomOn(a, n)
@@ -341,7 +336,7 @@ func (m *matcher) roomFor(n int, calls bool) (left int) {
 	return n
 }
 
-// roomOn is how many shards of the demand, of n, an agent has room for, whatever its call holds.
+// roomOn returns how many of n shards of the demand an agent has room for, whatever its call already contains.
 func (m *matcher) roomOn(a, n int) int {
 	b := &m.books[a]
 	if b.barred == m.now.stamp {
@@ -350,7 +345,7 @@ func (m *matcher) roomOn(a, n int) int {
 	return min(b.free.Minus(m.once(a)).Holds(m.now.shard, n), int(b.slots))
 }
 
-// keepRoom keeps room for n shards of the demand, which follow, from the demands behind it.
+// keepRoom keeps room for n shards of the demand, which the next match will place, from later demands.
 func (m *matcher) keepRoom(n int) {
 	for a := range m.books {
 		if k := m.roomOn(a, n); k > 0 {

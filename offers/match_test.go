@@ -28,7 +28,7 @@ func reserved(id string, a offers.Agent) offers.Agent {
 	return a
 }
 
-// demand wants shards of my_app, with an executor of 1 CPU and 128 MB.
+// demand returns a demand of shards of my_app, with an executor of 1 CPU and 128 MB.
 func demand(id string, shards int, cpus, memory float64) offers.Demand {
 	d := offers.Demand{
 		ID: id, Job: "my_job", App: "my_app", Shard: resources.New(cpus, memory),
@@ -52,12 +52,12 @@ func without(d offers.Demand, avoid map[string]string) offers.Demand {
 	return d
 }
 
-// described gives each shard a description of that size, and calls what one to an agent holds.
+// described sets the size of each shard's description, and calls the capacity of a call to an agent.
 func described(bytes int, d offers.Demand) offers.Demand { d.Bytes = bytes; return d }
 
 func calls(bytes int, a offers.Agent) offers.Agent { a.MaxBytes = bytes; return a }
 
-// shown writes a result as "e1: 0,1>S1* 2>S2 | 3 wait": a star marks a new executor.
+// shown formats a result as "e1: 0,1>S1* 2>S2 | 3 wait"; a star marks a new executor.
 func shown(r offers.Result, demands []offers.Demand, agents []offers.Agent) string {
 	var lines []string
 	started := map[string]bool{} // executors, by kind and agent
@@ -102,7 +102,7 @@ func TestMatch(t *testing.T) {
 		demands []offers.Demand
 		agents  []offers.Agent
 		pack    string
-		spread  string // when another
+		spread  string // the result with Spread, if different
 	}{
 		{"the executor is paid once per agent",
 			[]offers.Demand{demand("e1", 3, 1, 128)}, []offers.Agent{agent("S1", 4, 512)},

@@ -1,8 +1,8 @@
-// Package offers knows what the cluster offers and says which shard goes where.
+// Package offers manages the cluster's offers and decides where shards are placed.
 //
-// Pool holds the offers at hand, by agent. Match is a pure function from
-// demands and agents to placements and reasons: what it places fits exactly,
-// what it does not place has a true reason. Of this repository it imports resources alone.
+// Pool contains the current offers, by agent. Match is a pure function from demands and agents to placements and
+// reasons: everything it places fits exactly, and it gives a true reason for everything else. From this repository it
+// imports only resources and internal/reason.
 package offers
 
 import (
@@ -12,95 +12,93 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Offer is resources that one agent has free.
+// Offer is the resources that one agent offers.
 type Offer struct {
 	ID, Agent, Host string
-	// Free is all of it; Reserved says what of Free is reserved for our role.
+	// Free is the whole offer; Reserved is the part of Free that is reserved for this framework's role.
 	Free     resources.Amount
 	Reserved []Reserved
-	// MaxTasks is how many tasks may be launched on it; 0 sets no bound.
+	// MaxTasks is the greatest number of tasks that may be launched on it; 0 is unlimited.
 	MaxTasks int
-	// Received is when it came, for the rule that none is held for long.
+	// Received is when it arrived, because offers are held only for a limited time.
 	Received time.Time
 }
 
-// Demand is shards that wait to be placed, all of one execution and so of one
-// size.
+// Demand is the waiting shards of one execution, which all have the same size.
 type Demand struct {
-	// ID names the execution, Job its job, App the job's app; the last is for people only.
+	// ID is the execution, Job its job, App the job's app; App is used only in messages.
 	ID, Job, App string
 	// Items are the shards to place.
 	Items []int
-	// Together demands all items or none: an execution's first launch. If there is room for all, and no calls could
-	// hold their descriptions, the others follow (rule L1).
+	// Together requires all items to be placed or none: an execution's first launch. If there is room for all, but no
+	// calls can hold all their descriptions, the rest follows in later matches (rule L1).
 	Together bool
-	// Shard is what each item takes.
+	// Shard is the size of each item.
 	Shard resources.Amount
-	// Bytes is at least how large the description of each item is in a call to its agent; 0 is nothing.
+	// Bytes is a lower bound of the size of each item's description in a call to its agent; 0 counts as no size.
 	Bytes int
-	// Executor names the kind of executor that runs them (app and generation);
-	// agents that have one running need not pay ExecutorSize.
+	// Executor identifies the executor of the shards (app and generation). ExecutorSize does not count on agents where
+	// it runs.
 	Executor     string
 	ExecutorSize resources.Amount
-	// Avoid are agents not to use, each with the reason for people (rule L6).
+	// Avoid are agents that must not be used, each with the reason (rule L6).
 	Avoid map[string]reason.Reason
 }
 
-// Agent is one agent with something on offer. IDs are unique [D57].
+// Agent is one agent with offers. IDs are unique [D57].
 type Agent struct {
 	ID, Host string
-	// Free is the sum of its offers, and MaxTasks the most tasks that may be placed, whatever is free; 0 sets no
-	// bound.
+	// Free is the sum of its offers. MaxTasks is the greatest number of tasks that may be placed on it; 0 is
+	// unlimited.
 	Free     resources.Amount
 	MaxTasks int
-	// MaxBytes is how large the descriptions of all shards may be together that are placed on it in one match, since
-	// they leave in one call; 0 sets no bound. A single shard is placed whatever its size.
+	// MaxBytes bounds the total size of the descriptions of the shards placed on it in one match, because they are
+	// sent in one call; 0 is unlimited. A single shard is placed whatever its size.
 	MaxBytes int
-	// Executors are the kinds of executor that run there and can take tasks.
+	// Executors are the executors that run on it and accept tasks.
 	Executors map[string]bool
-	// ReservedFor, if not empty, is the only demand that may be placed here (rule L2).
+	// ReservedFor, if not empty, is the only demand that may be placed on it (rule L2).
 	ReservedFor string
-	// Capacity is the most that was ever seen free or used by us here: a shard larger
-	// than that never fits. Zero when unknown.
+	// Capacity is the most that was ever free there or used by this framework. A larger shard never fits. It is zero
+	// if unknown.
 	Capacity resources.Amount
 }
 
-// Strategy is how agents are chosen, after those where the executor runs already. How full
-// an agent is, is the share of its capacity that is not free, CPU and memory alike.
+// Strategy is how agents are chosen, after those where the executor already runs. The fullness of an agent is the
+// share of its capacity that is not free, with CPU and memory weighted equally.
 type Strategy int
 
 const (
-	// Pack fills the fullest agent that fits, so that agents become empty.
+	// Pack prefers the fullest agent that fits, so that other agents become empty.
 	Pack Strategy = iota
-	// Spread puts each shard on the agent that is emptiest by then.
+	// Spread places each shard on the agent that is emptiest at that time.
 	Spread
 )
 
-// Placement puts one item of Demands[Demand] on Agents[Agent].
+// Placement places one item of Demands[Demand] on Agents[Agent].
 type Placement struct {
 	Demand, Item, Agent int
 }
 
-// Result is what Match decided.
+// Result is the result of Match.
 type Result struct {
 	// Placements are grouped by demand, in the order of demands.
 	Placements []Placement
-	// Unplaced has, for each demand with items left over, why.
+	// Unplaced contains the reason for each demand with unplaced items.
 	Unplaced []Unplaced
 }
 
-// Unplaced says why items of a demand stay waiting.
+// Unplaced is why items of a demand keep waiting.
 type Unplaced struct {
 	Demand int
-	// Items that wait.
+	// Items are the waiting items.
 	Items []int
-	// Reason is why, for people: which resource is short by how much, with the nearest agents.
+	// Reason is the reason for users: which resource is short by how much, with the nearest agent.
 	Reason reason.Reason
-	// Reserved is set when agents were left out because they are reserved for another demand.
+	// Reserved is set if agents were excluded because they are reserved for another demand.
 	Reserved bool
-	// Never is set when no agent, even empty, can hold one shard of it.
+	// Never is set if no agent, even an empty one, can hold one shard of the demand.
 	Never bool
-	// Later is set when there is room for the items, and only their descriptions are too large for the calls of this
-	// match.
+	// Later is set if there is room for the items, and only their descriptions exceed the calls of this match.
 	Later bool
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// fullness is what agents are ordered by.
+// fullness is the sort key of agents.
 type fullness struct {
-	// share is what is free as a share of the capacity, of CPU and of memory, added up.
+	// share is the sum of the free shares of CPU and memory.
 	share float64
-	// free decides between equal shares: the smaller agent counts as fuller.
+	// free breaks ties between equal shares: the smaller agent counts as fuller.
 	free resources.Amount
 }
 
@@ -27,7 +27,7 @@ func (m *matcher) fullnessOf(a int) fullness {
 	return f
 }
 
-// compare says where agent a, were it that full, stands to agent b.
+// compare compares agent a, with fullness f, with agent b.
 func (m *matcher) compare(a int, f fullness, b int) int {
 	g := m.fullness[b]
 	if m.strategy == Spread {

@@ -9,18 +9,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Pool holds the offers at hand. It
-// is not safe for concurrent use. Whatever it returns is in the order of agent id, then offer id.
+// Pool contains the current offers. It is not safe for concurrent use. All results are ordered by agent id, then offer
+// id.
 type Pool struct {
 	offers map[string]Offer
-	// agents has the ids of each agent's offers: by agent id, never by host [D57].
+	// agents contains the ids of each agent's offers, by agent id, never by host [D57].
 	agents map[string]map[string]bool
 }
 
 // NewPool returns an empty pool.
 func NewPool() *Pool { return &Pool{offers: map[string]Offer{}, agents: map[string]map[string]bool{}} }
 
-// Add puts an offer in; one with an id that is there already replaces it.
+// Add adds an offer, and replaces one with the same id.
 func (p *Pool) Add(o Offer) {
 	p.Rescind(o.ID)
 	p.offers[o.ID] = o
@@ -30,7 +30,7 @@ func (p *Pool) Add(o Offer) {
 	p.agents[o.Agent][o.ID] = true
 }
 
-// Rescind takes one offer out, and reports whether it was there.
+// Rescind removes one offer, and reports whether it existed.
 func (p *Pool) Rescind(id string) (Offer, bool) {
 	o, there := p.offers[id]
 	if !there {
@@ -44,7 +44,8 @@ func (p *Pool) Rescind(id string) (Offer, bool) {
 	return o, true
 }
 
-// TakeAgent takes all offers of an agent out: an ACCEPT uses them together, and those of a lost agent are void.
+// TakeAgent removes and returns all offers of an agent: an ACCEPT uses them together, and those of a lost agent are
+// void.
 func (p *Pool) TakeAgent(agent string) []Offer {
 	taken := make([]Offer, 0, len(p.agents[agent]))
 	for _, id := range slices.Sorted(maps.Keys(p.agents[agent])) {
@@ -54,7 +55,7 @@ func (p *Pool) TakeAgent(agent string) []Offer {
 	return taken
 }
 
-// Free is what all offers of an agent hold together.
+// Free returns the sum of an agent's offers.
 func (p *Pool) Free(agent string) resources.Amount {
 	var free resources.Amount
 	for id := range p.agents[agent] {
@@ -63,7 +64,7 @@ func (p *Pool) Free(agent string) resources.Amount {
 	return free
 }
 
-// Sum is what all offers hold together.
+// Sum returns the sum of all offers.
 func (p *Pool) Sum() resources.Amount {
 	var sum resources.Amount
 	for _, o := range p.offers {
@@ -72,7 +73,7 @@ func (p *Pool) Sum() resources.Amount {
 	return sum
 }
 
-// Oldest is when the first of an agent's offers came, zero if it has none.
+// Oldest returns when the oldest offer of an agent arrived; zero if the agent has none.
 func (p *Pool) Oldest(agent string) time.Time {
 	var first time.Time
 	for id := range p.agents[agent] {
@@ -83,7 +84,7 @@ func (p *Pool) Oldest(agent string) time.Time {
 	return first
 }
 
-// OlderThan takes out, for declining, the offers that came before t.
+// OlderThan removes and returns the offers that arrived before t, so that the caller can decline them.
 func (p *Pool) OlderThan(t time.Time) []Offer {
 	var old []Offer
 	for _, o := range p.offers {
@@ -100,14 +101,13 @@ func (p *Pool) OlderThan(t time.Time) []Offer {
 	return old
 }
 
-// Clear forgets all offers, as after every SUBSCRIBED (rule T6).
+// Clear removes all offers, as is required after every SUBSCRIBED (rule T6).
 func (p *Pool) Clear() { *p = *NewPool() }
 
-// Len is the number of offers.
+// Len returns the number of offers.
 func (p *Pool) Len() int { return len(p.offers) }
 
-// Agents returns each agent that has offers, with their sum as Free. What else
-// is known of an agent is the caller's to fill in.
+// Agents returns each agent that has offers, with their sum as Free. The caller sets the other fields.
 func (p *Pool) Agents() []Agent {
 	agents := make([]Agent, 0, len(p.agents))
 	for _, id := range slices.Sorted(maps.Keys(p.agents)) {
@@ -115,8 +115,8 @@ func (p *Pool) Agents() []Agent {
 		for offer := range p.agents[id] {
 			o := p.offers[offer]
 			a.Host, a.Free = max(a.Host, o.Host),
-				a.Free.Plus(o.Free) // offers of one agent name one host; if not, still always the same
-			a.MaxTasks += o.MaxTasks // a cluster bounds all offers or none
+				a.Free.Plus(o.Free) // all offers of an agent have the same host; max makes the result deterministic
+			a.MaxTasks += o.MaxTasks // either all offers have a bound or none
 		}
 		agents = append(agents, a)
 	}

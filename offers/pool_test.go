@@ -38,7 +38,7 @@ func same(t *testing.T, what string, got, want any) {
 
 func TestPool(t *testing.T) {
 	t.Parallel()
-	// Two agents on one host stay two [D57].
+	// Two agents on one host remain two [D57].
 	o1 := offer("o1", "S2", "h1", 1, 512, time.Minute)
 	o2 := offer("o2", "S1", "h1", 2, 1024, time.Second)
 	o3 := offer("o3", "S2", "h1", 0.5, 64, 0)
@@ -76,7 +76,7 @@ func TestPool(t *testing.T) {
 	same(t, "an empty pool", offers.NewPool().OlderThan(noon), []offers.Offer(nil))
 }
 
-// TestPoolAgreesWithAList plays random calls and compares with a plain list of offers.
+// TestPoolAgreesWithAList makes random calls and compares the pool with a plain list of offers.
 func TestPoolAgreesWithAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// situation is what Match is asked. Sizes are small so that limits are met all the time.
+// situation is an input of Match. Sizes are small, so that limits are often reached.
 type situation struct {
 	demands  []offers.Demand
 	agents   []offers.Agent
@@ -31,7 +31,7 @@ func size(most int64) *rapid.Generator[resources.Amount] {
 
 var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 	kinds := []string{"a@-@1", "a@-@2", "b@-@1"}
-	// As in life, executors of one kind have one size.
+	// All executors of one kind have the same size, as in a real cluster.
 	executors := rapid.SliceOfN(size(4), len(kinds), len(kinds)).Draw(t, "executors")
 	unlucky := func(what string, oneIn int) bool { return rapid.IntRange(1, oneIn).Draw(t, what) == oneIn }
 	for i := range rapid.IntRange(0, 6).Draw(t, "agents") {
@@ -78,11 +78,11 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 	return s
 })
 
-// ledger is an agent's books, kept the plainest way.
+// ledger is the state of an agent in its simplest form.
 type ledger struct {
 	*offers.Agent
 	left  resources.Amount
-	slots int // how many tasks it still takes
+	slots int // the number of further tasks
 	kinds map[string]bool
 }
 
@@ -103,7 +103,7 @@ func (l *ledger) usable(d offers.Demand) bool {
 	return !avoided && (l.ReservedFor == "" || l.ReservedFor == d.ID)
 }
 
-// price is what n shards take here.
+// price returns the demand of n shards here.
 func (l *ledger) price(d offers.Demand, n int) resources.Amount {
 	price := d.Shard.Times(n)
 	if !l.kinds[d.Executor] {
@@ -112,7 +112,7 @@ func (l *ledger) price(d offers.Demand, n int) resources.Amount {
 	return price
 }
 
-// room counts how many shards fit, up to a most, by trying.
+// room counts how many shards fit, at most most, by trying.
 func (l *ledger) room(d offers.Demand, most int) (n int) {
 	for n < most && n < l.slots && l.usable(d) && l.price(d, n+1).Fits(l.left) {
 		n++
@@ -120,7 +120,7 @@ func (l *ledger) room(d offers.Demand, most int) (n int) {
 	return n
 }
 
-// share is how much of an agent is free.
+// share returns the free share of an agent.
 func (l *ledger) share() (share float64) {
 	if capacity := max(l.Capacity.CPUMilli, l.Free.CPUMilli); capacity > 0 {
 		share += float64(l.left.CPUMilli) / float64(capacity)
@@ -131,7 +131,7 @@ func (l *ledger) share() (share float64) {
 	return share
 }
 
-// TestMatchKeepsItsPromises replays every decision on books of its own.
+// TestMatchKeepsItsPromises replays every decision with independent ledgers.
 func TestMatchKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -140,7 +140,7 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 		books := open(s.agents)
 		placements, unplaced := r.Placements, r.Unplaced
 		for i, d := range s.demands {
-			beside := 0 // what there is room for where the executor runs already
+			beside := 0 // the room on agents where the executor already runs
 			room := 0
 			for _, l := range books {
 				n := l.room(d, len(d.Items))
@@ -220,8 +220,7 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// TestMatchIsPure: the same question has the same answer, whatever the order
-// of agents, and is left as it was.
+// TestMatchIsPure checks that the same input gives the same result, whatever the order of agents, and is not modified.
 func TestMatchIsPure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -246,7 +245,7 @@ func TestMatchIsPure(t *testing.T) {
 	})
 }
 
-// TestCallsStayWithinTheirBytes replays decisions about shards whose descriptions are too large for one call.
+// TestCallsStayWithinTheirBytes replays decisions about shards whose descriptions exceed one call.
 func TestCallsStayWithinTheirBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// leave notes that items of the current demand wait, and why. What it says is
-// true of what earlier demands, and this one's placed shards, have left.
+// leave records that items of the current demand wait, and why. The reason applies to what earlier demands and the
+// placed shards of this one have left.
 func (m *matcher) leave(u Unplaced) {
 	u.Demand = m.now.index
 	m.result.Unplaced = append(m.result.Unplaced, u)
 }
 
-// notNow says what the agents on offer lack.
+// notNow returns what the agents on offer lack.
 func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 	u, items := Unplaced{Items: waiting}, len(waiting)
 	if len(m.agents) == 0 {
@@ -36,13 +36,13 @@ func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 	return u
 }
 
-// later says that items follow for which there is room.
+// later returns that items with room are launched in a later match.
 func (m *matcher) later(items []int) Unplaced {
 	each, limit := size(m.now.bytes), size(m.whole(0))
 	return Unplaced{Items: items, Later: true, Reason: reason.WithNextLaunch(len(items), each, limit)}
 }
 
-// size writes a number of bytes for people, rounded up.
+// size formats a number of bytes for people, rounded up.
 func size(n int32) string {
 	unit, of := "KiB", int64(1<<10)
 	if n >= 1<<20 {
@@ -51,24 +51,24 @@ func size(n int32) string {
 	return fmt.Sprintf("%d %s", (int64(n)+of-1)/of, unit)
 }
 
-// survey is what stands between a demand and the agents on offer.
+// survey is what prevents the placement of a demand on the agents on offer.
 type survey struct {
-	usable, room int // agents, and how many shards they can hold
-	// nearest is the usable agent that lacks least for one shard more than it can hold,
-	// short what it lacks, and much how much that is.
+	usable, room int // the number of agents, and of the shards that they can hold
+	// nearest is the usable agent that lacks least for one more shard than it can hold, short what it lacks, and much
+	// the amount of short.
 	nearest int
 	short   resources.Amount
 	much    float64
 	// Agents that may not be used.
 	reserved, avoided group
-	// full are usable agents that have resources for one shard more, and take no more tasks.
+	// full are usable agents that have the resources for one more shard, but have reached their number of tasks.
 	full group
 }
 
-// group is some agents.
+// group is a number of agents.
 type group struct {
 	agents int
-	first  int // the one that was added first
+	first  int // the first one that was added
 }
 
 func (g *group) add(a int) {
@@ -77,8 +77,8 @@ func (g *group) add(a int) {
 	}
 }
 
-// survey looks at all agents. After find it takes their room from the books: of what has
-// shards of the demand by now, it is what they left or would need beside them.
+// survey examines all agents. After find it reads their room from the books. For agents with shards of the demand, it
+// considers what those have left.
 func (m *matcher) survey(found bool) survey {
 	d := &m.now
 	v := survey{much: math.Inf(1)}
@@ -118,12 +118,12 @@ func (m *matcher) survey(found bool) survey {
 	return v
 }
 
-// much makes an amount comparable: in shards of the demand.
+// much converts an amount to a multiple of the demand's shard, so that amounts can be compared.
 func (d *current) much(r resources.Amount) float64 {
 	return float64(r.CPUMilli)*d.perCPU + float64(r.MemMilli)*d.perMem
 }
 
-// never reports whether no agent of those on offer, whatever leaves it, can hold one shard.
+// never reports whether no agent on offer can hold one shard, even if it were empty.
 func (m *matcher) never() bool {
 	if len(m.agents) == 0 || m.canHold(m.large) {
 		return false
@@ -137,14 +137,13 @@ func (m *matcher) never() bool {
 	return true
 }
 
-// canHold reports whether an agent could hold one shard if all else left it, as
-// far as is known: an agent of unknown capacity could. Where the executor runs, its
-// size may never have been seen as free, so it isn't asked for.
+// canHold reports whether an agent could hold one shard if it were empty, as far as is known; an agent of unknown
+// capacity could. Where the executor runs, its size is not counted, because it may never have been seen as free.
 func (m *matcher) canHold(a int) bool {
 	return m.unknown[a] || m.now.shard.Plus(m.once(a)).Fits(m.capacity[a])
 }
 
-// need is what so many items need.
+// need returns the demand of some items for a reason.
 func (m *matcher) need(items int) reason.Need {
 	d := &m.now
 	n := reason.Need{Shards: items, Together: d.Together, Each: d.shard.String(), App: m.appName()}
@@ -165,7 +164,7 @@ func (m *matcher) neverReason() reason.Reason {
 	return reason.NeverFits(m.need(1), m.name(nearest), m.capacity[nearest].String())
 }
 
-// others says why agents may not be used, with one agent of each kind as the example; it may be none.
+// others returns why agents may not be used, with one agent of each kind as an example; zero if there are none.
 func (m *matcher) others(v survey) reason.Reason {
 	var reserved, full, avoided reason.Reason
 	if g := v.reserved; g.agents > 0 {
@@ -192,7 +191,7 @@ func (m *matcher) appName() string {
 	return m.now.Executor
 }
 
-// amounts names the parts that are not zero.
+// amounts formats the parts that are not zero.
 func amounts(r resources.Amount) string {
 	cpu, mem := resources.Decimal(r.CPUMilli)+" CPU", resources.Decimal(r.MemMilli)+" MB"
 	switch {

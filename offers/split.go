@@ -7,18 +7,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Reserved is an amount that belongs to one reservation of our role.
+// Reserved is an amount that belongs to one reservation of this framework's role.
 type Reserved struct {
-	// Key tells reservations apart and says nothing else here.
+	// Key identifies the reservation and has no other meaning here.
 	Key    string
 	Amount resources.Amount
 }
 
-// Stock is what the offers of one agent hold, for taking it apart into what each executor and task gets: the matcher
-// counts with sums, but the cluster wants to know of each amount which reservation it is taken from.
+// Stock is the total of the offers of one agent, from which the amounts of each executor and task are taken. The
+// matcher counts with sums, but the cluster requires for each amount the reservation that it is taken from.
 type Stock map[string]resources.Amount // by the key of the reservation
 
-// NewStock is what offers of one agent hold together.
+// NewStock returns the total of the offers of one agent.
 func NewStock(of []Offer) Stock {
 	s := Stock{}
 	for i := range of {
@@ -29,12 +29,11 @@ func NewStock(of []Offer) Stock {
 	return s
 }
 
-// Take takes an amount out and says what of it is reserved, in the order of keys; the rest is unreserved. CPU and
-// memory are split each for itself. Nothing unreserved is taken of what there is still a reserved amount: only our
-// role can use what is reserved for it, every framework what is unreserved. Who keeps what it gets for longer takes
-// first.
+// Take removes an amount and returns its reserved parts in the order of keys; the rest is unreserved. CPU and memory
+// are split independently. Reserved amounts are used up first, because only this framework's role can use them, while
+// every framework can use unreserved ones. The caller must take the amounts that are held longest first.
 //
-// That all which is taken is there is the matcher's to see to.
+// The matcher ensures that the whole amount is available.
 func (s Stock) Take(need resources.Amount) []Reserved {
 	var taken []Reserved
 	for _, key := range slices.Sorted(maps.Keys(s)) {
@@ -50,5 +49,5 @@ func (s Stock) Take(need resources.Amount) []Reserved {
 	return taken
 }
 
-// within is how much of need there is, nothing below zero.
+// within returns how much of need is available, at least zero.
 func within(need, have int64) int64 { return max(0, min(need, have)) }

@@ -45,8 +45,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestTakeIsExact: of every kind nothing unreserved is taken while some of it is reserved, nothing is below zero, no
-// reservation gives more than it has, and the order of the offers makes no difference.
+// TestTakeIsExact checks that no unreserved amount is taken while a reserved one is left, that no amount is negative,
+// that no reservation gives more than it has, and that the order of the offers makes no difference.
 func TestTakeIsExact(t *testing.T) {
 	t.Parallel()
 	amount := rapid.Custom(func(t *rapid.T) resources.Amount {

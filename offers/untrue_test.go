@@ -24,7 +24,7 @@ var (
 	avoidedPart  = regexp.MustCompile(`(?:(\d+) agents are avoided, such as )?agent (\w+) \(host \w+\)(?: is avoided)?: bad luck with (\w+)$`)
 )
 
-// milli reads an amount exactly; nothing is none.
+// milli parses an amount exactly; "" is zero.
 func milli(s string) int64 {
 	if s == "" {
 		return 0
@@ -37,7 +37,7 @@ func milli(s string) int64 {
 	return r.Num().Int64() / r.Denom().Int64()
 }
 
-// untrue takes a reason apart and finds a part that the books don't bear out.
+// untrue parses a reason and returns a part that the ledgers contradict.
 func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 	named := func(id, host string) *ledger {
 		for _, l := range books {
@@ -148,19 +148,19 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 	return nil
 }
 
-// full reports whether it has resources for one shard more than it takes.
+// full reports whether the agent has the resources for one more shard than its number of tasks allows.
 func (l *ledger) full(d offers.Demand) bool {
 	n := l.room(d, len(d.Items)) + 1
 	return n > l.slots && l.price(d, n).Fits(l.left)
 }
 
-// lacks is what an agent is short of for one shard more than it has room for.
+// lacks returns what an agent lacks for one more shard than it has room for.
 func lacks(l *ledger, d offers.Demand) resources.Amount {
 	short := l.price(d, l.room(d, len(d.Items))+1).Minus(l.left)
 	return resources.Amount{CPUMilli: max(short.CPUMilli, 0), MemMilli: max(short.MemMilli, 0)}
 }
 
-// part checks one count of agents that may not be used, and its example.
+// part checks one number of agents that may not be used, and its example.
 func part(form *regexp.Regexp, text string, want int, isTrue func(id, why string) bool) error {
 	m := form.FindStringSubmatch(text)
 	switch {

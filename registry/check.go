@@ -8,16 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBadPath says that a path breaks the rules of CheckPath.
+// ErrBadPath is the error for a path that breaks the rules of CheckPath.
 var ErrBadPath = errors.New("not a registry path")
 
-// maxPath keeps a path far below what any implementation's key may be.
+// maxPath keeps every path far below the longest key of any implementation.
 const maxPath = 1024
 
-// CheckPath says what is wrong with the path of an entry: it begins with a
-// slash, does not end in one, has no empty part and none that is "." or "..",
-// is valid UTF-8 without control characters, and at most 1,024 bytes long. The
-// error is ErrBadPath. Every implementation refuses such paths before it does anything.
+// CheckPath checks the path of an entry. A path begins with a slash, does not end with one, has no part that is empty,
+// "." or "..", is valid UTF-8 without control characters, and has at most 1,024 bytes. The error is ErrBadPath. Every
+// implementation calls CheckPath before it does anything else.
 func CheckPath(path string) error {
 	bad := func(why string) error { return fmt.Errorf("%w: %q %s", ErrBadPath, path, why) }
 	switch {
@@ -41,7 +40,7 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// CheckListPath is CheckPath for List, which takes "/" too: the root, below which all entries are.
+// CheckListPath is CheckPath for List, which also accepts the root "/" for all entries.
 func CheckListPath(path string) error {
 	if path == "/" {
 		return nil
@@ -49,8 +48,8 @@ func CheckListPath(path string) error {
 	return CheckPath(path)
 }
 
-// CheckShared says why a shared value can't be stored, or not be read where write is false, whatever the registry
-// holds. Every implementation of Shared asks it first.
+// CheckShared checks the arguments of ReadShared and, where write is true, of WriteShared, without looking at the
+// registry. Every implementation of Shared calls it first.
 func CheckShared(name string, write bool, value []byte, condition Condition) error {
 	word := len(name) > 0 && len(name) <= maxShared && name[0] != '-' &&
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
@@ -66,11 +65,11 @@ func CheckShared(name string, write bool, value []byte, condition Condition) err
 	return nil
 }
 
-// maxShared is the longest name of a shared value.
+// maxShared is the greatest length of the name of a shared value, in bytes.
 const maxShared = 31
 
-// CheckWrites says why a commit can't be made whatever the registry holds:
-// ErrBadPath or ErrTooLarge. Every implementation asks it before it writes anything.
+// CheckWrites checks the writes of a commit without looking at the registry. The error is ErrBadPath or ErrTooLarge.
+// Every implementation calls it before it writes anything.
 func CheckWrites(writes []Write) error {
 	for _, w := range writes {
 		if err := CheckPath(w.Path); err != nil {

@@ -1,10 +1,10 @@
-// Package registry keeps configuration and state that outlive a leader, behind
-// a small interface. registry/embedded keeps them in one file; registrytest is the
-// suite that every implementation passes.
+// Package registry stores configuration and state that must survive a change of leader, behind a small interface. The
+// implementations are registry/embedded (one file), registry/database (SQL) and registry/zookeeper; registrytest is
+// the test suite that each of them passes.
 //
-// A registry is a tree of small values under slash-separated paths. All writing is done in
-// a Term, by the one leader: a commit is atomic, checks the versions that it names, is fenced (rule
-// T2: a deposed leader's commit fails) and counted.
+// A registry is a tree of small values under slash-separated paths. Only the leader writes, in a Term. A commit is
+// atomic, checks the versions that its conditions name, is counted, and is fenced, so that the commit of a deposed
+// leader fails (rule T2).
 package registry
 
 import (
@@ -14,72 +14,77 @@ import (
 	"time"
 )
 
-// Registry is where terms come from.
+// Registry elects leaders and begins their terms.
 type Registry interface {
-	// Campaign waits until this process leads, begins a term with a fenced
-	// write (rule T1) and returns it. who is shown to others as the leader's address.
-	// An error that is ErrUnusable will not heal with time; any other may be tried again. A registry that
-	// could be used once may come back, and so is waited for.
+	// Campaign waits until this process leads, begins a term with a fenced write (rule T1) and returns it. who is the
+	// address of this process that other processes see as the leader's. An error that is ErrUnusable is permanent; the
+	// caller may retry after any other. Campaign keeps waiting for a registry that could be used before, because it
+	// may come back.
 	Campaign(ctx context.Context, who string) (Term, error)
-	// Leader is who leads as far as this process knows; it asks nobody and never
-	// blocks. False: nobody is known to lead. May be called concurrently.
+	// Leader returns the current leader as far as this process knows, or false when it knows of none. It sends no
+	// request and never blocks. It may be called concurrently.
 	Leader() (Leader, bool)
 	Close() error
 }
 
-// Shared keeps a few values beside all terms. Every process that has the registry open may read and change them,
-// whoever leads: by version, so that nobody overwrites what he has not read. It is for what people manage with or
-// without a leader, such as users. All methods may be called concurrently.
+// Shared stores a few values outside all terms. Every process that has the registry open may read and change them,
+// whether or not it leads. A write names the version that was read, so that no process overwrites a value that it has
+// not seen. Shared is for data that users manage with or without a leader, such as the users of the API. All methods
+// may be called concurrently.
 type Shared interface {
-	// ReadShared returns a value by its name ([a-z][a-z-]{0,30}), or ErrNotFound. Entry.Path is the name.
+	// ReadShared returns a value by its name ([a-z][a-z-]{0,30}), or ErrNotFound. Entry.Path holds the name.
 	ReadShared(ctx context.Context, name string) (Entry, error)
-	// WriteShared stores a value if the condition holds, which must be Absent or AtVersion, and returns its version
-	// then. Errors: *Conflict when it does not hold; ErrTooLarge; one that is ErrOutcomeUnknown when nobody knows
-	// whether it was stored: read it again.
+	// WriteShared stores a value if the condition holds, and returns its new version. The condition must be Absent or
+	// AtVersion. Errors: *Conflict if the condition does not hold; ErrTooLarge; an error that is ErrOutcomeUnknown if
+	// the value may or may not have been stored, so that the caller must read it again.
 	WriteShared(ctx context.Context, name string, value []byte, condition Condition) (version int64, err error)
 }
 
-// Leader is who leads: since when, in which term, and the address that others find him at.
+// Leader is a leader: its term, the address under which other processes reach it, and the time at which its term
+// began.
 type Leader struct {
 	Term    int64
 	Address string
 	Since   time.Time
 }
 
-// MaxValue is how many bytes one value may have: what fits a request of ZooKeeper, with room for what frames it.
+// MaxValue is the greatest size of one value in bytes. A value of this size fits into one ZooKeeper request with its
+// frame.
 const MaxValue = 1_000_000
 
-// Term is one leader's time, from its election to its end. Commit must not be called concurrently; the
-// other methods may.
+// Term is the time of one leader, from its election to its end. Commit must not be called concurrently with itself;
+// all other methods may be called concurrently.
 type Term interface {
-	// Number is unique and grows from term to term.
+	// Number returns the number of the term. It is unique and grows from term to term.
 	Number() int64
-	// Done closes when the term is known to have ended; Err then says why.
+	// Done closes when this process knows that the term has ended; Err then returns why.
 	Done() <-chan struct{}
 	Err() error
-	// List returns all entries strictly below the path, sorted by path, with values.
-	// The path "/" is the root: all entries. The answer is the caller's to keep and change.
+	// List returns all entries strictly below the path, sorted by path, with their values. The path "/" is the root
+	// and returns all entries. The caller may keep and change the result.
 	List(ctx context.Context, path string) ([]Entry, error)
-	// Get returns one entry, or ErrNotFound. A path is not there just because others are below it.
+	// Get returns one entry, or ErrNotFound. A path does not exist merely because entries below it exist.
 	Get(ctx context.Context, path string) (Entry, error)
-	// Commit makes all writes or none, however many and large they are (rule T5): whatever it is cut off by, the next
-	// term reads all of it or nothing. When the outcome of a try is unknown it finds out before it returns (rule T3).
-	// Errors: *Conflict when a condition does not hold (the term goes on); ErrTooLarge, before anything is written,
-	// when one value is too large; ErrTermEnded, when the fence refused or the session is gone; an error that is also
-	// ErrOutcomeUnknown when the term ended without an answer. After any other error, such as a missing permission,
-	// nothing was written and the term goes on. An empty commit is a fenced write too. Writes happen in their order,
-	// so a later one sees the earlier ones of the same path. What is below an entry is deleted before the entry, at
-	// the latest in the same commit. Reads of this term that begin after it returned see all of it; people, who read
-	// beside terms, may see a large one half applied for a moment. An edit by hand in that moment counts as made after
-	// the commit.
+	// Commit makes all writes or none, whatever their number and size (rule T5): if it is interrupted, the next term
+	// reads all of them or none. If the outcome of a try is unknown, Commit finds it out before it returns (rule T3).
+	// Writes happen in their order, so a later write sees the earlier ones of the same path. All entries below a path
+	// must be deleted before the entry itself, at the latest in the same commit. An empty commit is a fenced write
+	// too.
+	//
+	// Errors: *Conflict if a condition does not hold (the term continues); ErrTooLarge, before anything is written, if
+	// a value is too large; ErrTermEnded if the fence refused the commit or the session has ended; an error that is
+	// also ErrOutcomeUnknown if the term ended without an answer. After any other error, such as a missing permission,
+	// nothing was written and the term continues.
+	//
+	// Reads of this term that begin after Commit has returned see all of it. People, who read outside terms, may see a
+	// large commit half applied for a moment. An external edit at that moment counts as made after the commit.
 	Commit(ctx context.Context, writes []Write) error
-	// Changed reports the paths of entries that somebody else may have made,
-	// changed or deleted since the term began: people may edit what is under /config
-	// and /state/disable. A change of who may read an entry there may be reported
-	// later. Commits of the term itself may be reported too. A registry that nobody
-	// else can write to returns nil.
+	// Changed reports the paths of entries that someone other than this term may have created, changed or deleted
+	// since the term began: users may edit the entries under /config and /state/disable. A change of an entry's read
+	// permission may be reported late. Commits of the term itself may be reported too. Changed returns nil if only
+	// terms can write to the registry.
 	Changed() <-chan string
-	// Resign ends the term so that the next leader can begin at once.
+	// Resign ends the term, so that the next leader can begin at once.
 	Resign(ctx context.Context) error
 }
 
@@ -88,9 +93,9 @@ type Entry struct {
 	Path    string
 	Value   []byte
 	Version int64
-	// Unreadable, if not empty, says why the value can't be read and what to do: somebody has
-	// taken the permission. Value is nil then, and what may be below the entry is not listed. A
-	// registry that nobody else can write to has none.
+	// Unreadable says, if not empty, why the value can't be read (its read permission was removed) and what to do.
+	// Value is nil then, and List leaves out the entries below. It is always empty in a registry that only terms can
+	// write to.
 	Unreadable string
 }
 
@@ -100,12 +105,12 @@ type Write struct {
 	// Value is stored unless Delete is set. A nil Value is stored as empty.
 	Value  []byte
 	Delete bool
-	// If is the condition; the zero Condition is none: put creates or sets,
-	// and a delete of what is not there does nothing.
+	// If is the condition. The zero Condition always holds: a put creates or sets the entry, and a delete of a missing
+	// entry does nothing.
 	If Condition
 }
 
-// Condition is what must hold of a path for the commit to happen.
+// Condition is a condition on the entry of a path. The commit happens only if it holds.
 type Condition struct {
 	kind    conditionKind
 	version int64
@@ -119,14 +124,14 @@ const (
 	atVersion
 )
 
-// Absent demands that the path is not there.
+// Absent requires that the entry does not exist.
 func Absent() Condition { return Condition{kind: absent} }
 
-// AtVersion demands that the path is there with this version.
+// AtVersion requires that the entry exists with this version.
 func AtVersion(v int64) Condition { return Condition{kind: atVersion, version: v} }
 
-// Met reports whether the condition holds of an entry that is there with a
-// version, or is not there. For implementations.
+// Met reports whether the condition holds for an entry that exists with the version, or, if there is false, does not
+// exist. Only implementations call it.
 func (c Condition) Met(there bool, version int64) bool {
 	switch c.kind {
 	case absent:
@@ -138,13 +143,13 @@ func (c Condition) Met(there bool, version int64) bool {
 	}
 }
 
-// Any reports whether there is no condition.
+// Any reports whether there is no condition, so that any entry meets it.
 func (c Condition) Any() bool { return c.kind == anything }
 
-// WantsAbsent reports whether the path must not be there.
+// WantsAbsent reports whether the condition is Absent.
 func (c Condition) WantsAbsent() bool { return c.kind == absent }
 
-// Version is the version demanded, and whether one is.
+// Version returns the version that AtVersion requires, and false for other conditions.
 func (c Condition) Version() (int64, bool) { return c.version, c.kind == atVersion }
 
 // Errors of a registry.
@@ -153,12 +158,11 @@ var (
 	ErrTooLarge       = errors.New("too large for the registry")
 	ErrTermEnded      = errors.New("the term has ended")
 	ErrOutcomeUnknown = errors.New("may have been done")
-	// ErrUnusable says that no try will help: a wrong address, no permission, a damaged store.
+	// ErrUnusable is an error that no retry resolves: a wrong address, a missing permission, a damaged store.
 	ErrUnusable = errors.New("the registry can't be used")
 )
 
-// Conflict is a commit's error when a write's condition does not hold.
-// Nothing was written.
+// Conflict is the error of a commit of which one condition does not hold. Nothing was written.
 type Conflict struct{ Path string }
 
 func (c *Conflict) Error() string { return fmt.Sprintf("%s has changed or exists already", c.Path) }

@@ -1,13 +1,14 @@
-// Package oidc lets people log in by an OpenID Connect provider: the authorization code flow with PKCE, for browsers.
+// Package oidc implements logins through an OpenID Connect provider: the authorization code flow with PKCE, for
+// browsers.
 //
 //	Begin   ──▶ a cookie for the browser, and the provider's address to send it to
-//	             (the provider asks who they are, and sends the browser back)
+//	             (the provider authenticates the user, and sends the browser back)
 //	Finish  ──▶ the code for an ID token, its checks, its claims to a Principal
 //
-// A login that is under way is in its cookie alone: an id, signed, of which the state, the nonce and PKCE's verifier
-// are made by the cluster's key. So it may begin at one server and end at another, nobody else can finish it, and
-// nothing grows with logins that are never finished.
+// The state of an unfinished login is only in its cookie: a signed id, from which the cluster's key derives the state,
+// the nonce and PKCE's verifier. So a login may begin at one server and end at another, only the same browser can
+// finish it, and unfinished logins use no memory.
 //
-// The provider is looked up when Run begins, and again until it answers: a server starts without it. Tokens of the
-// provider are taken from itself alone: no request may bring one.
+// Run looks the provider up and retries until it answers, so that a server starts without it. Tokens are accepted only
+// from the provider itself; a request can't present one.
 package oidc

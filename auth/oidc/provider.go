@@ -24,78 +24,78 @@ import (
 )
 
 const (
-	// LoginWithin is how long a login may be under way, from Begin to Finish.
+	// LoginWithin is the greatest time between Begin and Finish.
 	LoginWithin = 10 * time.Minute
-	// askWithin bounds each request to the provider, lookAgain the time between two tries to look it up.
+	// askWithin is the timeout of each request to the provider, lookAgain the longest pause between two lookups.
 	askWithin = 10 * time.Second
 	lookAgain = 30 * time.Second
-	// mostAtOnce is how many codes are exchanged at a time.
+	// mostAtOnce is the greatest number of simultaneous exchanges of codes.
 	mostAtOnce = 8
 )
 
-// Codes of an Error.
+// The codes of Error.
 const (
-	Unavailable = "oidc_unavailable" // the provider can't be asked now
-	BadLogin    = "bad_login"        // what came back belongs to no login of this browser
-	Refused     = "login_refused"    // by the provider, or by the checks of what it says
-	NoRole      = "no_role"          // the provider knows them, and nothing is granted to them
+	Unavailable = "oidc_unavailable" // the provider can't be reached now
+	BadLogin    = "bad_login"        // the response belongs to no login of this browser
+	Refused     = "login_refused"    // by the provider, or by a check of its token
+	NoRole      = "no_role"          // the provider knows the user, but no role is granted
 )
 
-// Error is why somebody is not logged in, in words for them. It has no secret.
+// Error is why a login failed, as a text for the user without secrets.
 type Error struct{ code, message string }
 
 func (e *Error) Error() string { return e.message }
 
-// Code is one of Unavailable, BadLogin, Refused and NoRole.
+// Code returns Unavailable, BadLogin, Refused or NoRole.
 func (e *Error) Code() string { return e.code }
 
 func fail(code, format string, args ...any) error {
 	return &Error{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// Sealer makes and checks codes that only the servers of a cluster can make; *auth.Access is one. Codes have 32 bytes.
+// Sealer makes and verifies codes of 32 bytes that only the servers of a cluster can make. *auth.Access implements it.
 type Sealer interface {
-	// Sign makes the code of what, for a purpose; nil while the key is not known.
+	// Sign returns the code of what for a purpose; nil while the key is unknown.
 	Sign(purpose string, what []byte) []byte
 	Verify(purpose string, what, code []byte) bool
 }
 
-// Options say which provider, and what its users may do.
+// Options choose the provider and the grants of its users.
 type Options struct {
-	// Issuer is the provider's address, Client and Secret what it knows this cluster by; a public client has no
+	// Issuer is the address of the provider. Client and Secret identify this cluster to it; a public client has no
 	// secret.
 	Issuer, Client, Secret string
-	// Redirect is where it sends browsers back to: this cluster's /api/oidc/callback.
+	// Redirect is the address to which the provider sends browsers back: this cluster's /api/oidc/callback.
 	Redirect string
-	// Scopes are asked for beside openid.
+	// Scopes are requested in addition to openid.
 	Scopes []string
-	// NameClaim is the claim that people are called by, RolesClaim the one that Roles are about. The first of Roles
-	// that fits counts.
+	// NameClaim is the claim with the user's name, RolesClaim the claim that Roles match. The first matching role
+	// counts.
 	NameClaim, RolesClaim string
 	Roles                 []Role
 
 	Sealer Sealer
-	// HTTP speaks with the provider; nil: as Go does by default, with a limit of time.
+	// HTTP connects to the provider; nil means Go's default client with a timeout.
 	HTTP   *http.Client
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// Provider logs people in. Its methods may be called concurrently.
+// Provider authenticates users. Its methods may be called concurrently.
 type Provider struct {
 	opts    Options
 	known   atomic.Pointer[known]
-	trouble atomic.Pointer[string] // why it could not be looked up
+	trouble atomic.Pointer[string] // the error of the last lookup
 	turns   chan struct{}
 }
 
-// known is what is known of a provider once it was looked up.
+// known is the result of a successful lookup.
 type known struct {
 	oauth    oauth2.Config
 	verifier *oidc.IDTokenVerifier
 }
 
-// New makes a Provider, of which nothing is known until Run has looked it up.
+// New creates a Provider. It can't be used until Run has looked the provider up.
 func New(opts Options) *Provider {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: askWithin})
@@ -105,7 +105,7 @@ func New(opts Options) *Provider {
 	return &Provider{opts: opts, turns: make(chan struct{}, mostAtOnce)}
 }
 
-// Run looks the provider up, again and again until it answers or ctx ends.
+// Run looks the provider up, and retries until it answers or ctx ends.
 func (p *Provider) Run(ctx context.Context) {
 	reported := ""
 	for wait := time.Second; ; wait = min(2*wait, lookAgain) {
@@ -153,7 +153,7 @@ func (p *Provider) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// found is what is known of the provider, or why nothing is.
+// found returns the result of the lookup, or an error if there is none yet.
 func (p *Provider) found() (*known, error) {
 	if k := p.known.Load(); k != nil {
 		return k, nil
@@ -166,7 +166,7 @@ func (p *Provider) found() (*known, error) {
 		p.opts.Issuer, why)
 }
 
-// The purposes that codes are made for.
+// The purposes of codes.
 const (
 	loginPurpose    = "oidc-login"
 	statePurpose    = "oidc-state"
@@ -174,7 +174,7 @@ const (
 	verifierPurpose = "oidc-verifier"
 )
 
-// login is one that is under way: its id, and when its time is over, in seconds since 1970.
+// login is an unfinished login: its id, and its expiry in seconds since 1970.
 type login struct {
 	id      string
 	expires int64
@@ -182,7 +182,7 @@ type login struct {
 
 func (l login) text() string { return l.id + "." + strconv.FormatInt(l.expires, 10) }
 
-// code is what is made of the login for a purpose.
+// code returns the code of the login for a purpose.
 func (p *Provider) code(l login, purpose string) (string, error) {
 	code := p.opts.Sealer.Sign(purpose, []byte(l.text()))
 	if code == nil {
@@ -191,7 +191,7 @@ func (p *Provider) code(l login, purpose string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(code), nil
 }
 
-// codes are those for state, nonce and verifier.
+// codes returns the codes for state, nonce and verifier.
 func (p *Provider) codes(l login) (state, nonce, verifier string, err error) {
 	var errs [3]error
 	state, errs[0] = p.code(l, statePurpose)
@@ -200,7 +200,7 @@ func (p *Provider) codes(l login) (state, nonce, verifier string, err error) {
 	return state, nonce, verifier, cmp.Or(errs[0], errs[1], errs[2])
 }
 
-// Begin begins a login: the browser is to keep the cookie's value, and to go to the address.
+// Begin begins a login. The browser must store the cookie and go to the address.
 func (p *Provider) Begin() (address, cookie string, err error) {
 	k, err := p.found()
 	if err != nil {
@@ -219,7 +219,7 @@ func (p *Provider) Begin() (address, cookie string, err error) {
 		nil
 }
 
-// open reads a cookie of Begin.
+// open reads and verifies a cookie of Begin.
 func (p *Provider) open(cookie string) (login, error) {
 	id, rest, _ := strings.Cut(cookie, ".")
 	until, seal, _ := strings.Cut(rest, ".")
@@ -237,8 +237,7 @@ func (p *Provider) open(cookie string) (login, error) {
 	return l, nil
 }
 
-// Finish ends a login with what the provider has sent the browser back with, the query of its address: who it is, and
-// what they may do.
+// Finish completes a login with the query with which the provider has sent the browser back. It returns the principal.
 func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error) {
 	k, err := p.found()
 	if err != nil {
@@ -277,7 +276,7 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	return who, err
 }
 
-// answered is the code that the provider has sent the browser back with.
+// answered returns the code in the provider's response, after checking the response.
 func (p *Provider) answered(query url.Values, state string) (code string, err error) {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query[name]) > 1 {
@@ -300,7 +299,7 @@ func (p *Provider) answered(query url.Values, state string) (code string, err er
 	return query.Get("code"), nil
 }
 
-// exchange gets the ID token for a code.
+// exchange exchanges a code for the ID token.
 func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (string, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askWithin)
 	defer cancel()
@@ -323,7 +322,7 @@ func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string
 	return raw, nil
 }
 
-// withoutAnswer is an error without what the provider answered, which may have a token in it.
+// withoutAnswer removes the provider's answer from an error, because it may contain a token.
 func withoutAnswer(err error) error {
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
 		return fmt.Errorf("it answered %s", refused.Response.Status)
@@ -331,7 +330,7 @@ func withoutAnswer(err error) error {
 	return err
 }
 
-// verify checks an ID token: issuer, audience, signature, time, and that it is for this login.
+// verify verifies an ID token: issuer, audience, signature, time, and that it belongs to this login.
 func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (claims, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askWithin)
 	defer cancel()

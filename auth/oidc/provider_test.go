@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sealer signs with a key of its own.
+// sealer signs with its own key.
 type sealer string
 
 func (s sealer) Sign(purpose string, what []byte) []byte {
@@ -54,7 +54,7 @@ func options(p *openid.Provider) oidc.Options {
 	}
 }
 
-// open makes a Provider that has found the test's.
+// open creates a Provider that has found the provider of the test.
 func open(t *testing.T, opts oidc.Options) *oidc.Provider {
 	t.Helper()
 	p := oidc.New(opts)
@@ -62,7 +62,7 @@ func open(t *testing.T, opts oidc.Options) *oidc.Provider {
 	return p
 }
 
-// flow is a login as a browser goes through it: begun, then sent to the provider and back.
+// flow is a login as a browser goes through it: begun, sent to the provider, and sent back.
 type flow struct {
 	cookie string
 	query  url.Values
@@ -178,7 +178,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestForgedTokens: what nobody has signed, or another key has, whatever it says of itself.
+// TestForgedTokens checks tokens that are unsigned or signed with another key.
 func TestForgedTokens(t *testing.T) {
 	t.Parallel()
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
@@ -209,7 +209,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// TestOnlyTheBrowserThatBeganCanFinish, once, and in time.
+// TestOnlyTheBrowserThatBeganCanFinish checks that a login can be finished only by its browser, once, and in time.
 func TestOnlyTheBrowserThatBeganCanFinish(t *testing.T) {
 	t.Parallel()
 	there := openid.Start(t)
@@ -265,7 +265,7 @@ func TestOnlyTheBrowserThatBeganCanFinish(t *testing.T) {
 	})
 }
 
-// TestAProviderThatIsAwayAtTheStart is looked up until it is there; a login says so until then.
+// TestAProviderThatIsAwayAtTheStart checks that the lookup is retried, and that logins report the failure until then.
 func TestAProviderThatIsAwayAtTheStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -295,11 +295,11 @@ func TestAProviderThatIsAwayAtTheStart(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		oidc.New(opts).Run(ctx) // ends
+		oidc.New(opts).Run(ctx) // returns
 	})
 }
 
-// TestAProviderThatGoesAway in the middle of a login.
+// TestAProviderThatGoesAway checks a provider that fails during a login.
 func TestAProviderThatGoesAway(t *testing.T) {
 	t.Parallel()
 	there := openid.Start(t)

@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// Role grants something to whoever has a value in the claim for roles.
+// Role is a grant for users that have a value in the claim for roles.
 type Role struct {
 	Value string
 	auth.Grant
 }
 
-// ParseRole reads VALUE=ROLE or VALUE=ROLE:APP,…, where APP are patterns of app names. VALUE may hold further equals
-// signs, as names in directories do.
+// ParseRole parses VALUE=ROLE or VALUE=ROLE:APP,…, where APP are patterns of app names. VALUE may contain further
+// equals signs, as names in directories do.
 func ParseRole(text string) (Role, error) {
 	at := strings.LastIndexByte(text, '=')
 	if at < 1 {
@@ -39,8 +39,8 @@ func ParseRole(text string) (Role, error) {
 	return r, nil
 }
 
-// CheckAddress says what is wrong with the address of an issuer or of what it sends browsers back to: without TLS only
-// this machine itself can be trusted.
+// CheckAddress returns an error for an invalid address of an issuer or a redirect. Without TLS only loopback addresses
+// are allowed.
 func CheckAddress(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -55,11 +55,11 @@ func CheckAddress(text string) error {
 	return nil
 }
 
-// claims are what an ID token says.
+// claims are the claims of an ID token.
 type claims map[string]any
 
-// find is a claim by its name, or by a path of names with dots between them, such as realm_access.roles. An address of
-// mail counts only where the provider says that it has seen to it that it is theirs.
+// find returns a claim by its name, or by a path of names separated by dots, such as realm_access.roles. The claim
+// email counts only if the provider has verified the address.
 func (c claims) find(name string) any {
 	if name == "email" && c["email_verified"] != true && c["email_verified"] != "true" {
 		return nil
@@ -74,7 +74,7 @@ func (c claims) find(name string) any {
 	return nil
 }
 
-// texts are the texts of a claim, which may be one or a list.
+// texts returns the strings of a claim, which may be a string or a list.
 func (c claims) texts(name string) (found []string) {
 	switch value := c.find(name).(type) {
 	case string:
@@ -89,7 +89,7 @@ func (c claims) texts(name string) (found []string) {
 	return found
 }
 
-// grant is that of the first role, in the order they were given, of which the claims have the value.
+// grant returns the grant of the first role, in the given order, whose value is in the claim.
 func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
 	has := c.texts(claim)
 	for _, r := range roles {
@@ -100,7 +100,7 @@ func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
 	return auth.Grant{}, fail(NoRole, "the provider knows who you are, and no --oidc-role of this server is for what its claim %q says of you, which is %s", claim, list(has))
 }
 
-// list shows what a claim holds, as far as it fits into a message.
+// list formats the strings of a claim for a message, shortened.
 func list(texts []string) string {
 	const most = 10
 	if len(texts) == 0 {
@@ -117,7 +117,7 @@ func list(texts []string) string {
 	return strings.Join(shown, ", ") + more
 }
 
-// short is a text of somebody else, fit for a message.
+// short quotes and shortens a foreign string for a message.
 func short(text string) string {
 	const most = 100
 	if len(text) > most {
@@ -128,7 +128,7 @@ func short(text string) string {
 
 const mostName = 100
 
-// name is what a claim calls somebody.
+// name returns the user's name from a claim.
 func (c claims) name(claim string) (string, error) {
 	text, _ := c.find(claim).(string)
 	if text == "" || len(text) > mostName ||

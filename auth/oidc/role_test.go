@@ -17,7 +17,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// recorder makes a response.
+// recorder records a response.
 type recorder struct {
 	bytes.Buffer
 	header http.Header

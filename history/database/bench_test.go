@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// busy is what a cluster with many short jobs records, 1,000 rows a batch: of each shard its begin in one batch and
-// its end in the next, with four traces, and of every ten shards an execution with its steps.
+// busy generates the events of a cluster with many short jobs, 1,000 rows per batch: the begin of each shard in one
+// batch and its end in the next, with four traces, and for every ten shards an execution with its steps.
 type busy struct {
 	random *rand.Rand
 	number int64

@@ -129,7 +129,7 @@ func TestOneRowThatIsRefusedBlocksNobody(t *testing.T) {
 	})
 }
 
-// What MySQL itself refuses: keys are never cut.
+// MySQL itself refuses these rows, since keys are never cut.
 func TestARowThatMySQLRefusesBlocksNobody(t *testing.T) {
 	t.Parallel()
 	d := mysqlOf(t, server.Server(t).Database(t))

@@ -1,17 +1,17 @@
-// Package database keeps the history in SQL: in MySQL 8, in MariaDB from 10.6 on, or in a file of SQLite. It is the
+// Package database stores the history in SQL: in MySQL 8, in MariaDB 10.6 or later, or in an SQLite file. It is the
 // only package that knows tables, columns and dialects.
 //
-// Rows come in batches (Write). Each has an id that is made of what it says, or a revision, so what is written again,
-// after a crash or because nobody knows whether a commit came through, changes nothing. That makes retrying right in
-// every case: an error of this package means that nothing is known to be stored, and that the same call may heal with
-// time. What no time heals, a row that the database refuses for its content, is left out, logged and counted; it
-// blocks nobody.
+// Rows come in batches (Write). Each row has an id that derives from its content, or a revision, so writing the same
+// rows again changes nothing. A caller may therefore retry in every case, after a crash or after a lost answer to a
+// commit: an error of this package means that nothing is known to be stored, and that the same call may succeed later.
+// A row that the database refuses for its content would never succeed. It is left out, logged and counted, so that it
+// blocks no others.
 //
-// Statistics are counted from what is stored. A transaction that writes an end leaves a mark for the end's minute, and
-// Recount counts the marked minutes. So rows that come late, twice, or from another server's disk are in the numbers
-// once, and a restart invents nothing.
+// Statistics are counted from the stored rows. A transaction that writes the end of a run also marks the minute of
+// that end, and Recount counts the marked minutes. So rows that come late, twice, or from another server's disk count
+// once, and a restart invents no numbers.
 //
-// Times are text in UTC with milliseconds for both kinds of databases, see Time.
+// Times are text in UTC with milliseconds in both kinds of databases, see Time.
 package database
 
 import (
@@ -31,59 +31,59 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// Options are what a DB needs from outside.
+// Options are the dependencies of a DB.
 type Options struct {
-	Logger *slog.Logger     // of rows that are lost; nil: slog.Default
-	Now    func() time.Time // says what is a year old; nil: time.Now
+	Logger *slog.Logger     // reports lost rows; nil: slog.Default
+	Now    func() time.Time // decides what is a year old; nil: time.Now
 }
 
-// DB is one database. Its methods may be called at once. It connects when it is asked something: one that is down is
-// an error of each call, and not of Open.
+// DB is one database. Its methods may be called concurrently. It connects when it is first used, so that an
+// unreachable database is an error of each call and not of opening it.
 type DB struct {
 	db      *sqlx.DB
 	dialect dialect
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
-	// look is an error when the database is no longer the one that it was at the last look.
+	// look returns an error if the database is no longer the one of the last look.
 	look func() error
-	// patience bounds each transaction, and each question that the writer waits for.
+	// patience is the timeout of each transaction, and of each query of the writer.
 	patience time.Duration
-	// reads has a place for each read that may be under way.
+	// reads holds a token for each running search.
 	reads chan struct{}
 }
 
-// patience is long for one transaction: a database that is frozen, or cut off without a word, must not hold its caller
-// for ever.
+// patience is a long timeout for one transaction. It ensures that a frozen or unreachable database does not block its
+// caller forever.
 const patience = time.Minute
 
-// connections bound what one process asks of the database at once, and reads how many of them searches may hold:
-// people who look must not keep what happens from being written.
+// connections bounds the simultaneous requests of one process to the database, and reads those of searches, so that
+// searches always leave connections for writing.
 const (
 	connections = 8
 	reads       = 6
 )
 
-// OpenMySQL opens a database of MySQL or MariaDB by its DSN, of which mysql.CheckDSN says what it looks like.
+// OpenMySQL opens a MySQL or MariaDB database by its DSN; mysql.CheckDSN describes the form.
 func OpenMySQL(dsn string, opt Options) (*DB, error) {
 	c, err := mysql.Config(dsn)
 	if err != nil {
 		return nil, err
 	}
-	c.Logger = log.New(io.Discard, "", 0) // broken connections are errors of calls
+	c.Logger = log.New(io.Discard, "", 0) // calls return the errors of broken connections
 	connector, err := driver.NewConnector(c)
 	if err != nil {
 		return nil, fmt.Errorf("use the settings behind the ? of the DSN: %w", err)
 	}
 	db := sql.OpenDB(connector)
-	db.SetConnMaxLifetime(3 * time.Minute) // shorter than what proxies and wait_timeout usually allow
+	db.SetConnMaxLifetime(3 * time.Minute) // shorter than the usual limits of proxies and wait_timeout
 	return open(sqlx.NewDb(db, "mysql"), inMySQL, opt), nil
 }
 
-// OpenSQLite opens a file of SQLite, which is made when it is first used. Commits are on the disk when they are done
-// (synchronous FULL): the outbox forgets a row once it is written here, and the registry does.
+// OpenSQLite opens an SQLite file, which is created on first use. A commit is on the disk when it returns (synchronous
+// FULL), because the outbox discards a row once it is written here.
 func OpenSQLite(path string, opt Options) (*DB, error) {
-	// Writers begin as such, so that they wait for each other instead of failing when a reader becomes a writer.
+	// Transactions begin as writers, so that they wait for each other; a reader that becomes a writer would fail.
 	connector, err := sqlite.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() +
 		"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
 	if err != nil {
@@ -111,21 +111,21 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 // Close ends all connections.
 func (d *DB) Close() error { return d.db.Close() }
 
-// reconnect has new connections made after an error: MySQL looks up what a user may do in a database when it connects,
-// so what was granted since then is not known to those that are open.
+// reconnect forces new connections after an error. MySQL checks a user's permissions when it connects, so open
+// connections would not see later grants.
 func (d *DB) reconnect() {
 	d.db.SetMaxIdleConns(0)
 	d.db.SetMaxIdleConns(connections)
 }
 
-// ask reads the rows of a statement that the writer waits for.
+// ask runs a query for the writer, with its timeout.
 func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	return d.db.SelectContext(ctx, rows, statement, args...)
 }
 
-// inTx does something in one transaction. After an error it may still have happened, if the answer to its commit was
+// inTx runs a function in one transaction. After an error it may have been committed, if the answer to the commit was
 // lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
@@ -134,7 +134,7 @@ func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // nothing to do after the commit
+	defer tx.Rollback() // no effect after the commit
 	if err := do(ctx, tx); err != nil {
 		return err
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// aged is a table of which old rows are deleted, in the order of a time. Its key is what they are deleted by, so that
-// no row beside them is locked. A row that has no end yet is of something that may run: a daemon's execution does for
-// months.
+// aged is a table from which old rows are deleted, in the order of a time. Rows are deleted by their key, so that no
+// other rows are locked. A row without an end belongs to something that may still run: the execution of a daemon lasts
+// for months.
 type aged struct {
 	table, key, time string
-	end              string // the column of the end, "" where rows have none
+	end              string // the column of the end, "" for rows without one
 }
 
-// bounded are the large tables.
+// bounded are the large tables, whose number of rows is bounded.
 var bounded = []aged{
 	{"JOB_EXECUTION_LOG", "auto_id", "complete_time", "complete_time"},
 	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
@@ -26,7 +26,7 @@ var bounded = []aged{
 	auditLog,
 }
 
-// auditLog is of changes: somebody may look for the one that explains what came of it months later.
+// auditLog has a longer retention than the other tables: a change may be needed to explain its effects months later.
 var auditLog = aged{"AUDIT_LOG", "auto_id", "creation_time", ""}
 
 var byAge = append(bounded[:len(bounded)-1:len(bounded)-1],
@@ -37,15 +37,15 @@ var byAge = append(bounded[:len(bounded)-1:len(bounded)-1],
 	aged{"SCHEDULING_STATISTICS", "id", "statistics_time", ""},
 )
 
-// byYear are those of which rows are kept for a year at least, unless there are too many: of runs those whose end was
-// lost.
+// byYear are the tables whose rows are kept for at least a year, unless there are too many. JOB_EXECUTION_LOG is
+// listed by start_time for runs whose end was lost.
 var byYear = []aged{
 	{resultsOfHours, "id", "statistics_time", ""},
 	{"JOB_EXECUTION_LOG", "auto_id", "start_time", ""},
 	auditLog,
 }
 
-// older is the condition that a row is older than a moment.
+// older returns the condition that a row is older than a time.
 func (a aged) older(than time.Time) (condition string, args []any) {
 	if a.end == "" || a.end == a.time {
 		return a.time + " < ?", []any{Time{than}}
@@ -53,8 +53,9 @@ func (a aged) older(than time.Time) (condition string, args []any) {
 	return a.time + " < ? AND " + a.end + " < ?", []any{Time{than}, Time{than}}
 }
 
-// over is the condition that a row is of nothing that runs, and a in an order in which an index gives such rows: rows
-// are written about as old as they are.
+// over returns the condition that a row belongs to nothing that still runs, and the table with an order in which an
+// index returns such rows. The key gives about the right order, because rows are written in about the order of their
+// age.
 func (a aged) over() (ordered aged, condition string) {
 	switch a.end {
 	case "":
@@ -66,10 +67,11 @@ func (a aged) over() (ordered aged, condition string) {
 	return a, a.end + " IS NOT NULL"
 }
 
-// DeleteOld deletes rows that are older than a time, and the oldest ones of each of the large tables beyond so many
-// rows, at most so many rows in all, by one transaction for each table. It returns how many: fewer than asked for when
-// no more are too old or too many. What has not ended stays, but for runs that began a year ago. Results of hours and
-// audit rows are kept for a year at least, and those of days, and how many jobs there were on each day, for ever.
+// DeleteOld deletes rows older than before, and the oldest rows of each large table beyond the given number of rows;
+// at most most rows in total, in one transaction per table. It returns the number of deleted rows, which is less than
+// most when no more are too old or too many. Rows of unfinished executions and runs are kept, except for runs that
+// began at least a year ago. Hourly results and audit rows are kept for at least a year; daily results and daily
+// counts of jobs are kept permanently.
 func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error) {
 	yearAgo := d.now().AddDate(-1, 0, 0)
 	if before.Before(yearAgo) {
@@ -113,13 +115,12 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 	return deleted, nil
 }
 
-// oldest is the statement that finds the oldest rows that a condition holds for.
+// oldest returns the query for the oldest rows that meet a condition.
 func (a aged) oldest(condition string) string {
 	return "SELECT " + a.key + " FROM " + a.table + " WHERE " + condition + " ORDER BY " + a.time + " LIMIT ?"
 }
 
-// deleteOldest deletes the oldest rows that a condition holds for. They are found first, and then deleted by their
-// key.
+// deleteOldest deletes the oldest rows that meet a condition. It selects their keys first and then deletes by key.
 func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition string, args ...any) (int, error) {
 	if most <= 0 {
 		return 0, nil
@@ -142,9 +143,10 @@ func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition strin
 	return len(keys), nil
 }
 
-// surplus is how many rows a table has beyond so many, or 0.
+// surplus returns the number of rows of a table beyond the given number, or 0.
 func (d *DB) surplus(ctx context.Context, table string, rows int64) (int64, error) {
-	// Keys grow by one at least with each row, so most tables need no count.
+	// The key grows by at least one with each row, so its span bounds the number of rows and most tables need no
+	// count.
 	var span int64
 	if err := d.db.GetContext(ctx, &span,
 		"SELECT COALESCE(MAX(auto_id) - MIN(auto_id) + 1, 0) FROM "+table); err != nil || span <= rows {
@@ -160,10 +162,10 @@ func (d *DB) surplus(ctx context.Context, table string, rows int64) (int64, erro
 	return max(n-rows, 0), nil
 }
 
-// countEvery is how long a count is taken for true. It takes seconds where there are ten million rows.
+// countEvery is how long a count of a table is reused. Counting ten million rows takes seconds.
 const countEvery = 10 * time.Minute
 
-// counts remembers how many rows large tables have.
+// counts caches the numbers of rows of large tables.
 type counts struct {
 	mu    sync.Mutex
 	known map[string]count

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// old has so many rows of each large table, an hour apart, the last of them at noon.
+// old returns n rows of each large table, an hour apart, the last of them at noon.
 func old(n int) (rows event.Rows) {
 	for i := range n {
 		id, at := fmt.Sprintf("%03d", i), noon.Add(time.Duration(i+1-n)*time.Hour)
@@ -69,7 +69,7 @@ func TestOldRowsAreDeletedInBatches(t *testing.T) {
 	})
 }
 
-// A daemon's execution runs for months, and a run may take days.
+// The execution of a daemon lasts for months, and a run may last for days.
 func TestWhatRunsIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -103,11 +103,11 @@ func TestWhatRunsIsNotDeleted(t *testing.T) {
 			}
 		}
 		left(1000, "has just ended", "runs")
-		left(1, "runs") // it is the oldest one
+		left(1, "runs") // the oldest one
 	})
 }
 
-// Of too many the oldest go, as of other large tables.
+// If there are too many audit rows, the oldest are deleted, as in other large tables.
 func TestAuditRowsAreKeptForAYear(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -163,7 +163,7 @@ func TestTheOldestBeyondSoManyRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		write(t, d, old(50))
-		write(t, d, old(50)) // keys that are skipped are no rows
+		write(t, d, old(50)) // skipped keys do not count as rows
 		deleteAll := func() {
 			for n := 1; n > 0; {
 				var err error
@@ -180,7 +180,7 @@ func TestTheOldestBeyondSoManyRowsAreDeleted(t *testing.T) {
 				t.Errorf("%s: %s", table, diff)
 			}
 		}
-		// A count is taken for true for a while: then the next one sees what was written meanwhile.
+		// A count is reused for a while; the next one sees the rows written meanwhile.
 		rows := old(70)
 		write(t, d, rows)
 		later := noon.Add(time.Hour)
@@ -231,8 +231,7 @@ func TestDeletionLocksNoWriterOut(t *testing.T) {
 	})
 }
 
-// What is deleted is found in the order of an index: millions of rows that were sorted for each thousand would hold
-// everybody up.
+// Deletion finds rows in the order of an index; sorting millions of rows for each thousand would block all writers.
 func TestDeletionUsesIndexes(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

@@ -15,17 +15,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// dialect is what the two kinds of databases don't have in common.
+// dialect contains the differences between the kinds of databases.
 type dialect struct {
 	folder string // of the migrations
 	goose  goose.Dialect
-	// lock is what keeps two migrations apart.
+	// lock returns the lock that serializes migrations.
 	lock func() lock.SessionLocker
-	// hasTable counts the tables of a name.
+	// hasTable is the query that counts the tables with a name.
 	hasTable string
-	// onConflict is what stands behind the rows of an INSERT, for those that are there already.
+	// onConflict returns the end of an INSERT, which handles rows that exist already.
 	onConflict func(table) string
-	// refused reports whether the database refuses a row for its content, so that no time heals it.
+	// refused reports whether the database refuses a row for its content, so that a retry can't succeed.
 	refused func(error) bool
 }
 
@@ -38,8 +38,8 @@ var inMySQL = dialect{
 		if t.version == "" {
 			return " ON DUPLICATE KEY UPDATE " + t.key + " = " + t.key
 		}
-		// Assigned from left to right, so the version comes last. VALUES() is known to MySQL and MariaDB, its
-		// successor to one of them.
+		// The assignments run from left to right, so the version comes last. Both MySQL and MariaDB know VALUES();
+		// only MySQL knows its successor.
 		var sets []string
 		set := func(name string) {
 			sets = append(sets, fmt.Sprintf("%s = IF(VALUES(%s) > %s, VALUES(%s), %s)", name, t.version, t.version,
@@ -63,12 +63,12 @@ var inMySQL = dialect{
 			return true
 		default:
 			return slices.Contains([]uint16{1265, 1366},
-				refusal.Number) // truncated, and no text of the character set: MySQL files them under HY
+				refusal.Number) // truncated, and invalid text: MySQL reports both as HY
 		}
 	},
 }
 
-// inSQLite is the dialect for a file.
+// inSQLite is the dialect for an SQLite file.
 func inSQLite(path string) dialect {
 	return dialect{
 		folder: "sqlite", goose: goose.DialectSQLite3,

@@ -7,8 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestTheDocumentsQueries asks what docs/history.md gives people to ask, with what Grafana puts in the place of its
-// macro.
+// TestTheDocumentsQueries runs the queries of docs/history.md, with the text that Grafana substitutes for its macro.
 func TestTheDocumentsQueries(t *testing.T) {
 	t.Parallel()
 	dsn := server.Server(t).Database(t)

@@ -63,8 +63,8 @@ func TestAFileThatCantBeUsedIsNoLoss(t *testing.T) {
 	}
 }
 
-// A kernel writes on to a removed file without a word: the first write after that says so, and the next go to the file
-// that is there.
+// A kernel silently continues to write to a removed file. The first write after the removal reports it, and later ones
+// go to the file at the path.
 func TestARemovedFileIsNoticed(t *testing.T) {
 	t.Parallel()
 	for says, spoil := range map[string]func(path string) error{
@@ -81,7 +81,7 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 			d := sqliteOf(t, path)
 			migrate(t, d)
 			write(t, d, oneOfEach())
-			var open []*sql.Conn // so that several connections are idle, then
+			var open []*sql.Conn // so that several connections are idle afterwards
 			for range 3 {
 				c, err := d.db.DB.Conn(t.Context())
 				if err != nil {
@@ -112,7 +112,7 @@ func TestARemovedFileIsNoticed(t *testing.T) {
 	}
 }
 
-// writeUntilStored writes a batch again and again, as the recorder does, and returns how often it had to.
+// writeUntilStored retries the write of a batch, as the recorder does, and returns the number of retries.
 func writeUntilStored(t *testing.T, d *DB, rows event.Rows) (again int) {
 	for ; t.Context().Err() == nil; again++ {
 		lost, err := d.Write(t.Context(), []event.Batch{{Rows: rows}})
@@ -214,8 +214,7 @@ func TestAFrozenServerHoldsNobodyPastHisContext(t *testing.T) {
 	check(t, d, stored)
 }
 
-// A server that does not answer any more holds nobody up for ever, whatever it is asked: its host may have lost its
-// power.
+// No call waits forever for a server that does not answer any more, as after a power failure of its host.
 func TestAFrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -239,7 +238,7 @@ func TestAFrozenServerIsGivenUp(t *testing.T) {
 	s.Resume(t)
 }
 
-// Two instances write the same rows in opposite orders, beside others that count and delete.
+// Two instances write the same rows in opposite orders, while others count and delete.
 func TestWritersOfTheSameRowsBothComeThrough(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {

@@ -14,18 +14,18 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// file connects to a file of SQLite. A kernel goes on writing to a file that was removed or replaced without a word,
-// so each connection is used only while the path names the file that it has open.
+// file connects to an SQLite file. A kernel silently continues to write to a file that was removed or replaced, so
+// each connection is used only while the path still names its open file.
 type file struct {
 	driver.Connector
 	path string
 
 	mu   sync.Mutex
-	seen os.FileInfo // what the path named when it was last looked at
+	seen os.FileInfo // the file at the path at the last look
 }
 
-// busyPatience is how long a file is tried that others are just making, and busyPause is between two tries: SQLite
-// waits for nobody when several switch a new file to WAL at once.
+// busyPatience is how long Connect retries while other processes create the file, and busyPause the pause between two
+// tries: SQLite fails without waiting when several processes switch a new file to WAL at once.
 const (
 	busyPatience = 30 * time.Second
 	busyPause    = 5 * time.Millisecond
@@ -64,7 +64,7 @@ func (f *file) connect(ctx context.Context) (driver.Conn, error) {
 	return &fileConn{conn.(sqliteConn), f.path, opened}, nil
 }
 
-// look is an error, once, when the path no longer names the file that it named at the last look.
+// look returns an error, once, when the path no longer names the file of the last look.
 func (f *file) look() error {
 	now, err := os.Stat(f.path)
 	how := "was replaced by another file"
@@ -72,7 +72,7 @@ func (f *file) look() error {
 	case errors.Is(err, fs.ErrNotExist):
 		now, how = nil, "was removed"
 	case err != nil:
-		return nil // such as a folder that may not be searched any more: what is open is still written to
+		return nil // for example an unsearchable folder: writes to the open file still work
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,7 @@ func (f *file) look() error {
 	return fmt.Errorf("the file %s %s while this server used it: what the old one had is not in the new one; it is opened again, and what waits is written there", f.path, how)
 }
 
-// sqliteConn is what a connection of the driver can do.
+// sqliteConn lists what a connection of the driver implements.
 type sqliteConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -103,7 +103,7 @@ type fileConn struct {
 	opened os.FileInfo
 }
 
-// ResetSession is asked before a connection is used again. One to a file that is not there any more is closed then.
+// ResetSession is called before a connection is reused. A connection to a file that is gone is closed.
 func (c *fileConn) ResetSession(ctx context.Context) error {
 	now, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, c.opened) {

@@ -17,7 +17,7 @@ var server mariadb.Shared
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(server.Main(m)) }
 
-// noon is a moment that tests count from.
+// noon is the time that tests count from.
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func options() Options {
@@ -46,7 +46,7 @@ func closed(t testing.TB) func(*DB, error) *DB {
 	}
 }
 
-// eachDatabase runs a test on an empty database of each kind. Open opens it as often as it is called.
+// eachDatabase runs a test on an empty database of each kind. The test may call open several times.
 func eachDatabase(t *testing.T, test func(t *testing.T, open func() *DB)) {
 	t.Helper()
 	t.Run("MariaDB", func(t *testing.T) {
@@ -56,7 +56,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, open func() *DB)) {
 	})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "a ?#%&'b.db") // a path may hold anything
+		path := filepath.Join(t.TempDir(), "a ?#%&'b.db") // a path may contain any characters
 		test(t, func() *DB { return sqliteOf(t, path) })
 	})
 }
@@ -86,7 +86,7 @@ func write(t testing.TB, d *DB, rows event.Rows) {
 	}
 }
 
-// rowsFrom is what a query finds, by column: texts, numbers, and nil.
+// rowsFrom returns the result of a query, by column: texts, numbers, and nil.
 func rowsFrom(t testing.TB, d *DB, query string, args ...any) (found []map[string]any) {
 	t.Helper()
 	rows, err := d.db.QueryxContext(t.Context(), query, args...)

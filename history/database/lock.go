@@ -13,14 +13,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// lockPatience is how long a migration waits for another one's. The caller tries again: a large table may take longer.
+// lockPatience is how long a migration waits for another one. The caller retries, since a large table may take longer.
 const lockPatience = 30 * time.Second
 
-// fileLock is a lock on a file beside SQLite's. The file stays: removing it would let two in.
+// fileLock is a lock on a separate file beside the SQLite file. The lock file is never removed, because two processes
+// could hold different files of that name otherwise.
 type fileLock struct {
 	path     string
 	patience time.Duration
-	file     *os.File // while it is held
+	file     *os.File // set while the lock is held
 }
 
 func (l *fileLock) SessionLock(ctx context.Context, _ *sql.Conn) error {

@@ -11,16 +11,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/migrations"
 )
 
-// versionTable says which steps were taken. It has a name of its own: the database may be shared with programs that
-// use goose, too.
+// versionTable records which migrations were applied. It has its own name because other programs that use goose may
+// share the database.
 const versionTable = "HISTORY_VERSION"
 
-// ErrNewer is wrapped by the error of a database that a later release has migrated.
+// ErrNewer is wrapped by the error about a database that a later release has migrated.
 var ErrNewer = errors.New("the history's database is newer than this program")
 
-// Migrate brings the schema up to what this program needs, and returns the versions before and after. Of several that
-// migrate at once one does, and the others wait. A step that was cut off is done again. A newer database is refused
-// (ErrNewer), and left as it is.
+// Migrate brings the schema to the version that this program needs, and returns the versions before and after. If
+// several processes migrate at once, one does it and the others wait. An interrupted step is repeated. A newer
+// database is refused with ErrNewer and stays unchanged.
 func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
 	from, want, err := d.Versions(ctx)
 	if err != nil || from == want {
@@ -37,8 +37,8 @@ func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
 	return from, want, nil
 }
 
-// Versions are the schema's version in the database, 0 for one without, and the one that this program wants. It
-// changes nothing. A newer database is an error (ErrNewer), with both versions.
+// Versions returns the schema version of the database, 0 without a schema, and the version that this program needs. It
+// changes nothing. For a newer database it returns both versions and ErrNewer.
 func (d *DB) Versions(ctx context.Context) (is, want int64, err error) {
 	p, err := d.provider()
 	if err != nil {

@@ -114,8 +114,8 @@ func TestANewerDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// A schema of an earlier release, which a server may not be allowed to change, loses nothing: rows wait until it is
-// migrated, and what stood in it is read with what it says.
+// With the schema of an earlier release, which the server may not be allowed to change, no row is lost: rows wait
+// until the schema is migrated, and existing rows are read with their meaning.
 func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {
@@ -162,7 +162,7 @@ func TestTheSchemaOfAnEarlierReleaseLosesNothing(t *testing.T) {
 	})
 }
 
-// mayWrite opens a database as a user who may read and write rows, and not change tables.
+// mayWrite opens a database as a user who may read and write rows but not change tables.
 func mayWrite(t *testing.T, d *DB) *DB {
 	t.Helper()
 	var name string
@@ -176,7 +176,7 @@ func mayWrite(t *testing.T, d *DB) *DB {
 	return mysqlOf(t, s.DSN("rows_"+name, "secret", name))
 }
 
-// Between a step and the note that it was taken there may be a crash: MySQL commits them apart.
+// A crash may happen between a step and the record that it was done, because MySQL commits them separately.
 func TestEachStepCanBeTakenAgain(t *testing.T) {
 	t.Parallel()
 	d := mysqlOf(t, server.Server(t).Database(t))
@@ -256,7 +256,7 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 				got); diff != "" {
 				t.Error(diff)
 			}
-			// What the original's columns are too narrow for, and its ids not unique for.
+			// Values for which the original's columns are too narrow, and duplicate ids.
 			for range 2 {
 				write(t, d, event.Rows{Traces: []event.Trace{{ID: "x", State: "TASK_GONE_BY_OPERATOR_AND_MORE",
 					Agent: strings.Repeat("a", 100), Message: reason.FromText("😀"), Time: noon}}})
@@ -277,12 +277,12 @@ func TestTablesOfTheOriginalAreTakenOver(t *testing.T) {
 	}
 }
 
-// numbers is a table of the numbers from first to last, in a column seq.
+// numbers is a table expression of the numbers from first to last, in a column seq.
 func numbers(first, last int) string {
 	return fmt.Sprintf("(SELECT n + %d AS seq FROM JSON_TABLE(CONCAT('[0', REPEAT(',0', %d), ']'), '$[*]' COLUMNS (n FOR ORDINALITY)) AS ordinals) AS numbers", first-1, last-first)
 }
 
-// Years of minutes, each twice: nothing may be compared with everything.
+// Years of minutes, each twice: no query may compare every row with every other.
 func TestManyStatisticsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	dsn := server.Server(t).Database(t)
@@ -300,8 +300,8 @@ func TestManyStatisticsAreTakenOver(t *testing.T) {
 	}
 }
 
-// The id of a trace is not unique in the original's table. Each stands twice here, and a migration that was cut off
-// has left its index.
+// The id of a trace is not unique in the original's table. Each exists twice here, and an interrupted migration has
+// left its index.
 func TestTracesThatStandTwiceAreTakenOverOnce(t *testing.T) {
 	t.Parallel()
 	for name, index := range map[string]string{"untouched": "", "cut off": ", KEY ID_TWICE (id)"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Activity is what is known of each minute that began from a moment on and before another one, the oldest first: of a
-// week 10,080 narrow rows of each of three tables. Minutes of which nothing is known are missing.
+// Activity returns the stored data of each minute that began at from or later and before until, oldest first. A week
+// reads 10,080 narrow rows of each of three tables. Minutes without data are missing.
 func (d *DB) Activity(ctx context.Context, from, until time.Time) ([]search.Activity, error) {
 	minutes := make([]search.Activity, max(int(until.Sub(from)/time.Minute), 0))
 	at := func(begin time.Time) *search.Activity {

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// What ended in a minute, what ran at its end, and what was launched come together; what is not known stays so.
+// Results, samples and launches of a minute are combined; unknown values stay unknown.
 func TestActivityIsRead(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -25,7 +25,7 @@ func TestActivityIsRead(t *testing.T) {
 				{Time: minute(0), Launched: 2, Waiting: 3, Fires: 4, DelayP50: 1.5, DelayP95: 250}, {Time: minute(4), Launched: 9}},
 		})
 		write(t, d, event.Rows{Loads: []event.Load{{Time: minute(0),
-			Launched: 99}}}) // what another leader says of the same minute
+			Launched: 99}}}) // from another leader in the same minute
 		recountAll(t, d)
 		want := []search.Activity{
 			{Time: minute(0), Sampled: true, Running: 6, Loaded: true, Launched: 2, Waiting: 3, Fires: 4, DelayP50: 1.5, DelayP95: 250},

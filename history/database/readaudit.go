@@ -25,8 +25,8 @@ type storedAudit struct {
 
 const auditColumns = "id, actor_name, actor_kind, actor_address, action, target, target_name, app_name, before_value, after_value, creation_time"
 
-// Audits lists audit rows, the newest first. Which apps somebody may see only the question knows, so pages are read
-// until there are enough.
+// Audits lists audit rows, newest first. Only q.May knows which apps the caller may see, so Audits reads pages until
+// enough rows pass.
 func (d *DB) Audits(ctx context.Context, q search.Audits) ([]event.Audit, error) {
 	list, limit := []event.Audit{}, q.Limit
 	for {
@@ -61,7 +61,7 @@ func (d *DB) auditPage(ctx context.Context, q search.Audits) ([]event.Audit, err
 	return list, nil
 }
 
-// listAudits is the statement for audit rows. The page is picked by an index alone, since texts are long.
+// listAudits returns the query for audit rows. An index alone selects the page, because the texts are long.
 func listAudits(q search.Audits) clause {
 	var all []clause
 	is := func(column, asked string) {
@@ -72,7 +72,7 @@ func listAudits(q search.Audits) clause {
 	is("actor_name", q.Who)
 	is("target_name", q.TargetName)
 	action, target := "action", "target"
-	if q.TargetName != "" { // few rows have that: no other index is to be used
+	if q.TargetName != "" { // few rows match the name, so use no other index
 		action, target = "COALESCE(action, '')", "COALESCE(target, '')"
 	}
 	is(action, q.Action)

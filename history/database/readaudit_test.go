@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// TestAuditsAreFound as the scheduler finds those that it keeps (search.Audits.Matches), in pages without gaps or
-// doubles.
+// TestAuditsAreFound checks that the database finds the same rows as search.Audits.Matches, in pages without gaps or
+// duplicates.
 func TestAuditsAreFound(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))

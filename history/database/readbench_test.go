@@ -16,10 +16,10 @@ import (
 var benchRows = flag.Int("history.rows", 20_000,
 	"how many rows BenchmarkReads has in JOB_EXECUTION_LOG; make bench has 10,000,000")
 
-// bulk are statements that fill 30 days from noon on with so many rows, as quickly as MariaDB can: of a thousand jobs,
-// of which one has a third of all runs; each hundredth run fails.
+// bulk are statements that insert n rows over 30 days from noon on, as fast as MariaDB can: of a thousand jobs, one of
+// which has a third of all runs; each hundredth run fails.
 var bulk = []struct {
-	share int // this table has the rows divided by it; 0: a number of its own
+	share int // the table has n divided by it rows; 0: a number of its own
 	text  string
 }{
 	{1, `INSERT INTO JOB_EXECUTION_LOG (id, job_name, task_id, hostname, ip, sharding_item, execution_source, failure_cause, is_success, start_time, complete_time,
@@ -46,7 +46,7 @@ var bulk = []struct {
 	{0, `INSERT INTO JOB_REGISTER_STATISTICS (registered_count, statistics_time, creation_time) SELECT 1001, at, at FROM (SELECT TIMESTAMP('2026-05-04') + INTERVAL seq DAY AS at FROM seq_0_to_30) AS made`},
 }
 
-// bulkFill makes a database as after 30 days. It takes minutes for ten million rows.
+// bulkFill fills a database with 30 days of history. It takes minutes for ten million rows.
 func bulkFill(b *testing.B, n int) *DB {
 	d := mysqlOf(b, mariadb.Start(b, "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=1G").Database(b))
 	migrate(b, d)
@@ -55,7 +55,7 @@ func bulkFill(b *testing.B, n int) *DB {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	// Into an empty table MariaDB then builds the indexes from sorted rows.
+	// MariaDB builds the indexes of an empty table from sorted rows then.
 	texts := []string{"SET unique_checks = 0, foreign_key_checks = 0"}
 	for _, s := range bulk {
 		texts = append(texts, strings.ReplaceAll(s.text, "{rows}", strconv.Itoa(max(n/max(s.share, 1), 1))))
@@ -71,8 +71,8 @@ func bulkFill(b *testing.B, n int) *DB {
 	return d
 }
 
-// BenchmarkReads measures searches and what a dashboard shows, with many rows in MariaDB, up to the JSON. It reports
-// medians.
+// BenchmarkReads measures searches and the queries of a dashboard, with many rows in MariaDB, including the JSON. It
+// reports medians.
 func BenchmarkReads(b *testing.B) {
 	d := bulkFill(b, *benchRows)
 	end := noon.Add(30 * 24 * time.Hour)
@@ -86,7 +86,7 @@ func BenchmarkReads(b *testing.B) {
 		b.Fatal(err)
 	}
 	deep := runs("")
-	if firstPage.Next != "" { // there are many rows
+	if firstPage.Next != "" { // only with many rows
 		deep = runs("after=" + firstPage.Next)
 	}
 	dashboard := []func() (any, error){

@@ -32,13 +32,13 @@ func (r *storedExecution) execution() (search.Execution, error) {
 	return e, nil
 }
 
-// Executions lists executions, the newest fire first.
+// Executions lists executions, newest fire first.
 func (d *DB) Executions(ctx context.Context, q search.Executions) ([]search.Execution, error) {
 	states := q.States
 	if len(states) == 0 {
 		states = []string{""}
 	}
-	// One statement for each state: each is answered by an index, in order.
+	// One query per state, so that an index answers each one in order.
 	var list []search.Execution
 	for _, state := range states {
 		c := listExecutions(q, state)
@@ -60,7 +60,7 @@ func (d *DB) Executions(ctx context.Context, q search.Executions) ([]search.Exec
 	return list[:min(len(list), q.Limit)], nil
 }
 
-// listExecutions is the statement for the executions in one state, or in any.
+// listExecutions returns the query for the executions in one state, or in any state if it is "".
 func listExecutions(q search.Executions, state string) clause {
 	var all []clause
 	if q.Job != "" {
@@ -84,11 +84,12 @@ func listExecutions(q search.Executions, state string) clause {
 
 const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"
 
-// mostRuns bounds the runs that the shards of an execution are made of; a daemon's may have millions.
+// mostRuns bounds the number of runs from which the shards of an execution are collected; a daemon's may have
+// millions.
 const mostRuns = 20_000
 
-// Execution is one execution with the last run of each of its shards; false when none of that id is stored. The shards
-// of one with more than 20,000 runs are those that the newest runs are of.
+// Execution returns one execution with the last run of each of its shards, or false if none with that id is stored.
+// For an execution with more than 20,000 runs it considers only the newest runs.
 func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
 	rows, err := selectAll[storedExecution](ctx, d, clause{storedExecutionByID, []any{id}})
 	if err != nil {
@@ -106,7 +107,7 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 		return e, false, fmt.Errorf("read %s: %w", searchedRuns.table, err)
 	}
 	later := func(a, b search.Run) int {
-		if a.RunNumber != nil && b.RunNumber != nil { // each task of a daemon counts its runs from 1, and each run its attempts
+		if a.RunNumber != nil && b.RunNumber != nil { // each task of a daemon counts its runs from 1
 			return cmp.Or(a.StartTime.Compare(b.StartTime.Time), cmp.Compare(*a.RunNumber, *b.RunNumber))
 		}
 		return cmp.Compare(value(a.Attempt), value(b.Attempt))
@@ -125,7 +126,7 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 	return e, true, nil
 }
 
-// runsOf is the statement for the newest runs of an execution.
+// runsOf returns the query for the newest runs of an execution.
 func runsOf(execution string) clause {
 	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table +
 		" WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
@@ -150,7 +151,7 @@ type momentRow struct {
 	Time    search.Time `db:"creation_time"`
 }
 
-// landmarks are the moments of an execution's life that its row has.
+// landmarks are the moments of an execution that its row contains.
 type landmarks struct {
 	Source string       `db:"source"`
 	State  string       `db:"state"`
@@ -163,7 +164,7 @@ type landmarks struct {
 
 const landmarksByID = "SELECT source, state, reason, reason_value, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
 
-// begin is what comes first.
+// begin returns the first moments.
 func (r *landmarks) begin() []search.Moment {
 	all := []search.Moment{{Time: r.Fire, Kind: "FIRED", Message: r.Source}}
 	if r.Launch != nil {
@@ -172,8 +173,8 @@ func (r *landmarks) begin() []search.Moment {
 	return all
 }
 
-// end is what comes after all else, if it has ended: other clocks than that of its last process's agent are behind
-// them.
+// end returns the last moment if the execution has ended. It is not before any other moment, since the clocks of
+// agents may differ.
 func (r *landmarks) end(all []search.Moment) []search.Moment {
 	if r.End == nil {
 		return nil
@@ -191,8 +192,8 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 	return []search.Moment{ended}
 }
 
-// Life is what is stored of an execution's life, in the order of time: its first moments, at most so many. More says
-// that there are others.
+// Life returns the stored moments of an execution in the order of time, at most most of them, beginning with the
+// first. more reports that there are others.
 func (d *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
 	fail := func(err error) ([]search.Moment, bool, error) {
 		return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
@@ -227,8 +228,8 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 	return life, more, nil
 }
 
-// momentsOf are the statements for an execution's steps and for its tasks' states, each in order. An item is a number
-// in the one table and [0] in the other.
+// momentsOf returns the queries for the steps of an execution and for the states of its tasks, each in order. The item
+// is a number in one table and a text like [0] in the other.
 func momentsOf(execution string, most int) []clause {
 	const of = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
 	values := []any{execution, most}
@@ -239,9 +240,9 @@ func momentsOf(execution string, most int) []clause {
 	}
 }
 
-// JobStatistics are made of the newest executions of a job that were fired since a moment, at most search.MostSummed;
-// of a job whose newest execution is a daemon's, of its runs, and with them those that sampling left out. What is
-// under way takes part in none of the numbers.
+// JobStatistics computes the statistics of a job from its newest executions that fired since a time, at most
+// search.MostSummed. For a job whose newest execution is a daemon's, it uses the runs instead, including those that
+// sampling left out of the log. Unfinished executions and runs count in no number.
 func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
 	fail := func(err error) (search.JobStatistics, error) {
 		return search.JobStatistics{}, fmt.Errorf("read the statistics of job %q: %w", job, err)
@@ -266,7 +267,7 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 	if of == daemonRuns {
 		from := since
 		if len(rows) == search.MostSummed {
-			from = s.Since.Time // what is older takes no part
+			from = s.Since.Time // older runs do not count
 		}
 		left, err := selectAll[tallySum](ctx, d, tallied(job, from))
 		if err != nil {
@@ -289,8 +290,8 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 }
 
 const (
-	// daemonSource is the source of a daemon's standing execution.
+	// daemonSource is the source of the standing execution of a daemon job.
 	daemonSource = "DAEMON"
-	// daemonRuns is what a daemon's statistics are of.
+	// daemonRuns is the value of JobStatistics.Of for a daemon job.
 	daemonRuns = "RUNS"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Lists of executions have those that are asked for, the newest fire first, and lead on from each of them.
+// Lists contain the requested executions, newest fire first, and can be continued after each of them.
 func TestExecutionsAreListed(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -81,7 +81,7 @@ func TestExecutionsAreListed(t *testing.T) {
 	})
 }
 
-// An execution comes back with the last run of each shard, and with its life in the order of time.
+// An execution is returned with the last run of each shard, and its life in the order of time.
 func TestAnExecutionIsRead(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

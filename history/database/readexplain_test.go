@@ -51,7 +51,7 @@ func fill(t testing.TB, d *DB, n int) {
 	}
 }
 
-// No documented search reads a whole table or sorts what it has read: EXPLAIN says so of each statement.
+// No documented search reads a whole table or sorts its rows, according to EXPLAIN.
 func TestSearchesUseIndexes(t *testing.T) {
 	t.Parallel()
 	values := map[string]string{"jobName": "job-7", "taskId": "job-7@-@1@-@READY@-@S7@-@7", "ip": "10.0.0.7",
@@ -60,10 +60,10 @@ func TestSearchesUseIndexes(t *testing.T) {
 	const between = "&startTime=2026-05-04T12:30:00Z&endTime=2026-05-04T12:40:00Z"
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		if d.dialect.folder == "mysql" {
-			fill(t, d, 4000) // of few rows it reads all, which is quicker
+			fill(t, d, 4000) // MariaDB reads small tables as a whole, which is faster
 			rowsFrom(t, d, "ANALYZE TABLE JOB_EXECUTION_LOG, JOB_STATUS_TRACE_LOG, JOB_EXECUTION, JOB_EXECUTION_EVENT, JOB_RUN_TALLY, TASK_RUNNING_STATISTICS, AUDIT_LOG")
 		} else {
-			fill(t, d, 100) // SQLite goes by what indexes there are
+			fill(t, d, 100) // SQLite decides by the existing indexes
 		}
 		explainSearches(t, d, &searchedRuns, search.Runs, values, between, "startTime", "completeTime", "jobName",
 			"taskId", "ip", "isSuccess")
@@ -107,7 +107,7 @@ func TestSearchesUseIndexes(t *testing.T) {
 	})
 }
 
-// explainSearches asks about a search by each filter, alone, in a time, and after a cursor, and in each order.
+// explainSearches explains a search with each filter alone, within a time range, after a cursor, and in each order.
 func explainSearches[R any](t *testing.T, d *DB, table *searched[R], of *search.Subject, values map[string]string,
 	between string, sorts ...string) {
 	t.Helper()
@@ -137,7 +137,7 @@ func explainSearches[R any](t *testing.T, d *DB, table *searched[R], of *search.
 	}
 }
 
-// explain asks the database how it would answer, and complains of a whole table that is read or sorted.
+// explain checks that the database neither reads a whole table nor sorts rows for a query.
 func explain(t *testing.T, d *DB, c clause) {
 	t.Helper()
 	if d.dialect.folder != "mysql" {
@@ -146,7 +146,7 @@ func explain(t *testing.T, d *DB, c clause) {
 			byIndex := strings.Contains(detail, "INDEX") || strings.Contains(detail, "PRIMARY KEY")
 			reads := strings.HasPrefix(detail, "SCAN ") && !byIndex && !strings.HasPrefix(detail, "SCAN page") &&
 				!strings.HasPrefix(detail, "SCAN counted")
-			// The page itself may be put in order, which is the sort of the outermost statement.
+			// The page itself may be sorted, which is the sort of the outermost statement.
 			sorts := strings.HasPrefix(detail, "USE TEMP B-TREE FOR ORDER BY") &&
 				(step["parent"] != int64(0) || !strings.Contains(c.text, " AS page "))
 			if reads || sorts {
@@ -157,7 +157,7 @@ func explain(t *testing.T, d *DB, c clause) {
 	}
 	for _, step := range rowsFrom(t, d, "EXPLAIN "+c.text, c.values...) {
 		if table, _ := step["table"].(string); table == "" || strings.HasPrefix(table, "<") {
-			continue // a page that is put in order, or what no row matches
+			continue // the sort of a page, or no matching rows
 		}
 		extra, _ := step["Extra"].(string)
 		if step["type"] == "ALL" || strings.Contains(extra, "filesort") || strings.Contains(extra, "temporary") ||

@@ -8,10 +8,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// mostCells bounds the runs that a grid is made of: 200 executions of 200 shards, some of them tried again.
+// mostCells bounds the number of runs that a grid reads: 200 executions of 200 shards, some with several attempts.
 const mostCells = 60_000
 
-// cellRow is a run as a grid needs it.
+// cellRow is a run with the columns that a grid needs.
 type cellRow struct {
 	Execution string `db:"execution_id"`
 	search.Cell
@@ -19,8 +19,8 @@ type cellRow struct {
 	End   search.Time `db:"complete_time"`
 }
 
-// Cells are the last runs of the shards of some executions, by the executions' ids. One that is missing has none that
-// is stored, or too many runs were to be read; none is there in part.
+// Cells returns the last runs of the shards of executions, by execution id. An execution is missing if it has no
+// stored runs or if there were too many runs to read; a returned execution is complete.
 func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error) {
 	all := map[string][]search.Cell{}
 	if len(executions) == 0 {
@@ -35,7 +35,7 @@ func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]searc
 		all[r.Execution] = append(all[r.Execution], r.Cell)
 	}
 	if len(rows) == mostCells {
-		delete(all, rows[len(rows)-1].Execution) // there may be more of it
+		delete(all, rows[len(rows)-1].Execution) // it may be incomplete
 	}
 	for id, cells := range all {
 		all[id] = search.LastAttempts(cells)
@@ -43,7 +43,7 @@ func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]searc
 	return all, nil
 }
 
-// cellsOf is the statement for the runs of some executions, one execution after the other.
+// cellsOf returns the query for the runs of executions, ordered by execution.
 func cellsOf(executions []string) clause {
 	values := make([]any, 0, len(executions)+1)
 	for _, id := range executions {

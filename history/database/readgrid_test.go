@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Cells have the last attempt of each shard, of the executions that are asked for.
+// Cells returns the last attempt of each shard of the requested executions.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -47,12 +47,12 @@ func TestCells(t *testing.T) {
 	})
 }
 
-// An execution with more runs than are read is missing, and none is there in part.
+// An execution with more runs than are read is missing, and none is returned in part.
 func TestCellsAreThereAllOrNone(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		if d.dialect.folder == "mysql" {
-			return // it is slow, and counts the same way
+			return // it is slow, and the result is the same
 		}
 		var runs []event.Run
 		for i := range mostCells {

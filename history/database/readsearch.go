@@ -8,15 +8,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// searched is a table as it is searched: all that is ever put into the text of a statement. What people ask for is
-// bound.
+// searched is the description of a searchable table. It contains everything that is inserted into the text of a query;
+// all user input is passed as arguments.
 type searched[R any] struct {
 	table   string
-	columns map[string]string // of fields that are filtered or sorted by
-	all     string            // that are read
-	// place is where a row stands in the order of the times in a field.
+	columns map[string]string // by the fields for filters and sorting
+	all     string            // the columns to read
+	// place returns the position of a row in the order of a time field: the time and the row number.
 	place func(r *R, field string) (search.Time, int64)
-	// finish sets what is not in a column.
+	// finish sets the fields that have no column.
 	finish func(r *R)
 }
 
@@ -50,7 +50,7 @@ var searchedTraces = searched[search.Trace]{
 	finish: func(r *search.Trace) { r.MessageCode, r.MessageArgs = codeOf(r.Message, r.MessageValue) },
 }
 
-// millisBetween is nil unless both times are there. Clocks may be set back: it is never negative.
+// millisBetween returns nil unless both times are set. It is never negative, even if a clock was set back.
 func millisBetween(from, to search.Time) *int64 {
 	if from.IsZero() || to.IsZero() {
 		return nil
@@ -69,13 +69,13 @@ func (d *DB) Traces(ctx context.Context, q search.Question) (search.Answer[searc
 	return find(ctx, d, &searchedTraces, &q)
 }
 
-// clause is a part of a statement with the values that are bound in it.
+// clause is a part of a query with the values of its placeholders.
 type clause struct {
 	text   string
 	values []any
 }
 
-// and is all of some conditions.
+// and joins conditions.
 func and(conditions ...clause) clause {
 	var texts []string
 	var all clause
@@ -97,17 +97,17 @@ func (c clause) where() string {
 	return " WHERE " + c.text
 }
 
-// matching is the condition of the rows that a question is about.
+// matching returns the condition for the rows that match a question.
 func (t *searched[R]) matching(q *search.Question) clause {
 	var all []clause
 	for _, e := range q.Equal {
 		c := clause{t.columns[e.Field] + " = ?", []any{e.Value}}
 		if success, ok := e.Value.(bool); ok {
-			c.values[0] = 0 // a number, as the column is [D23]
+			c.values[0] = 0 // compare with a number, as the column stores one [D23]
 			if success {
 				c.values[0] = 1
 			} else {
-				c.text += " AND complete_time IS NOT NULL" // what still runs has not failed
+				c.text += " AND complete_time IS NOT NULL" // a running one has not failed
 			}
 		}
 		all = append(all, c)
@@ -122,7 +122,7 @@ func (t *searched[R]) matching(q *search.Question) clause {
 	return and(all...)
 }
 
-// page is the statement for a page. The rows are picked by an index alone, since what is skipped is not worth reading.
+// page returns the query for a page. An index alone selects the rows, because the skipped rows need not be read.
 func (t *searched[R]) page(match clause, order string, skip, most int) clause {
 	return clause{
 		text: "SELECT " + t.all + " FROM " + t.table + " JOIN (SELECT auto_id AS picked FROM " + t.table +
@@ -139,7 +139,7 @@ func direction(q *search.Question) string {
 	return " ASC"
 }
 
-// order is that of a question's rows: as an index has them, if what is sorted by is what is asked for.
+// order returns the ORDER BY terms of a question. They follow an index when the sort field is also the filter.
 func (t *searched[R]) order(q *search.Question) string {
 	order := t.columns[q.Sort] + direction(q)
 	if !q.SortedByTime() {
@@ -148,14 +148,14 @@ func (t *searched[R]) order(q *search.Question) string {
 	return order + ", auto_id" + direction(q)
 }
 
-// stretch is a part of the rows behind a cursor.
+// stretch is a part of the rows after a cursor.
 type stretch struct {
 	match clause
 	order string
 }
 
-// stretches are what leads on after a cursor, one behind the other: databases put rows without a time before all
-// times, and would not use an index for both in one statement.
+// stretches returns the parts of the rows after a cursor, in order. Databases sort rows without a time before all
+// others, and would not use an index for both in one query.
 func (t *searched[R]) stretches(q *search.Question) []stretch {
 	column, at, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
 	timed := func(condition string, values ...any) stretch { return stretch{clause{condition, values}, t.order(q)} }
@@ -173,13 +173,13 @@ func (t *searched[R]) stretches(q *search.Question) []stretch {
 	return []stretch{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
 }
 
-// count is the statement that counts what matches, up to one more than the answer says.
+// count returns the query that counts matching rows, up to one more than search.MostCounted.
 func (t *searched[R]) count(match clause) clause {
 	return clause{"SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.table + match.where() + " LIMIT ?) AS counted",
 		append(match.values[:len(match.values):len(match.values)], search.MostCounted+1)}
 }
 
-// find answers a question with one row more than the page has, which tells whether there is another page.
+// find answers a question. It reads one row more than the page, to tell whether there is another page.
 func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question) (search.Answer[R], error) {
 	var answer search.Answer[R]
 	match := t.matching(q)
@@ -209,7 +209,7 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question)
 	return answer, nil
 }
 
-// rows are those of a page, and the one behind it.
+// rows returns the rows of the page and the one after them.
 func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Question, match clause) ([]R, error) {
 	if q.After == nil {
 		return selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
@@ -227,7 +227,8 @@ func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Question, match
 	return all, nil
 }
 
-// selectAll reads the rows of a statement, none as an empty list.
+// selectAll returns the rows of a query, an empty list if there are none. It waits for one of the connections for
+// reads.
 func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
 	select {
 	case d.reads <- struct{}{}:

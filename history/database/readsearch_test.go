@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// someRuns are runs of which several begin at the same time, some have no start, some still run, and one's names are
-// hostile.
+// someRuns returns runs of which several begin at the same time, some have no start, some still run, and one has
+// hostile names.
 func someRuns() []search.Run {
 	list := make([]search.Run, 200)
 	for i := range list {
@@ -43,7 +43,7 @@ func someRuns() []search.Run {
 	return list
 }
 
-// insertRuns writes runs, and learns their places.
+// insertRuns writes runs, and reads their row numbers.
 func insertRuns(t testing.TB, d *DB, list []search.Run) {
 	t.Helper()
 	var rows event.Rows
@@ -63,7 +63,7 @@ func insertRuns(t testing.TB, d *DB, list []search.Run) {
 	}
 }
 
-// fieldOf is a run's field as it is sorted and compared.
+// fieldOf returns a field of a run as it is sorted and compared.
 func fieldOf(r search.Run, field string) string {
 	switch field {
 	case "jobName":
@@ -82,7 +82,7 @@ func fieldOf(r search.Run, field string) string {
 	return sortedText(r.StartTime)
 }
 
-// sortedText has what has no time first.
+// sortedText sorts a missing time first.
 func sortedText(t search.Time) string {
 	if t.IsZero() {
 		return ""
@@ -90,7 +90,7 @@ func sortedText(t search.Time) string {
 	return t.Format(layout)
 }
 
-// expected answers a question as simply as it can be: all rows in order.
+// expected answers a question in the simplest way: it filters and sorts all rows.
 func expected(list []search.Run, q *search.Question) (ids []string) {
 	list = slices.DeleteFunc(slices.Clone(list), func(r search.Run) bool {
 		for _, e := range q.Equal {
@@ -119,7 +119,7 @@ func expected(list []search.Run, q *search.Question) (ids []string) {
 	return ids
 }
 
-// parse makes a question of parameters.
+// question parses parameters.
 func question(t testing.TB, of *search.Subject, query string) search.Question {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -132,7 +132,7 @@ func question(t testing.TB, of *search.Subject, query string) search.Question {
 	return q
 }
 
-// Every filter, sort and page, alone and together: what both databases answer is what a look at all rows gives.
+// Every filter, sort order and page, alone and combined: both databases give the same answer as expected.
 func TestRunsAreFound(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -177,7 +177,7 @@ func idsOf(rows []search.Run) (ids []string) {
 	return ids
 }
 
-// From page to page by cursors each row comes once, in order, those without a time too.
+// Following the cursors from page to page returns each row once, in order, including those without a time.
 func TestCursorsLeadThroughAllRows(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -212,7 +212,7 @@ func TestCursorsLeadThroughAllRows(t *testing.T) {
 	})
 }
 
-// What is asked for is bound, whatever it looks like: it is compared, and found where it stands.
+// User input is passed as an argument, whatever it looks like: it is compared and matches itself.
 func TestHostileTextIsComparedOnly(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -262,7 +262,7 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 	})
 }
 
-// A database that can't be asked is an error, not an empty list [D22].
+// A database that can't be queried results in an error, not in an empty list [D22].
 func TestReadsFailLoudly(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -286,11 +286,11 @@ func TestReadsFailLoudly(t *testing.T) {
 	})
 }
 
-// However many people search at once, what happens is written.
+// However many searches run, rows can still be written.
 func TestSearchesLeaveRoomForWriting(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
-		for range cap(d.reads) { // as searches that take long do
+		for range cap(d.reads) { // as long-running searches do
 			d.reads <- struct{}{}
 			conn, err := d.db.Connx(t.Context())
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 // outcomeRow is an execution or a run of a daemon's shard.
 type outcomeRow struct {
 	State    *string     `db:"state"`
-	Success  *bool       `db:"is_success"` // nil of an execution
+	Success  *bool       `db:"is_success"` // nil for an execution
 	Time     search.Time `db:"time"`
 	Complete search.Time `db:"complete_time"`
 	Millis   *int64      `db:"duration_ms"`
@@ -33,7 +33,7 @@ func (r *outcomeRow) outcome() search.Outcome {
 	return o
 }
 
-// since is the condition that a time is not before a moment, if there is one.
+// since returns the condition that a time is not before moment, or none if moment is zero.
 func since(column string, moment time.Time) clause {
 	if moment.IsZero() {
 		return clause{}
@@ -53,7 +53,7 @@ func runOutcomes(job string, from time.Time) clause {
 		" ORDER BY start_time DESC LIMIT ?", append(match.values, search.MostSummed)}
 }
 
-// tallySum are runs of a daemon that sampling left out of the log, and when the first of them were reported.
+// tallySum counts the runs of a daemon that sampling left out of the log, with the time of the first report.
 type tallySum struct {
 	Success int64       `db:"success"`
 	Failed  int64       `db:"failed"`
@@ -78,14 +78,14 @@ func lastFailedRun(job string, from time.Time) clause {
 		" ORDER BY start_time DESC LIMIT 1", match.values}
 }
 
-// resultTables have the results of runs by the length of their periods.
+// resultTables are the tables of results by the length of their periods.
 var resultTables = map[search.Interval]string{
 	search.Minute: "TASK_RESULT_STATISTICS_MINUTE", search.Hour: "TASK_RESULT_STATISTICS_HOUR",
 	search.Day: "TASK_RESULT_STATISTICS_DAY",
 }
 
-// TaskResults are the results of the periods that began at a moment or later and before another one, the oldest first;
-// a zero moment is no bound.
+// TaskResults returns the results of the periods that began at from or later and before until, oldest first. A zero
+// time is no bound.
 func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults,
 	error) {
 	table := resultTables[interval]
@@ -106,17 +106,17 @@ func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, un
 	return rows, nil
 }
 
-// TasksRunning are the samples of how many tasks ran, since a moment, the oldest first.
+// TasksRunning returns the samples of the number of running tasks since a time, oldest first.
 func (d *DB) TasksRunning(ctx context.Context, from time.Time) ([]search.Running, error) {
 	return samples[search.Running](ctx, d, "running_count", "TASK_RUNNING_STATISTICS", from)
 }
 
-// JobsRunning are those of how many jobs had a task that ran.
+// JobsRunning returns the samples of the number of jobs with a running task since a time, oldest first.
 func (d *DB) JobsRunning(ctx context.Context, from time.Time) ([]search.Running, error) {
 	return samples[search.Running](ctx, d, "running_count", "JOB_RUNNING_STATISTICS", from)
 }
 
-// JobsRegistered are how many jobs were registered on each day.
+// JobsRegistered returns the number of registered jobs on each day.
 func (d *DB) JobsRegistered(ctx context.Context) ([]search.Registered, error) {
 	return samples[search.Registered](ctx, d, "registered_count", "JOB_REGISTER_STATISTICS", time.Time{})
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// The statistics of a job are those of its executions, a daemon's those of its shards' runs.
+// The statistics of a job are those of its executions, for a daemon those of the runs of its shards.
 func TestJobsHaveStatistics(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		var rows event.Rows
-		for i := range 1200 { // the newest 1,000 count: 100 of them failed, 100 were killed, one is under way
+		for i := range 1200 { // the newest 1,000 count: 100 failed, 100 were killed, one is running
 			at := noon.Add(time.Duration(i) * time.Minute)
 			e := event.Execution{ID: fmt.Sprintf("e-%d", i), Revision: event.Ended, Job: "job",
 				Source: "NORMAL_TRIGGER", State: "FINISHED", Fire: at, Begin: at,
@@ -85,7 +85,7 @@ func TestJobsHaveStatistics(t *testing.T) {
 	})
 }
 
-// The original's tables of statistics come back as they stand, by period; what is missing stays missing [D97].
+// The original's tables of statistics are returned unchanged, by period; missing rows stay missing [D97].
 func TestStatisticsAreRead(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

@@ -7,14 +7,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// A row has a reason twice: as an English sentence, which people query, and as a value, {"code":…,"args":{…}}, by
-// which programs tell it from others and the console says it in its reader's language.
+// A row stores a reason twice: as an English sentence for queries by people, and as a value, {"code":…,"args":{…}},
+// for programs and for the console, which shows it in the reader's language.
 
-// mostValue is how many characters a value's column holds. A value can't be cut, as the sentence can.
+// mostValue is the greatest length of a value in characters, which its column holds. Unlike a sentence, it can't be
+// cut.
 const mostValue = 4000
 
-// valueOf is a reason's value, or NULL: where there is no reason, for a text, which is the sentence, and for what is
-// too long for the column.
+// valueOf returns the value of a reason, or NULL for no reason, for plain text (the sentence suffices) and for a value
+// that is too long for its column.
 func valueOf(r reason.Reason) any {
 	if r.IsZero() || r.Is(reason.PlainText) {
 		return nil
@@ -26,8 +27,8 @@ func valueOf(r reason.Reason) any {
 	return string(value)
 }
 
-// codeOf is the code of a row's reason and its arguments. A sentence without a value, such as a row of an earlier
-// release has, is a text; so is one whose value is none, since somebody has changed it.
+// codeOf returns the code and the arguments of a row's reason. A sentence without a value, as in rows of earlier
+// releases, is plain text, and so is one whose value was edited and can't be parsed.
 func codeOf(sentence, value *string) (code string, args map[string]any) {
 	var r reason.Reason
 	if value == nil || json.Unmarshal([]byte(*value), &r) != nil || r.IsZero() {

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// What a row has of a reason is answered as a code with its arguments.
+// A stored reason is returned as a code with its arguments.
 func TestCodesOfRows(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
@@ -42,10 +42,10 @@ func TestCodesOfRows(t *testing.T) {
 	}
 }
 
-// A value that its column has no room for is left out: its row stands, and its sentence says what it can.
+// A value that is too long for its column is left out; the row and its sentence are stored.
 func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 	t.Parallel()
-	of := func(most int) reason.Reason { // 4 bytes a character
+	of := func(most int) reason.Reason { // 4 bytes per character
 		empty, _ := json.Marshal(reason.OverMemoryLimit("x"))
 		return reason.OverMemoryLimit(strings.Repeat("😀", most-len(empty)+1))
 	}

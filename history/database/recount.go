@@ -8,22 +8,22 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// results are the tables of ends by minute, hour and day.
+// The tables that count ends by minute, hour and day.
 const (
 	resultsOfMinutes = "TASK_RESULT_STATISTICS_MINUTE"
 	resultsOfHours   = "TASK_RESULT_STATISTICS_HOUR"
 	resultsOfDays    = "TASK_RESULT_STATISTICS_DAY"
 )
 
-// Recount counts the ends of marked minutes, the oldest first, at most so many, and with them their hours and days. It
-// returns how many minutes it counted: fewer than asked for when no more are marked.
+// Recount counts the ends in the oldest marked minutes, at most most of them, and updates their hours and days. It
+// returns the number of counted minutes, which is less than most when no more are marked.
 //
-// Each minute is one transaction, that removes the mark and then counts. A writer whose rows it does not see waits
-// with its mark, or had it there already and is waited for; so each row is counted by the transaction or marked after
-// it. The row of the day is locked first, so of two processes that count minutes of one day, each sums up what the
-// other has counted.
+// Each minute is one transaction that first removes the mark and then counts. A concurrent writer whose rows the count
+// does not see either waits to set its mark again, or has set it before, so that the count waits for its commit.
+// Therefore each row is counted by the transaction or marked after it. The row of the day is locked first, so that of
+// two processes that count minutes of one day, each includes the counts of the other in its sums.
 //
-// Numbers never fall: ends are final, so fewer rows than were counted before means that old ones were deleted.
+// Numbers never decrease: ends are final, so a smaller count only means that old rows were deleted.
 func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {
 	var minutes []Time
 	if err := d.ask(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?",
@@ -43,7 +43,7 @@ func (d *DB) recount(ctx context.Context, minute time.Time) error {
 	hour, day := hourOf(minute), dayOf(minute)
 	return d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
 		c := counter{d, ctx, tx}
-		if err := c.raise(resultsOfDays, day, result{}); err != nil { // locks it
+		if err := c.raise(resultsOfDays, day, result{}); err != nil { // locks the row of the day
 			return err
 		}
 		removed, err := tx.ExecContext(ctx, "DELETE FROM HISTORY_RECOUNT WHERE minute_time = ?", Time{minute})
@@ -51,7 +51,7 @@ func (d *DB) recount(ctx context.Context, minute time.Time) error {
 			return err
 		}
 		if n, err := removed.RowsAffected(); err != nil || n == 0 {
-			return err // another process was first
+			return err // another process has counted it
 		}
 		ends, err := c.ends(minute)
 		if err != nil {
@@ -67,20 +67,20 @@ func (d *DB) recount(ctx context.Context, minute time.Time) error {
 	})
 }
 
-// result counts ends.
+// result is a number of ends.
 type result struct {
 	Success int64 `db:"success"`
 	Failed  int64 `db:"failed"`
 }
 
-// counter counts in one transaction.
+// counter counts within one transaction.
 type counter struct {
 	db  *DB
 	ctx context.Context
 	tx  *sqlx.Tx
 }
 
-// ends counts the runs that ended in a minute, and those that were only tallied.
+// ends counts the runs that ended in a minute, including those that were only tallied.
 func (c counter) ends(minute time.Time) (result, error) {
 	var logged, tallied result
 	next := Time{minute.Add(time.Minute)}
@@ -95,7 +95,7 @@ func (c counter) ends(minute time.Time) (result, error) {
 	return result{logged.Success + tallied.Success, logged.Failed + tallied.Failed}, err
 }
 
-// sum sets a period to the sum of the shorter ones in it.
+// sum sets a period to the sum of the shorter periods in it.
 func (c counter) sum(into string, from time.Time, of string, to time.Time) error {
 	var all result
 	if err := c.tx.GetContext(c.ctx, &all,
@@ -106,7 +106,7 @@ func (c counter) sum(into string, from time.Time, of string, to time.Time) error
 	return c.raise(into, from, all)
 }
 
-// raise sets the numbers of a period, unless they are higher.
+// raise sets the numbers of a period unless the stored ones are higher.
 func (c counter) raise(name string, period time.Time, to result) error {
 	now := Time{c.db.now()}
 	_, err := c.tx.ExecContext(c.ctx, c.db.insertStatement(table{name: name, key: "statistics_time", columns: []column{

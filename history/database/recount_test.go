@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// results is what a table of results holds, as lines: the period, successes and failures.
+// results returns a table of results as lines: period, successes and failures.
 func results(t *testing.T, d *DB, table string) (lines []string) {
 	t.Helper()
 	for _, row := range rowsFrom(t, d, "SELECT statistics_time AS period, success_count, failed_count FROM "+table+
@@ -32,7 +32,7 @@ func recountAll(t *testing.T, d *DB) {
 	}
 }
 
-// ended are runs that ended at a time, of which the first so many failed.
+// ended returns runs that ended at a time, of which the first ones failed.
 func ended(prefix string, at time.Time, failed, succeeded int) (rows event.Rows) {
 	for i := range failed + succeeded {
 		rows.Runs = append(rows.Runs, event.Run{ID: fmt.Sprint(prefix, i), Revision: event.Ended, Success: i >= failed,
@@ -109,7 +109,7 @@ func TestARecountTakesTheOldestFirstAndSoManyAtMost(t *testing.T) {
 	})
 }
 
-// A row from a disk that comes back late must not bring the numbers down to what is still stored.
+// A late row from a disk that returns must not lower the numbers to the count of the rows that are still stored.
 func TestNumbersDontFallWhenRowsWereDeleted(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
@@ -127,7 +127,7 @@ func TestNumbersDontFallWhenRowsWereDeleted(t *testing.T) {
 	})
 }
 
-// Two that count minutes of one hour at once each sum up what the other has counted.
+// Two processes that count minutes of one hour at the same time each include the counts of the other.
 func TestTwoMayCountAtOnce(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {

@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shape is what tables look like in either kind of database: by table, its columns, and its indexes with theirs.
+// shape is the form of tables that both kinds of databases share: by table, its columns, and its indexes with their
+// columns.
 type shape map[string]struct{ Columns, Indexes []string }
 
 func (s shape) add(table, column, index string) {

@@ -9,18 +9,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// table is a table that events are written to, with the columns in the order of the rows' values.
+// table is a table for events. The columns are in the order of the values of a row.
 type table struct {
 	name string
-	// key is the column of which each value is there once.
+	// key is the column with a unique index.
 	key string
-	// version is the column that says which of two rows with the same key is newer, and replaces the other; "" if they
-	// never differ.
+	// version is the column that decides which of two rows with the same key is newer and replaces the other; "" if
+	// such rows never differ.
 	version string
 	columns []column
 }
 
-// column is one column. Text is cut to width characters; other values, and what is never too long, have none.
+// column is one column. Text is cut to width characters; width 0 means that no cut is needed.
 type column struct {
 	name  string
 	width int
@@ -120,7 +120,7 @@ func termRow(t *event.Term) []any { return []any{t.Number, t.Batches} }
 
 var marks = table{"HISTORY_RECOUNT", "minute_time", "", []column{{"minute_time", 0}}}
 
-// gauges are the tables of samples. Of a period, a minute or a day, the newest sample stands.
+// gauges are the tables of samples. The newest sample of a period, a minute or a day, counts.
 var gauges = map[event.Gauge]table{
 	event.TasksRunning:   gauge("TASK_RUNNING_STATISTICS", "running_count"),
 	event.JobsRunning:    gauge("JOB_RUNNING_STATISTICS", "running_count"),
@@ -140,7 +140,7 @@ func sampleRow(s *event.Sample) []any {
 	return []any{Time{period}, s.Value, Time{s.Time}}
 }
 
-// loads has of a minute the newest row: two leaders whose clocks differ may both have one.
+// loads keeps the newest row of each minute: two leaders whose clocks differ may both write one.
 var loads = table{"SCHEDULING_STATISTICS", "statistics_time", "creation_time", []column{
 	{"statistics_time", 0}, {"launched_count", 0}, {"waiting_count", 0}, {"fire_count", 0}, {"fire_delay_p50_ms", 0}, {"fire_delay_p95_ms", 0}, {"creation_time", 0},
 }}
@@ -150,16 +150,16 @@ func loadRow(l *event.Load) []any {
 		Time{minuteOf(l.Time).Add(time.Minute)}}
 }
 
-// keyAt is where the key stands in a row.
+// keyAt returns the index of the key among the columns.
 func (t table) keyAt() int {
 	return slices.IndexFunc(t.columns, func(c column) bool { return c.name == t.key })
 }
 
-// states are a count of shards by state as JSON, or NULL.
+// states returns the number of shards by state as JSON, or NULL.
 func states(of map[string]int) any {
 	if len(of) == 0 {
 		return nil
 	}
-	text, _ := json.Marshal(of) // a map of numbers has a form
+	text, _ := json.Marshal(of) // never fails for a map of numbers
 	return string(text)
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// clean is a text as any database takes it: valid UTF-8 without NUL, of so many characters at most.
+// clean converts a text to valid UTF-8 without NUL, of at most most characters, which every database accepts.
 func clean(text string, most int) string {
 	if len(text) <= most && utf8.ValidString(text) && !strings.Contains(text, "\x00") {
 		return text
@@ -13,7 +13,7 @@ func clean(text string, most int) string {
 	var out strings.Builder
 	out.Grow(min(len(text), most))
 	n := 0
-	for _, r := range text { // bytes that are no UTF-8 are U+FFFD each
+	for _, r := range text { // each invalid byte becomes U+FFFD
 		if n == most {
 			break
 		}
@@ -26,7 +26,7 @@ func clean(text string, most int) string {
 	return out.String()
 }
 
-// orNull is the text, or NULL if there is none.
+// orNull returns the text, or NULL if it is empty.
 func orNull(text string) any {
 	if text == "" {
 		return nil

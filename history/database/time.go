@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Time is a moment as both kinds of databases keep it: text in UTC, in milliseconds, which sorts as time does.
-// DATETIME(3) of MySQL is written and read as that text, too. The zero time is NULL.
+// Time is a time as the databases store it: text in UTC with milliseconds, whose order is that of time. MySQL's
+// DATETIME(3) is written and read as that text too. The zero time is NULL.
 type Time struct{ time.Time }
 
 const layout = "2006-01-02 15:04:05.000"
 
-// text is the time as it is stored and compared, and whether it can be: the years 1 to 9999 can.
+// text returns the stored form of the time, and false if the year is not between 1 and 9999.
 func (t Time) text() (string, bool) {
 	u := t.UTC()
 	return u.Format(layout), u.Year() >= 1 && u.Year() <= 9999
@@ -30,7 +30,7 @@ func (t Time) Value() (driver.Value, error) {
 	return text, nil
 }
 
-// Scan implements sql.Scanner. MySQL's zero dates, which tables of the original may hold, are the zero time.
+// Scan implements sql.Scanner. MySQL's zero dates, which tables of the original may contain, become the zero time.
 func (t *Time) Scan(value any) error {
 	var text string
 	switch v := value.(type) {

@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Write stores batches in one transaction, and returns how many of their rows it left out because the database refuses
-// them for their content. What is there already stays as it is, but for executions and runs with a lower revision.
-// After an error nothing is known to be stored, and the same batches may be written again, whatever the error was.
+// Write stores batches in one transaction, and returns the number of rows that it left out because the database
+// refuses them for their content. Existing rows stay unchanged, except for those with a lower revision. After any
+// error nothing is known to be stored, and the same batches may be written again.
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
 	all := rowsOf(batches)
@@ -31,7 +31,7 @@ func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err er
 		})
 	}
 	if err == nil {
-		err = d.look() // what was committed to a file that was being removed is written again
+		err = d.look() // rows committed to a file that was being removed are written again
 	}
 	if err != nil {
 		d.reconnect()
@@ -46,8 +46,8 @@ type tableRows struct {
 	rows  [][]any
 }
 
-// rowsOf sorts what batches hold by table. Marks come last: other writers of the same minute wait for them until the
-// commit.
+// rowsOf groups the rows of batches by table. Marks come last, because other writers of the same minute wait from then
+// until the commit.
 func rowsOf(batches []event.Batch) []tableRows {
 	var all []tableRows
 	add := func(t table, rows [][]any) {
@@ -83,7 +83,7 @@ func collect[E any](batches []event.Batch, of func(*event.Rows) []E, row func(*E
 	return rows
 }
 
-// markRows are the minutes in which runs ended, in order, so that two writers don't wait for each other.
+// markRows returns the minutes in which runs ended, sorted, so that two writers do not deadlock.
 func markRows(batches []event.Batch) [][]any {
 	var minutes []time.Time
 	for i := range batches {
@@ -104,13 +104,13 @@ func markRows(batches []event.Batch) [][]any {
 	return rows
 }
 
-// Periods are UTC's: days have 24 hours everywhere.
+// Periods are in UTC, where every day has 24 hours.
 func minuteOf(t time.Time) time.Time { return t.UTC().Truncate(time.Minute) }
 func hourOf(t time.Time) time.Time   { return t.UTC().Truncate(time.Hour) }
 func dayOf(t time.Time) time.Time    { return t.UTC().Truncate(24 * time.Hour) }
 
-// One statement has so many rows and so many bytes of text at most: MySQL's max_allowed_packet may be a few megabytes,
-// and SQLite has 32,766 parameters.
+// The limits of one statement in rows and in bytes of text: MySQL's max_allowed_packet may be a few megabytes, and
+// SQLite has 32,766 parameters.
 const (
 	statementRows  = 250
 	statementBytes = 512 << 10
@@ -123,7 +123,7 @@ type writer struct {
 	lost int
 }
 
-// insert writes rows, in statements that are not too large.
+// insert writes rows, in statements of limited size.
 func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 	bytes, from := 0, 0
 	for i, row := range rows {
@@ -147,8 +147,8 @@ func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 	return w.insertSome(ctx, t, rows[from:])
 }
 
-// insertSome writes rows by one statement. If the database refuses one for its content, which undoes that statement
-// alone, they are halved until it is found.
+// insertSome writes rows with one statement. If the database refuses one for its content, which undoes only that
+// statement, the rows are halved until the refused one is found.
 func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
 	err := w.exec(ctx, t, rows)
 	switch {
@@ -178,7 +178,7 @@ func (w *writer) exec(ctx context.Context, t table, rows [][]any) error {
 	return err
 }
 
-// insertStatement inserts n rows, or does with those that are there already what the table says.
+// insertStatement returns the statement that inserts n rows, and handles existing ones as the table requires.
 func (d *DB) insertStatement(t table, n int) string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -189,7 +189,7 @@ func (d *DB) insertStatement(t table, n int) string {
 		n-1) + d.dialect.onConflict(t)
 }
 
-// Batches says how many batches of a term are true, if that is known: a later leader has written it.
+// Batches returns how many batches of a term are valid, if that is known: a later leader has written it.
 func (d *DB) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
 	var found []int64
 	if err := d.ask(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {

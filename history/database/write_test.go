@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// oneOfEach has a row of each table.
+// oneOfEach returns a row of each table.
 func oneOfEach() event.Rows {
 	exit := 3
 	return event.Rows{
@@ -54,7 +54,7 @@ func oneOfEach() event.Rows {
 	}
 }
 
-// What one row of each kind looks like in SQL: the border to those who query the tables.
+// stored is one row of each kind in SQL, which is an interface for users who query the tables.
 var stored = map[string][]map[string]any{
 	"JOB_EXECUTION": {{
 		"id": "e1", "revision": int64(3), "job_name": "job", "app_name": "app", "source": "NORMAL_TRIGGER",
@@ -115,7 +115,7 @@ var stored = map[string][]map[string]any{
 	"HISTORY_RECOUNT": {{"minute_time": "2026-05-04 12:00:00.000"}, {"minute_time": "2026-05-04 12:01:00.000"}},
 }
 
-// check compares all tables with what they should hold; numbers that the database gives are left out.
+// check compares all tables with their expected content, without numbers that the database assigns.
 func check(t testing.TB, d *DB, want map[string][]map[string]any) {
 	t.Helper()
 	for name, rows := range want {
@@ -164,7 +164,7 @@ func TestTheHighestRevisionStands(t *testing.T) {
 				together.Executions, together.Runs = append(together.Executions, e), append(together.Runs, r)
 			}
 			write(t, d, together)
-			// A leader that finds it again may say it in other words: the first ones stand.
+			// A leader that finds the execution again may record it with other words: the first ones stay.
 			write(t, d, event.Rows{Runs: []event.Run{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again"}},
 				Executions: []event.Execution{{ID: fmt.Sprint("apart", i), Revision: 3, State: "again", Fire: noon}}})
 		}

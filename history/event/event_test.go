@@ -10,8 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// TestReasons: what waits in an outbox is read with its reasons, also where an earlier release has written it, with
-// sentences.
+// TestReasons checks that reasons are read from an outbox, including those that an earlier release wrote as sentences.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	all := func(ended, killing, cause, lost reason.Reason) event.Rows {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// temporary ends the name of a file that is being made.
+// temporary is the suffix of the name of a file that is being written.
 const temporary = ".new"
 
 func asideName(k Key) string { return fmt.Sprintf("uncertain-%d-%d", k.Term, k.Number) }
@@ -28,8 +28,8 @@ func (l *Log) findAside(name string) error {
 	return nil
 }
 
-// SetAside keeps a batch in a file of its own, until RemoveAside. When it returns nil, the file is on disk, and the
-// entry may be said to be done.
+// SetAside stores a batch in a file of its own until RemoveAside. When it returns nil, the file is on disk, and the
+// caller may mark the entry as done.
 func (l *Log) SetAside(e Entry) error {
 	kind, data := l.codec.pack(e.Data)
 	f := frame{kind: kind, term: e.Term, number: e.Number, time: e.Time.UnixMilli(), rows: e.Rows, data: data}
@@ -68,7 +68,7 @@ func (l *Log) Aside() []Key {
 	return slices.Clone(l.aside)
 }
 
-// ReadAside reads a batch that is set aside. What is damaged is counted and said, and gives an entry without data.
+// ReadAside reads a batch that is set aside. Damage is counted and logged, and results in an entry without data.
 func (l *Log) ReadAside(k Key) (e Entry, err error) {
 	defer func() {
 		if err != nil {
@@ -101,7 +101,7 @@ func (l *Log) ReadAside(k Key) (e Entry, err error) {
 	return e, nil
 }
 
-// RemoveAside forgets a batch that was set aside.
+// RemoveAside removes a batch that was set aside.
 func (l *Log) RemoveAside(k Key) error {
 	var size int64
 	if f, err := l.fs.Open(asideName(k), 0); err == nil {

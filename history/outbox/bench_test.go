@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// rows is what ten rows of a batch look like.
+// rows returns data like that of a batch of ten rows.
 func rows(n int64) []byte {
 	var b bytes.Buffer
 	for i := range 10 {
@@ -19,7 +19,7 @@ func rows(n int64) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkAppend appends batches of ten rows as fast as so many at once go, and reads and frees them.
+// BenchmarkAppend appends batches of ten rows with a number of concurrent callers, and reads and frees them.
 func BenchmarkAppend(b *testing.B) {
 	for _, at := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("%d at once", at), func(b *testing.B) {
@@ -60,7 +60,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency measures how long one batch takes to the disk while so many come in a millisecond.
+// BenchmarkLatency measures the time that one batch takes to the disk at a number of batches per millisecond.
 func BenchmarkLatency(b *testing.B) {
 	for _, each := range []int{1, 10, 100} {
 		b.Run(fmt.Sprintf("%d each ms", each), func(b *testing.B) {

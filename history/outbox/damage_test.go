@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// TestDamage: what is damaged is skipped and counted, what is around it is read; a torn end is dropped.
+// TestDamage checks that damage is skipped and counted, that everything around it is read, and that a torn end is
+// dropped.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for _, flip := range []int{0, 9, 20, headerSize + 2} {
@@ -40,13 +41,13 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestLostRowsAreCounted: those that can't be read, wherever they stood, unless nobody knows how many they were.
+// TestLostRowsAreCounted checks the number of unreadable rows, wherever they are, unless it can't be known.
 func TestLostRowsAreCounted(t *testing.T) {
 	t.Parallel()
 	const each = headerSize + len("data")
 	for name, test := range map[string]struct {
 		harm func(d *disk)
-		ends bool // the process, before the harm
+		ends bool // the process ends before the damage
 		lost int64
 	}{
 		"none":      {func(*disk) {}, false, 0},
@@ -90,7 +91,7 @@ func TestLostRowsAreCounted(t *testing.T) {
 	}
 }
 
-// fewFiles is a folder of a process that may open no further file while it has none left.
+// fewFiles is a folder in which no further file can be opened while none is set.
 type fewFiles struct {
 	FS
 	none atomic.Bool
@@ -103,7 +104,7 @@ func (f *fewFiles) Open(name string, flag int) (File, error) {
 	return f.FS.Open(name, flag)
 }
 
-// TestWithoutDescriptorsNothingIsLost: that a process can't open a file says nothing about what is in it.
+// TestWithoutDescriptorsNothingIsLost checks that a failure to open a file does not count as damage.
 func TestWithoutDescriptorsNothingIsLost(t *testing.T) {
 	t.Parallel()
 	few := &fewFiles{FS: newDisk(1)}
@@ -127,7 +128,7 @@ func TestWithoutDescriptorsNothingIsLost(t *testing.T) {
 	closing(t, log)
 }
 
-// TestReadingFails: it is tried again; what can't be read for good is skipped, so that it holds nothing up.
+// TestReadingFails checks that a failed read is retried, and that a permanently unreadable part is skipped.
 func TestReadingFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -156,7 +157,7 @@ func TestReadingFails(t *testing.T) {
 	closing(t, log)
 }
 
-// FuzzSegment: whatever a segment has, the log opens, reads and takes more.
+// FuzzSegment checks that the log opens, reads and accepts batches, whatever a segment contains.
 func FuzzSegment(f *testing.F) {
 	var good []byte
 	for n := range int64(3) {

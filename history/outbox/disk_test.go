@@ -13,28 +13,27 @@ import (
 	"syscall"
 )
 
-// disk is a folder in memory that knows what of it would outlive a crash of the machine, and fails as a test wants it
-// to.
+// disk is a folder in memory that tracks which data would survive a crash of the machine, and fails at a given step.
 type disk struct {
 	mu     sync.Mutex
 	rng    *rand.Rand
 	files  map[string]*content // as processes see them
-	synced map[string]*content // names that would outlive a crash
-	fault  error               // what the step comes to at which steps runs out
+	synced map[string]*content // names that would survive a crash
+	fault  error               // the error at the step at which steps runs out
 	steps  int                 // until then; negative: never
-	full   bool                // writes fail that make a file longer
-	dead   bool                // it has crashed: nothing works any more
-	hang   chan struct{}       // if not nil, an fsync waits for its end
+	full   bool                // writes that extend a file fail
+	dead   bool                // it has crashed: every call fails
+	hang   chan struct{}       // if not nil, an fsync waits until it is closed
 	locked bool
 }
 
-// content is what a file has. Until an fsync, a crash may keep any part of what was written.
+// content is the content of a file. Until an fsync, a crash may keep any part of what was written.
 type content struct {
 	data   []byte
 	synced []byte
 }
 
-// errCrash as the fault ends everything at once.
+// errCrash, used as the fault, ends everything at once.
 var errCrash = errors.New("the machine has crashed")
 
 func newDisk(seed uint64) *disk {
@@ -42,7 +41,7 @@ func newDisk(seed uint64) *disk {
 		steps: -1}
 }
 
-// step counts one step that changes something, and says whether it fails; mu is held.
+// step counts one step that changes something, and returns its error if it fails. The caller holds mu.
 func (d *disk) step() error {
 	if d.dead {
 		return errCrash
@@ -62,13 +61,13 @@ func (d *disk) crashed() bool {
 	return d.dead
 }
 
-// crash gives the disk as the next process finds it after a crash.
+// crash returns the disk as the next process finds it after a crash.
 func (d *disk) crash() *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	next := newDisk(d.rng.Uint64())
 	names := maps.Clone(d.synced)
-	for _, name := range slices.Sorted(maps.Keys(d.files)) { // names that were not synced may still be there
+	for _, name := range slices.Sorted(maps.Keys(d.files)) { // unsynced names may survive
 		if d.rng.IntN(2) == 0 {
 			names[name] = d.files[name]
 		}
@@ -76,7 +75,7 @@ func (d *disk) crash() *disk {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		c := names[name]
 		data := slices.Clone(c.synced)
-		for i := range c.data { // in pages of 7 bytes, any of which may have come to the disk
+		for i := range c.data { // in pages of 7 bytes, each of which may have reached the disk
 			if i%7 == 0 && d.rng.IntN(2) == 0 {
 				end := min(i+7, len(c.data))
 				data = append(data, make([]byte, max(0, end-len(data)))...)
@@ -171,7 +170,7 @@ func (d *disk) Sync() error {
 	return nil
 }
 
-// flip changes a byte of a file, as a bad disk does.
+// flip changes a byte of a file, like a faulty disk.
 func (d *disk) flip(name string, at int) {
 	d.files[name].data[at] ^= 0x55
 }
@@ -197,7 +196,7 @@ func (o *opened) WriteAt(p []byte, off int64) (int, error) {
 	if o.d.full && int(off)+len(p) > len(o.c.data) {
 		err = errNoSpace
 	}
-	if err != nil { // half of it may be done
+	if err != nil { // half of it may be written
 		if o.d.dead && !errors.Is(err, errCrash) {
 			return 0, err
 		}
@@ -242,8 +241,8 @@ func (o *opened) Sync() error {
 
 func (o *opened) Close() error { return nil }
 
-// errNoSpace is what a full disk answers.
+// errNoSpace is the error of a full disk.
 var errNoSpace error = syscall.ENOSPC
 
-// errDisk is what a bad disk answers.
+// errDisk is the error of a faulty disk.
 var errDisk error = syscall.EIO

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FS is the folder of one log. Tests have one of their own, which fails and crashes.
+// FS is the folder of one log. Tests replace it by one that fails and crashes.
 type FS interface {
-	// Lock keeps every other process out until the closer is closed.
+	// Lock excludes all other processes until the returned closer is closed.
 	Lock() (io.Closer, error)
 	Names() ([]string, error)
-	// Open opens a file for reading and writing; flag is that of os.OpenFile beside that.
+	// Open opens a file for reading and writing. flag contains additional flags of os.OpenFile.
 	Open(name string, flag int) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
-	// Sync returns when the names of the files are on disk.
+	// Sync makes the names of the files durable.
 	Sync() error
 }
 
@@ -31,17 +31,17 @@ type File interface {
 	io.Closer
 	Size() (int64, error)
 	Truncate(size int64) error
-	// Sync returns when what was written is on disk.
+	// Sync makes the written data durable.
 	Sync() error
 }
 
-// Folder is a folder of the operating system, for an FS around it.
+// Folder returns a folder of the operating system as an FS.
 func Folder(dir string) FS { return folder(dir) }
 
 // folder is an FS of the operating system.
 type folder string
 
-// lockWait is how long a process that is just ending is waited for.
+// lockWait is how long Lock waits for a process that is just ending.
 const lockWait = 2 * time.Second
 
 func (d folder) Lock() (io.Closer, error) {
@@ -117,5 +117,5 @@ func (f file) Sync() error {
 	}
 }
 
-// make makes the folder where it is missing.
+// make creates the folder if it does not exist.
 func (d folder) make() error { return os.MkdirAll(string(d), 0o700) }

@@ -45,14 +45,14 @@ func (l *Log) find() error {
 		if err := l.doneFromBegin(); err != nil {
 			return err
 		}
-		_ = l.writePosition(l.done) // so that it has its place on a disk that is full later
+		_ = l.writePosition(l.done) // create the file now, before a disk may be full
 	}
 	l.in.at, l.in.given, l.in.total = l.done, l.done.total, l.done.total
 	l.total = max(l.total, l.done.total)
 	return nil
 }
 
-// size is that of a file.
+// size returns the size of a file.
 func (l *Log) size(name string) (int64, error) {
 	f, err := l.fs.Open(name, 0)
 	if err != nil {
@@ -79,8 +79,8 @@ func (l *Log) findFile(name string) error {
 	return l.findAside(name)
 }
 
-// findEnd cuts the end off the last segment that a crash has left there half written, and learns from the last frame
-// how many rows were ever taken.
+// findEnd cuts a half-written end off the last segment, as a crash leaves it, and reads from the last frame how many
+// rows were appended in total.
 func (l *Log) findEnd() error {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		s := &l.segments[i]
@@ -101,13 +101,13 @@ func (l *Log) findEnd() error {
 			l.total = total
 			break
 		}
-		// A file without a frame, as a crash leaves it that came before the first one was on disk.
+		// A file without a frame, left by a crash before the first one was on disk.
 	}
 	return nil
 }
 
-// scan is where the last whole frame of a segment ends, how many rows were taken before its first one, and how many
-// with its last one; all 0 when it has none.
+// scan returns the end of the last whole frame of a segment, and the total of rows before its first frame and after
+// its last one; all 0 if it has no frame.
 func (l *Log) scan(s segment) (end, before, total int64, err error) {
 	r := reader{at: position{segment: s.id}}
 	defer func() { err = errors.Join(err, r.close()) }()
@@ -139,7 +139,7 @@ func (l *Log) cut(id, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// doneFromBegin takes everything for not done. What is damaged before the first whole frame, nobody knows the rows of.
+// doneFromBegin treats all entries as not done. The number of damaged rows before the first whole frame is unknown.
 func (l *Log) doneFromBegin() error {
 	for i, s := range l.segments {
 		if i == 0 {
@@ -157,10 +157,11 @@ func (l *Log) doneFromBegin() error {
 	return nil
 }
 
-// The position is a file of segment, offset, total and a checksum.
+// The position file contains segment, offset, total and a checksum.
 const positionSize = 3*8 + 4
 
-// readPosition reads how far all is done; false when that is not known, so that everything is read again.
+// readPosition reads the position up to which everything is done. It returns false if that is unknown, so that
+// everything is read again.
 func (l *Log) readPosition() (found bool, err error) {
 	f, err := l.fs.Open(positionName, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,7 +186,7 @@ func (l *Log) readPosition() (found bool, err error) {
 	return true, nil
 }
 
-// writePosition writes how far all is done. It is not synced: see the package comment.
+// writePosition writes the position up to which everything is done. It does not sync it: see the package comment.
 func (l *Log) writePosition(p position) error {
 	b := make([]byte, 0, positionSize)
 	for _, n := range []int64{p.segment, p.offset, p.total} {

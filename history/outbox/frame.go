@@ -8,20 +8,20 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// kind is what a frame says.
+// kind is the kind of a frame.
 type kind uint8
 
 const (
-	gap        kind = iota // in no file: what was here is missing
-	batch                  // a batch
+	gap        kind = iota // never in a file: frames are missing here
+	batch                  // a batch, not compressed
 	compressed             // a batch, its data compressed with zstd
-	happened               // the commit of the batch of this term and number has happened
-	never                  // it has not, and will not
-	unknown                // nobody will tell here
+	happened               // the commit of the batch with this term and number has happened
+	never                  // it has not happened, and will not
+	unknown                // its outcome will not be known to this process
 	kinds
 )
 
-// frame is what a log is made of. In a file, all numbers little-endian:
+// frame is a record of the log. In a file, with all numbers little-endian:
 //
 //	0  magic   4 bytes
 //	4  crc     uint32, of all that follows
@@ -29,7 +29,7 @@ const (
 //	12 kind    1 byte, 3 of zero
 //	16 term    int64
 //	24 number  int64
-//	32 total   int64: how many rows this log has ever taken, this frame's included
+//	32 total   int64: the rows that this log has ever taken, including this frame's
 //	40 time    int64: milliseconds since 1970
 //	48 rows    uint32
 //	52 data
@@ -44,17 +44,16 @@ type frame struct {
 const (
 	magic      = "EJo1"
 	headerSize = 52
-	// mostData is the most that a frame holds, and mostRaw that a compressed one unpacks to: what claims more is
-	// damaged.
+	// mostData bounds the data of a frame, and mostRaw the uncompressed data. A frame that exceeds them is damaged.
 	mostData = 256 << 20
 	mostRaw  = 1 << 30
-	// compressFrom is the least size at which compression pays.
+	// compressFrom is the smallest size in bytes for which compression pays.
 	compressFrom = 512
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// append adds the frame to buf.
+// append appends the frame to buf.
 func (f *frame) append(buf []byte) []byte {
 	at := len(buf)
 	buf = append(buf, magic...)
@@ -70,10 +69,10 @@ func (f *frame) append(buf []byte) []byte {
 	return buf
 }
 
-// size is how many bytes the frame takes in a file.
+// size returns the size of the frame in a file, in bytes.
 func (f *frame) size() int64 { return int64(headerSize + len(f.data)) }
 
-// dataLength reads from a header how much data follows; false when it is none.
+// dataLength returns the length of the data after a header; false if it is not a valid header.
 func dataLength(header []byte) (int, bool) {
 	if len(header) < headerSize || string(header[:4]) != magic {
 		return 0, false
@@ -82,7 +81,7 @@ func dataLength(header []byte) (int, bool) {
 	return int(n), n <= mostData
 }
 
-// parse reads the frame that b begins with; false when there is no whole one. Its data is part of b.
+// parse reads the frame at the beginning of b; false if there is no whole one. The frame's data refers to b.
 func parse(b []byte) (f frame, ok bool) {
 	n, ok := dataLength(b)
 	if !ok || len(b) < headerSize+n || crc32.Checksum(b[8:headerSize+n],
@@ -114,15 +113,15 @@ func newCodec() (*codec, error) {
 	return &codec{encoder, decoder}, nil
 }
 
-// pack is a frame's kind and data for a batch.
+// pack returns the kind and the data of a frame for a batch.
 func (c *codec) pack(data []byte) (kind, []byte) {
 	if len(data) < compressFrom {
-		return batch, append([]byte(nil), data...) // the caller's may change while the frame waits
+		return batch, append([]byte(nil), data...) // the caller may change data while the frame waits
 	}
 	return compressed, c.encoder.EncodeAll(data, nil)
 }
 
-// unpack is what pack was given, and no part of the frame's data.
+// unpack returns the data that was passed to pack. It does not refer to the frame's data.
 func (c *codec) unpack(f frame) ([]byte, error) {
 	if f.kind != compressed {
 		return append([]byte(nil), f.data...), nil

@@ -13,16 +13,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// appended is what the model knows of one call of Append.
+// appended is the model's record of one call of Append.
 type appended struct {
 	Key
 	data      string
 	confirmed bool
-	became    Outcome // of its commit: Uncertain while nobody knows
+	became    Outcome // the outcome of its commit: Uncertain while unknown
 	done      bool
 }
 
-// model is who uses a log: a leader that appends, settles and ends, and a reader that reads and says what is done.
+// model uses a log as a leader that appends, settles and ends, and as a reader that reads and marks batches as done.
 type model struct {
 	*rapid.T
 	disk *disk
@@ -34,9 +34,9 @@ type model struct {
 	ctx  context.Context
 }
 
-// TestCrashes: whatever is done, and at whichever write the machine crashes or the disk fails, a batch that was
-// confirmed and whose commit happened is read, in order; nothing is read that was not appended; what did not happen is
-// not taken for happened.
+// TestCrashes checks that with any calls, and with a crash or a disk error at any write, each confirmed batch whose
+// commit happened is read, in order; that nothing is read that was not appended; and that no commit that did not
+// happen counts as happened.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
@@ -66,7 +66,7 @@ func (m *model) open() {
 	m.n, m.last = 1, nil
 }
 
-// live is one process's life.
+// live is the lifetime of one process.
 func (m *model) live() {
 	for range rapid.IntRange(0, 40).Draw(m.T, "calls") {
 		if m.disk.crashed() {
@@ -91,7 +91,7 @@ func (m *model) live() {
 	}
 }
 
-// append is one commit of the leader, and what becomes of it.
+// append is one commit of the leader with its outcome.
 func (m *model) append() {
 	a := &appended{Key: Key{m.term, m.n}, became: Uncertain}
 	a.data = fmt.Sprintf("%d/%d/%d %s", a.Term, a.Number, len(m.all),
@@ -106,7 +106,7 @@ func (m *model) append() {
 	m.written()
 }
 
-// written waits until the writer has done all that it was given.
+// written waits until the writer has processed its queue.
 func (m *model) written() {
 	for left := true; left; runtime.Gosched() {
 		m.log.mu.Lock()
@@ -115,7 +115,7 @@ func (m *model) written() {
 	}
 }
 
-// read reads what there is, and says that a part of it is done.
+// read reads available batches, and marks a part of them as done.
 func (m *model) read(aside bool) {
 	var before *appended
 	for range rapid.IntRange(1, 10).Draw(m.T, "entries") {
@@ -129,10 +129,10 @@ func (m *model) read(aside bool) {
 		before = m.check(e, before)
 		if e.Outcome == Uncertain && aside {
 			if m.log.SetAside(e) != nil {
-				return // and so it is not done
+				return // so it is not done
 			}
 		}
-		_ = m.log.Done(e) // its error frees nothing, or later
+		_ = m.log.Done(e) // an error means that segments are freed later or never
 		m.doneUpTo(before)
 	}
 }
@@ -146,7 +146,7 @@ func (m *model) doneUpTo(last *appended) {
 	}
 }
 
-// check checks an entry, which comes after another one, and gives what was appended.
+// check checks an entry that follows another one, and returns the record of its Append.
 func (m *model) check(e Entry, before *appended) *appended {
 	i := slices.IndexFunc(m.all, func(a *appended) bool { return a.data == string(e.Data) })
 	if i < 0 || m.all[i].Key != e.Key || e.Rows != 1 {
@@ -166,11 +166,11 @@ func (m *model) check(e Entry, before *appended) *appended {
 	return a
 }
 
-// end ends the process, by a crash or not.
+// end ends the process, with or without a crash.
 func (m *model) end() {
 	if m.disk.dead || rapid.Bool().Draw(m.T, "power fails") {
 		m.disk.dead = true
-		_ = m.log.Close(context.Background()) // everything has failed
+		_ = m.log.Close(context.Background()) // every call fails
 		m.disk = m.disk.crash()
 		return
 	}
@@ -184,7 +184,7 @@ func (m *model) close() {
 	}
 }
 
-// readAll reads the whole log: all that is neither done nor set aside has to be there.
+// readAll reads the whole log: every batch that is neither done nor set aside must be there.
 func (m *model) readAll() {
 	read := map[*appended]bool{}
 	var before *appended

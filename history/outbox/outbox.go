@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// ErrFull is what a batch is refused with for which there is no room within Options.Bytes.
+// ErrFull is the error for a batch that would exceed Options.Bytes.
 var ErrFull = errors.New("the outbox has reached its bound")
 
-// errClosed is what a batch is refused with after Close.
+// errClosed is the error for a batch after Close.
 var errClosed = errors.New("the outbox is closed")
 
-// Options of a log.
+// Options are the settings of a log.
 type Options struct {
-	// Bytes bounds all of its files.
+	// Bytes bounds the total size of its files.
 	Bytes int64
-	// SegmentBytes is the size from which a segment is followed by the next; by default a 16th of Bytes, from 64 KiB
-	// to 16 MiB.
+	// SegmentBytes is the size at which a new segment begins; by default a 16th of Bytes, between 64 KiB and 16 MiB.
 	SegmentBytes int64
-	// Logger gets what damage was found.
+	// Logger receives reports of damage.
 	Logger *slog.Logger
 	// Clock is the wall clock; time.Now if nil.
 	Clock func() time.Time
@@ -32,61 +31,61 @@ type Options struct {
 	FS FS
 }
 
-// mostQueued bounds, in bytes, what waits in memory for a disk that hangs.
+// mostQueued bounds the bytes that wait in memory while a disk hangs.
 const mostQueued = 64 << 20
 
-// Log is an open outbox. Append, Settle and Status may be called concurrently; Next, Done and what is about batches
-// that are set aside by one goroutine at a time.
+// Log is an open outbox. Append, Settle and Status may be called concurrently. Next, Done and the methods for batches
+// that are set aside may be called by one goroutine at a time.
 type Log struct {
 	opt   Options
 	fs    FS
 	lock  io.Closer
 	codec *codec
 
-	wake  chan struct{} // has something when the writer is to look
+	wake  chan struct{} // holds a token when the writer has work
 	ended chan struct{} // closed when the writer has ended
-	out   writer        // the writer's own
-	in    reader        // the reader's own
-	found int64         // the newest segment of an earlier process; ours come after it
+	out   writer        // used by the writer only
+	in    reader        // used by the reader only
+	found int64         // the newest segment of an earlier process; this process writes later ones
 
 	mu       sync.Mutex
 	queue    []request
-	queued   int64 // bytes in queue and in the writer's hands
+	queued   int64 // bytes in queue and in the current write
 	closing  bool
 	segments []segment     // with at least one frame, oldest first
-	grown    chan struct{} // closed, and replaced, when there is more to read
-	bytes    int64         // of all segments and of what is set aside
-	total    int64         // rows that were ever taken
+	grown    chan struct{} // closed and replaced when there is more to read
+	bytes    int64         // of all segments and batches that are set aside
+	total    int64         // rows that were ever appended
 	done     position
-	active   int64  // the segment that is written to; 0: none
-	verdict  *frame // what the disk has not taken of the newest batch
+	active   int64  // the segment being written; 0: none
+	verdict  *frame // the outcome of the newest batch, if the disk has not stored it
 	aside    []Key
-	damaged  int64 // bytes that were skipped since Open
-	lost     int64 // rows that were not read since Open
+	damaged  int64 // bytes skipped since Open
+	lost     int64 // rows that could not be read since Open
 }
 
-// segment is a file of the log: so much of it may be read.
+// segment is a file of the log, with the size up to which it may be read.
 type segment struct {
 	id, size int64
 }
 
-// position is a place in the log, and how many rows were taken before it.
+// position is a place in the log, and the number of rows appended before it.
 type position struct {
 	segment, offset, total int64
 }
 
-// Status is how a log stands.
+// Status is the state of a log.
 type Status struct {
-	Rows    int64 // taken, and neither done nor set aside
+	Rows    int64 // appended, and neither done nor set aside
 	Bytes   int64 // of its files
 	Bound   int64
 	Aside   int   // batches that are set aside
-	Damaged int64 // bytes that were damaged, and skipped, since it was opened
-	// Lost are rows that could not be read since it was opened, those of commits that never happened among them.
+	Damaged int64 // damaged bytes that were skipped since Open
+	// Lost counts rows that could not be read since Open, including rows of commits that never happened.
 	Lost int64
 }
 
-// Open opens the log of a folder, which it makes, and finds what an earlier process has left there.
+// Open opens the log in a folder, which it creates, and finds what an earlier process has left there.
 func Open(dir string, opt Options) (*Log, error) {
 	l, err := open(dir, opt)
 	if err != nil {
@@ -126,7 +125,7 @@ func open(dir string, opt Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// Status says how the log stands.
+// Status returns the state of the log.
 func (l *Log) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,8 +135,8 @@ func (l *Log) Status() Status {
 	}
 }
 
-// Close writes what is queued and closes the log. What was not confirmed may be lost when ctx ends before: then the
-// disk hangs, and the lock is kept until the process ends.
+// Close writes the queue and closes the log. If ctx ends first, the disk hangs: unconfirmed batches may be lost, and
+// the lock is held until the process ends.
 func (l *Log) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closing = true
@@ -159,7 +158,7 @@ func (l *Log) wakeWriter() {
 	}
 }
 
-// skipped counts damaged bytes and says where they are.
+// skipped counts and logs damaged bytes.
 func (l *Log) skipped(name string, offset, n int64, why string) {
 	l.mu.Lock()
 	l.damaged += n
@@ -168,7 +167,7 @@ func (l *Log) skipped(name string, offset, n int64, why string) {
 		offset, "bytes", n, "detail", why)
 }
 
-// lose counts rows that were taken and can't be read, and says how many.
+// lose counts and logs rows that were appended and can't be read.
 func (l *Log) lose(rows int64) {
 	if rows <= 0 {
 		return
@@ -179,7 +178,7 @@ func (l *Log) lose(rows int64) {
 	l.opt.Logger.Error("history rows lost: the outbox has them no more, or damaged", "rows", rows)
 }
 
-// segmentAt is the segment of an id or the first one after it, and whether it is the last.
+// segmentAt returns the segment with the id, or the first one after it, and whether it is the last.
 func (l *Log) segmentAt(id int64) (s segment, last, ok bool) {
 	i, _ := slices.BinarySearchFunc(l.segments, id, func(s segment, id int64) int { return int(s.id - id) })
 	if i == len(l.segments) {

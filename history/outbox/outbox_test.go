@@ -41,7 +41,7 @@ func put(t testing.TB, log *Log, term, number int64, data string) {
 	}
 }
 
-// rest reads what there is, as "term/number outcome data".
+// rest reads all available batches as "term/number outcome data".
 func rest(t testing.TB, log *Log) (read []string, last Entry) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -68,7 +68,7 @@ func wantRest(t testing.TB, log *Log, want ...string) Entry {
 	return last
 }
 
-// TestWhatBecameOfCommits: the frame after a batch tells, also in the next process.
+// TestWhatBecameOfCommits checks that the frame after a batch decides its outcome, also in the next process.
 func TestWhatBecameOfCommits(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outbox")
@@ -105,8 +105,8 @@ func TestWhatBecameOfCommits(t *testing.T) {
 	closing(t, log)
 }
 
-// TestTermsThatBeginAgain: a registry that was replaced by another one, or by an old copy, counts terms and batches
-// again.
+// TestTermsThatBeginAgain checks a registry that was replaced by another one or by an old copy, in which terms and
+// batches are numbered from the beginning.
 func TestTermsThatBeginAgain(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "outbox")
@@ -121,7 +121,7 @@ func TestTermsThatBeginAgain(t *testing.T) {
 	closing(t, log)
 }
 
-// TestSetAside: a batch that is set aside stays until it is removed.
+// TestSetAside checks that a batch that is set aside stays until it is removed.
 func TestSetAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -151,7 +151,7 @@ func TestSetAside(t *testing.T) {
 	closing(t, log)
 }
 
-// TestBound: what does not fit is refused, and is taken again when room was freed.
+// TestBound checks that a batch that does not fit is refused, and accepted after space was freed.
 func TestBound(t *testing.T) {
 	t.Parallel()
 	log := opening(t, t.TempDir(), Options{Bytes: 10_000, SegmentBytes: 1000})
@@ -178,7 +178,7 @@ func TestBound(t *testing.T) {
 	closing(t, log)
 }
 
-// TestOneProcess: a second process learns whose the folder is.
+// TestOneProcess checks that a second process gets an error that says who uses the folder.
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -190,14 +190,14 @@ func TestOneProcess(t *testing.T) {
 	closing(t, opening(t, dir, Options{}))
 }
 
-// TestFailedFsync: what it was of is refused, and the file not used any more.
+// TestFailedFsync checks that the batches of a failed fsync are refused, and that the file is not used any more.
 func TestFailedFsync(t *testing.T) {
 	t.Parallel()
 	d := newDisk(1)
 	log := opening(t, "", Options{FS: d})
 	put(t, log, 1, 1, "a")
 	d.mu.Lock()
-	d.steps, d.fault = 1, errDisk // the write, then the fsync
+	d.steps, d.fault = 1, errDisk // first the write, then the fsync
 	d.mu.Unlock()
 	if err := <-log.Append(1, 2, 1, []byte("b")); !errors.Is(err, syscall.EIO) {
 		t.Errorf("appended with %v", err)
@@ -205,13 +205,13 @@ func TestFailedFsync(t *testing.T) {
 	put(t, log, 1, 3, "c")
 	put(t, log, 1, 4, "d")
 	wantRest(t, log, "1/1 happened a", "1/3 happened c")
-	if names, _ := d.Names(); len(names) != 3 { // with the position
+	if names, _ := d.Names(); len(names) != 3 { // including the position
 		t.Errorf("its files are %v", names)
 	}
 	closing(t, log)
 }
 
-// TestFullDiskIsFreed: a disk that takes nothing, not even what became of the last batch, gets room once all is done.
+// TestFullDiskIsFreed checks that a disk that accepts no write, not even a settlement, gets space once all is done.
 func TestFullDiskIsFreed(t *testing.T) {
 	t.Parallel()
 	d := newDisk(1)
@@ -244,8 +244,8 @@ func TestFullDiskIsFreed(t *testing.T) {
 	closing(t, log)
 }
 
-// TestHangingFsync: batches wait in memory, up to a bound, and are confirmed when the disk answers; Close does not
-// wait for it.
+// TestHangingFsync checks that batches wait in memory up to a bound and are confirmed when the disk answers, and that
+// Close does not wait for the disk.
 func TestHangingFsync(t *testing.T) {
 	t.Parallel()
 	d := newDisk(1)

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Key names a batch.
+// Key identifies a batch.
 type Key struct{ Term, Number int64 }
 
 // Entry is a batch that was appended.
 type Entry struct {
 	Key
-	// Outcome is Happened or Uncertain. What never happened is not read.
+	// Outcome is Happened or Uncertain. Batches whose commit never happened are not returned.
 	Outcome Outcome
 	Rows    int
 	Time    time.Time // when it was appended
@@ -26,19 +26,19 @@ type Entry struct {
 	end     position
 }
 
-// reader reads frames in order. Its methods are for one goroutine.
+// reader reads frames in order. It is used by one goroutine.
 type reader struct {
-	at   position // of the next frame
+	at   position // position of the next frame
 	file File
-	id   int64  // of file
-	buf  []byte // what was read from bufAt
+	id   int64  // segment id of file
+	buf  []byte // data read from offset from
 	from int64
 
-	position File   // the position's
-	total    int64  // of the last frame that was read: the next one tells how many rows are missing; -1: not known
-	pending  *Entry // a batch whose outcome the next frame tells
-	given    int64  // the total of what Next gave out last
-	failures int    // to read, one after the other
+	position File   // the open position file
+	total    int64  // of the last frame read; the next frame shows how many rows are missing; -1: unknown
+	pending  *Entry // a batch whose outcome the next frame decides
+	given    int64  // the total at the last entry that Next returned
+	failures int    // consecutive failed reads
 }
 
 func (r *reader) close() error {
@@ -52,13 +52,13 @@ func (r *reader) close() error {
 	return errors.Join(errs...)
 }
 
-// open opens a segment, if it is not the one that is open.
+// open opens a segment unless it is open already.
 func (r *reader) open(fs FS, id int64) error {
 	if r.file != nil && r.id == id {
 		return nil
 	}
 	if r.file != nil {
-		_ = r.file.Close() // it was read only
+		_ = r.file.Close() // it was only read
 		r.file = nil
 	}
 	f, err := fs.Open(segmentName(id), 0)
@@ -71,7 +71,7 @@ func (r *reader) open(fs FS, id int64) error {
 
 const readAtOnce = 256 << 10
 
-// bytes gives n bytes at the offset, or fewer at the end.
+// bytes returns n bytes at the offset, or fewer at the end.
 func (r *reader) bytes(offset int64, n int, end int64) ([]byte, error) {
 	n = int(min(int64(n), end-offset))
 	if have := r.from + int64(len(r.buf)) - offset; offset < r.from || have < int64(n) {
@@ -87,9 +87,8 @@ func (r *reader) bytes(offset int64, n int, end int64) ([]byte, error) {
 	return have[:min(n, len(have))], nil
 }
 
-// next reads the frame at the offset of a segment that ends at end, and moves behind it: n is how long it is. What is
-// damaged is passed over: then n is 0, and the offset is that of the next whole frame, or the end. The error is io.EOF
-// at the end.
+// next reads the frame at the current offset of a segment that ends at end, and moves past it; n is its length. Damage
+// is skipped: then n is 0, and the offset is that of the next whole frame, or the end. The error is io.EOF at the end.
 func (r *reader) next(end int64) (f frame, n int64, err error) {
 	if r.at.offset >= end {
 		return frame{}, 0, io.EOF
@@ -121,7 +120,7 @@ func (r *reader) next(end int64) (f frame, n int64, err error) {
 	}
 }
 
-// frameAt reads a frame; n is 0 when there is none.
+// frameAt reads a frame. n is 0 if there is no valid one.
 func (r *reader) frameAt(offset, end int64) (f frame, n int64, err error) {
 	b, err := r.bytes(offset, headerSize, end)
 	if err != nil {
@@ -140,8 +139,8 @@ func (r *reader) frameAt(offset, end int64) (f frame, n int64, err error) {
 	return f, f.size(), nil
 }
 
-// Next gives the oldest batch that it has not given since Open, and of which is known whether its commit happened, or
-// that nobody knows that here. It waits for one until ctx ends.
+// Next returns the oldest batch that it has not returned since Open and whose outcome is known or Uncertain. It waits
+// for one until ctx ends.
 func (l *Log) Next(ctx context.Context) (Entry, error) {
 	for {
 		f, grown, err := l.nextFrame()
@@ -172,7 +171,7 @@ func (l *Log) Next(ctx context.Context) (Entry, error) {
 	}
 }
 
-// take takes the next frame, and gives a batch whose outcome it tells.
+// take processes the next frame, and returns the batch whose outcome the frame decides.
 func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 	p := l.in.pending
 	same := p != nil && p.Term == f.term
@@ -184,14 +183,14 @@ func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 	case batch, compressed:
 		if p != nil {
 			switch {
-			case !same, f.number < p.Number: // numbers begin again in a registry that has replaced another one
+			case !same, f.number < p.Number: // numbers restart in a registry that has replaced another one
 				e, ok = l.give(Uncertain), true
 			case f.number > p.Number:
 				e, ok = l.give(Happened), true
 			}
 		}
 		data, err := l.codec.unpack(f)
-		if err != nil { // its checksum is right: it was written so
+		if err != nil { // the checksum is right, so it was written like this
 			l.skipped(segmentName(l.in.at.segment), l.in.at.offset-f.size(), f.size(), err.Error())
 			l.lose(int64(f.rows))
 			l.in.pending = nil
@@ -217,7 +216,7 @@ func (l *Log) take(f frame) (e Entry, ok bool, err error) {
 	return e, ok, nil
 }
 
-// give gives the pending batch out.
+// give returns the pending batch with its outcome.
 func (l *Log) give(o Outcome) Entry {
 	e := *l.in.pending
 	e.Outcome = o
@@ -225,8 +224,8 @@ func (l *Log) give(o Outcome) Entry {
 	return e
 }
 
-// told is the verdict over the pending batch that the disk does not take: the reader must not wait for it, since only
-// what it has read can be freed.
+// told returns the outcome of the pending batch that the disk can't store. The reader must not wait for the disk,
+// because only entries that it has read can be freed.
 func (l *Log) told() (frame, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,8 +236,9 @@ func (l *Log) told() (frame, bool) {
 	return *l.verdict, true
 }
 
-// idle counts what was skipped or never happened at the end of the log, and is never given, as done with all that was.
-// Then all segments are free but the one that is written to: a full disk, which takes no next one, gets room by that.
+// idle marks skipped frames, and batches whose commits never happened, as done if they are at the end of the log and
+// everything before them is done. Then all segments except the one being written are free, so that a full disk gets
+// space.
 func (l *Log) idle() {
 	l.mu.Lock()
 	var free []segment
@@ -257,7 +257,7 @@ func (l *Log) idle() {
 	}
 }
 
-// release forgets the first segments; mu is held.
+// release drops the first segments from the list. The caller holds mu.
 func (l *Log) release(n int) []segment {
 	free := slices.Clone(l.segments[:n])
 	for _, s := range free {
@@ -270,7 +270,7 @@ func (l *Log) release(n int) []segment {
 func (l *Log) remove(free []segment) error {
 	var errs []error
 	for _, s := range free {
-		if r := &l.in; r.file != nil && r.id == s.id { // the disk has its room only when nobody has it open
+		if r := &l.in; r.file != nil && r.id == s.id { // the disk frees the space only when the file is closed
 			errs = append(errs, r.file.Close())
 			r.file = nil
 		}
@@ -279,11 +279,11 @@ func (l *Log) remove(free []segment) error {
 	return errors.Join(errs...)
 }
 
-// mostFailures is how often reading a segment may fail, one time after the other, until the rest of it is skipped.
+// mostFailures is the number of consecutive failed reads of a segment after which the rest of it is skipped.
 const mostFailures = 5
 
-// nextFrame reads the next frame, a gap where some are missing; at the end of the log it gives the channel that is
-// closed when there is more.
+// nextFrame reads the next frame, or a gap where some are missing. At the end of the log it returns the channel that
+// is closed when there is more.
 func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	r := &l.in
 	for {
@@ -292,8 +292,8 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 		grown, total := l.grown, l.total
 		l.mu.Unlock()
 		if ok && s.id != r.at.segment {
-			if r.at = (position{segment: s.id}); s.id > 1 { // else nothing was before it
-				r.total = -1 // what is missing may have been done, and removed
+			if r.at = (position{segment: s.id}); s.id > 1 { // otherwise nothing was before it
+				r.total = -1 // missing segments may have been done and removed
 			}
 			return frame{kind: gap}, nil, nil
 		}
@@ -333,14 +333,14 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	}
 }
 
-// isShortage reports errors that say nothing about a file: this process, or the machine, has no descriptor or no
-// memory left for it now.
+// isShortage reports errors that say nothing about the file: the process or the machine has no descriptor or memory
+// left.
 func isShortage(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 
-// readUpTo counts the rows as lost that were taken after the last frame that could be read and before the next one,
-// which begins with so many rows taken and ends with total.
+// readUpTo counts the rows as lost that were appended between the last readable frame and the next one. before and
+// total are the numbers of rows appended before and after the next one.
 func (l *Log) readUpTo(before, total int64) {
 	if r := &l.in; r.total >= 0 {
 		l.lose(before - r.total)
@@ -348,8 +348,8 @@ func (l *Log) readUpTo(before, total int64) {
 	l.in.total = total
 }
 
-// Done says that this entry and all that were given before it are in the database or set aside. They are never read
-// again, and segments in which nothing else is are removed.
+// Done reports that this entry and all earlier ones are in the database or set aside. They are never read again, and
+// segments without other entries are removed.
 func (l *Log) Done(e Entry) error {
 	l.mu.Lock()
 	n := 0

@@ -6,40 +6,40 @@ import (
 	"os"
 )
 
-// Outcome is what became of the commit of a batch.
+// Outcome is the outcome of the commit of a batch.
 type Outcome uint8
 
 const (
 	Happened Outcome = iota
 	Never
-	// Uncertain: nobody who reads this log can know yet.
+	// Uncertain: no reader of this log can know the outcome yet.
 	Uncertain
 )
 
-// request is a frame that waits to be written.
+// request is a frame in the queue.
 type request struct {
 	frame
 	answer chan<- error // nil for one that needs no fsync
 }
 
-// writer is what only the writing goroutine uses.
+// writer is the state of the writing goroutine.
 type writer struct {
-	file   File // the segment that is written to; nil: begin a new one
+	file   File // the segment being written; nil: begin a new one
 	id     int64
 	size   int64 // of whole frames
 	synced int64
-	named  bool // its name is on disk
+	named  bool // its name is durable
 	buf    []byte
 
-	// What a failed fsync takes with it is written again if it tells of the newest batch: else the next batch would,
-	// and a commit that never happened would count as happened.
+	// A failed fsync may lose the outcome of the newest batch. It is written again then; otherwise the next batch of
+	// the term would imply that a commit happened which did not.
 	newest  Key      // the newest batch in the log
-	verdict *request // the first settlement of it, if it is not synced
+	verdict *request // its first settlement, if it is not synced
 	again   bool     // the last write has failed
 }
 
-// Append takes a batch of so many rows. The channel gets nil when it is on disk, or why it is not and will not be. It
-// is on its way meanwhile, in the order of the calls. One fsync confirms all that wait for one.
+// Append queues a batch of rows rows. The channel receives nil when the batch is on disk, or the reason why it never
+// will be. Batches are written in the order of the calls. One fsync confirms all batches that wait for one.
 func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	answer := make(chan error, 1)
 	kind, packed := l.codec.pack(data)
@@ -55,8 +55,8 @@ func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	return answer
 }
 
-// Settle says what became of the newest batch of this term and number. It is not waited for: what is lost of it leaves
-// the batch uncertain.
+// Settle records the outcome of the newest batch of this term and number. It does not wait; if the record is lost, the
+// batch stays uncertain.
 func (l *Log) Settle(term, number int64, o Outcome) {
 	of := map[Outcome]kind{Happened: happened, Never: never, Uncertain: unknown}
 	_ = l.enqueue(request{frame: frame{kind: of[o], term: term, number: number, time: l.opt.Clock().UnixMilli()}})
@@ -79,7 +79,7 @@ func (l *Log) enqueue(r request) error {
 	return nil
 }
 
-// write writes what is queued until the log is closed.
+// write writes the queue until the log is closed.
 func (l *Log) write() {
 	defer close(l.ended)
 	for range l.wake {
@@ -101,7 +101,7 @@ func (l *Log) write() {
 	}
 }
 
-// writeGroup writes frames with one write, and with one fsync if one of them wants it.
+// writeGroup writes frames with one write, and with one fsync if one of them needs it.
 func (l *Log) writeGroup(group []request) error {
 	w := &l.out
 	l.mu.Lock()
@@ -150,13 +150,13 @@ func (l *Log) writeGroup(group []request) error {
 	return nil
 }
 
-// more tells the reader that there is more to read; mu is held.
+// more wakes the reader. The caller holds mu.
 func (l *Log) more() {
 	close(l.grown)
 	l.grown = make(chan struct{})
 }
 
-// judge keeps the verdict over the newest batch.
+// judge records the outcome of the newest batch.
 func (w *writer) judge(group []request, synced bool, err error) {
 	for i := range group {
 		r := &group[i]
@@ -173,7 +173,7 @@ func (w *writer) judge(group []request, synced bool, err error) {
 	w.again = err != nil
 }
 
-// write appends buf to the segment. When it fails, the segment is cut back to what was synced, and is not used any
+// write appends buf to the segment. If that fails, the segment is cut back to its synced size and is not used any
 // more.
 func (w *writer) write(l *Log, sync bool) (err error) {
 	defer func() {
@@ -212,7 +212,8 @@ func (w *writer) write(l *Log, sync bool) (err error) {
 	return nil
 }
 
-// roll ends a segment that is full. Settlements at its end are synced, so that no later one makes up for them.
+// roll ends a full segment. It syncs settlements at the end, because no later frame in this segment would replace
+// them.
 func (w *writer) roll(l *Log) error {
 	if w.synced < w.size {
 		if err := w.file.Sync(); err != nil {
@@ -223,9 +224,8 @@ func (w *writer) roll(l *Log) error {
 	return w.close()
 }
 
-// abandon gives up a segment that could not be written to. What of it was not confirmed is cut off, if that can be
-// done. A segment of which nothing was ever read is removed, and the next one has its number: a number that is missing
-// means that batches are.
+// abandon gives up a segment that could not be written to. The unconfirmed part is cut off if possible. A segment
+// without frames to read is removed and its number reused, because a missing number means missing batches.
 func (w *writer) abandon(l *Log) {
 	if w.file == nil {
 		return

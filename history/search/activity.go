@@ -2,18 +2,18 @@ package search
 
 import "time"
 
-// Activity is what is known of one minute.
+// Activity is the stored data of one minute.
 type Activity struct {
-	Time time.Time // its begin
-	// Results say that it is known what ended in it, Sampled what ran at its end, Loaded what was launched in it and
-	// waited at its end.
+	Time time.Time // the begin of the minute
+	// Results reports that the ends in the minute are known, Sampled that the running tasks at its end are, and Loaded
+	// that its launches and the waiting shards at its end are.
 	Results, Sampled, Loaded bool
 
 	Finished, Failed  int64 // runs of shards
 	Running           int64 // tasks
 	Launched, Waiting int64 // tasks, and shards
-	// Fires are those of crons whose executions were launched, DelayP50 and DelayP95 quantiles, in milliseconds, of
-	// how long after its moment each was.
+	// Fires counts the cron fires whose executions were launched. DelayP50 and DelayP95 are quantiles of their delays
+	// in milliseconds.
 	Fires              int64
 	DelayP50, DelayP95 float64
 }

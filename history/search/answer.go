@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Time is a moment in UTC, read from the text that both kinds of databases keep, or null. It has milliseconds.
+// Time is a time in UTC with milliseconds, read from the text that both kinds of databases store, or null.
 type Time struct{ time.Time }
 
-// Scan reads what a database gives. The original's tables in MySQL may hold zero dates: they are null.
+// Scan implements sql.Scanner. Zero dates, which MySQL tables of the original may contain, become null.
 func (t *Time) Scan(from any) error {
 	var text string
 	switch from := from.(type) {
@@ -26,11 +26,11 @@ func (t *Time) Scan(from any) error {
 		return nil
 	}
 	var err error
-	t.Time, err = time.Parse(originalTime, text) // it takes fractions of seconds, too
+	t.Time, err = time.Parse(originalTime, text) // also parses fractions of seconds
 	return err
 }
 
-// MarshalJSON writes RFC 3339, or null.
+// MarshalJSON writes the time in RFC 3339, or null.
 func (t Time) MarshalJSON() ([]byte, error) {
 	if t.IsZero() {
 		return []byte("null"), nil
@@ -40,16 +40,17 @@ func (t Time) MarshalJSON() ([]byte, error) {
 
 // Answer is one page of a search.
 type Answer[R any] struct {
-	// Total is how many rows there are, nil when the question had a cursor. It is counted up to MostCounted.
+	// Total is the number of rows, counted up to MostCounted; nil if the question had a cursor.
 	Total *int `json:"total,omitempty"`
-	// TotalIsAtLeast says that there are more than were counted.
+	// TotalIsAtLeast reports that there are more rows than were counted.
 	TotalIsAtLeast bool `json:"totalIsAtLeast,omitempty"`
 	Rows           []R  `json:"rows"`
-	// Next is the cursor to the rows behind these, empty at the end and in orders without cursors.
+	// Next is the cursor to the rows after these; empty at the end, and for sort orders without cursors.
 	Next string `json:"next,omitempty"`
 }
 
-// Run is a row of JOB_EXECUTION_LOG, with the original's fields first. Rows that the original has written lack ours.
+// Run is a row of JOB_EXECUTION_LOG, with the original's fields first. Rows written by the original lack the other
+// fields.
 type Run struct {
 	Row          int64   `json:"-" db:"auto_id"`
 	ID           string  `json:"id" db:"id"`
@@ -63,7 +64,7 @@ type Run struct {
 	CompleteTime Time    `json:"completeTime" db:"complete_time"`
 	Success      bool    `json:"success" db:"is_success"`
 	FailureCause *string `json:"failureCause" db:"failure_cause"`
-	// FailureCode and FailureArgs are those of the reason that FailureCause says, none without one.
+	// FailureCode and FailureArgs are the structured form of the reason in FailureCause; empty without one.
 	FailureCode  string         `json:"failureCode,omitempty" db:"-"`
 	FailureArgs  map[string]any `json:"failureArgs,omitempty" db:"-"`
 	FailureValue *string        `json:"-" db:"failure_cause_value"`
@@ -75,7 +76,7 @@ type Run struct {
 	ExitStatus  *int    `json:"exitStatus" db:"exit_status"`
 	Agent       *string `json:"agent" db:"agent_id"`
 	FireTime    Time    `json:"fireTime" db:"fire_time"`
-	// DurationMillis is nil until it has ended.
+	// DurationMillis is nil until the run has ended.
 	DurationMillis *int64 `json:"durationMillis" db:"-"`
 }
 
@@ -89,10 +90,10 @@ type Trace struct {
 	SlaveID        string  `json:"slaveId" db:"slave_id"`
 	Source         string  `json:"source" db:"source"`
 	ExecutionType  string  `json:"executionType" db:"execution_type"`
-	ShardingItems  string  `json:"shardingItems" db:"sharding_item"` // as text: [0]
+	ShardingItems  string  `json:"shardingItems" db:"sharding_item"` // as text, like [0]
 	State          string  `json:"state" db:"state"`
 	Message        *string `json:"message" db:"message"`
-	// MessageCode and MessageArgs are those of the reason that Message says, none without one.
+	// MessageCode and MessageArgs are the structured form of the reason in Message; empty without one.
 	MessageCode  string         `json:"messageCode,omitempty" db:"-"`
 	MessageArgs  map[string]any `json:"messageArgs,omitempty" db:"-"`
 	MessageValue *string        `json:"-" db:"message_value"`
@@ -103,16 +104,16 @@ type Trace struct {
 	Reason      *string `json:"reason" db:"reason"`
 }
 
-// Executions asks for a list of executions, the newest fire first.
+// Executions is a query for a list of executions, newest fire first.
 type Executions struct {
-	// Job and States leave nothing out when they are empty.
+	// Job and States are filters; an empty one matches all.
 	Job    string
 	States []string
-	// Since leaves out what was fired before; Before what is not older than that moment or, of those fired in it, than
-	// BeforeID.
+	// Since excludes earlier fires. Before excludes fires after that time, and of the fires at that time those that do
+	// not come after BeforeID in the list.
 	Since, Before time.Time
 	BeforeID      string
-	// Limit is how many are listed at most.
+	// Limit is the greatest number of listed executions.
 	Limit int
 }
 
@@ -123,7 +124,7 @@ type Execution struct {
 	Source string  `db:"source"`
 	State  string  `db:"state"`
 	Reason *string `db:"reason"`
-	// ReasonCode and ReasonArgs are those of Reason, none without one.
+	// ReasonCode and ReasonArgs are the structured form of Reason; empty without one.
 	ReasonCode     string         `db:"-"`
 	ReasonArgs     map[string]any `db:"-"`
 	Fire           Time           `db:"fire_time"`
@@ -131,34 +132,34 @@ type Execution struct {
 	Begin          Time           `db:"begin_time"`
 	End            Time           `db:"end_time"`
 	DurationMillis *int64         `db:"duration_ms"`
-	// States counts its shards by their states.
+	// States counts its shards by state.
 	States map[string]int `db:"-"`
-	// Shards are the last runs of its shards, by item; only of an execution that was asked for alone.
+	// Shards are the last runs of its shards, by item; only set when a single execution was requested.
 	Shards []Run `db:"-"`
 }
 
-// TaskResults counts runs of shards that ended in a period.
+// TaskResults counts the runs of shards that ended in a period.
 type TaskResults struct {
 	ID           int64    `json:"id" db:"id"`
 	SuccessCount int64    `json:"successCount" db:"success_count"`
 	FailedCount  int64    `json:"failedCount" db:"failed_count"`
 	Interval     Interval `json:"statisticInterval" db:"-"`
-	// StatisticsTime is the begin of the period, CreationTime when it was counted last.
+	// StatisticsTime is the begin of the period, CreationTime the time of the last count.
 	StatisticsTime Time `json:"statisticsTime" db:"statistics_time"`
 	CreationTime   Time `json:"creationTime" db:"creation_time"`
 }
 
-// Interval is the length of the periods that results are counted in.
+// Interval is the length of the periods of results.
 type Interval string
 
-// Intervals, each with a table of its own. Hours and days are UTC's.
+// The intervals, each with a table of its own. Hours and days are in UTC.
 const (
 	Minute Interval = "MINUTE"
 	Hour   Interval = "HOUR"
 	Day    Interval = "DAY"
 )
 
-// Running is how many tasks, or jobs, ran at a moment.
+// Running is the number of tasks, or of jobs, that ran at a time.
 type Running struct {
 	ID             int64 `json:"id" db:"id"`
 	RunningCount   int64 `json:"runningCount" db:"count"`
@@ -166,7 +167,7 @@ type Running struct {
 	CreationTime   Time  `json:"creationTime" db:"creation_time"`
 }
 
-// Registered is how many jobs were registered on a day.
+// Registered is the number of jobs that were registered on a day.
 type Registered struct {
 	ID              int64 `json:"id" db:"id"`
 	RegisteredCount int64 `json:"registeredCount" db:"count"`

@@ -14,34 +14,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Audits asks for audit rows, the newest first, of one moment by their ids, backwards.
+// Audits is a query for audit rows, newest first; rows of the same time are ordered by descending id.
 type Audits struct {
-	// Who, Action, Target (what kind of thing was changed), TargetName and App leave nothing out when they are empty.
+	// Who, Action, Target (the kind of the changed object), TargetName and App are filters; an empty one matches all.
 	Who, Action, Target, TargetName, App string
-	// May, if not nil, leaves out the rows of apps that it is false for.
+	// May, if not nil, excludes the rows of apps for which it returns false.
 	May func(app string) bool
-	// From and Until bound the time, both included; zero is no bound.
+	// From and Until bound the time, both inclusive; zero is no bound.
 	From, Until time.Time
-	// Before, if not zero, leaves out what is not older than that moment or, of its rows, than BeforeID.
+	// Before, if not zero, excludes rows after that time, and rows at that time whose id is not below BeforeID.
 	Before   time.Time
 	BeforeID string
-	// Limit is how many are listed at most.
+	// Limit is the greatest number of listed rows.
 	Limit int
 }
 
-// AuditTargets are the kinds of things that are changed.
+// AuditTargets are the kinds of objects that can be changed.
 var AuditTargets = []string{"app", "job", "execution", "task", "cluster", "user", "token"}
 
-// AuditParameters are all that ParseAudits reads.
+// AuditParameters are the parameters that ParseAudits reads.
 var AuditParameters = []string{"who", "action", "target", "app", "startTime", "endTime", "cursor", "limit"}
 
-// How many rows there are: if it is not said, and at most.
+// SomeAudits is the default of the parameter limit, MostAudits its maximum.
 const (
 	SomeAudits = 100
 	MostAudits = 1000
 )
 
-// ParseAudits reads a question, as Subject.Parse does. target is a kind of thing, or the name of one.
+// ParseAudits parses parameters, like Subject.Parse. The parameter target is a kind of object, or the name of one.
 func ParseAudits(values url.Values) (Audits, []Violation) {
 	p := parser{values: values}
 	q := Audits{Who: p.text("who"), Action: p.text("action"), App: p.text("app"), From: p.time("startTime", false),
@@ -68,12 +68,12 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 	return q, p.bad
 }
 
-// Next is the cursor to the rows behind a row.
+// Next returns the cursor to the rows after a row.
 func (q *Audits) Next(a *event.Audit) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d %s", a.Time.UnixMilli(), a.ID))
 }
 
-// Matches reports whether a row is among those that are asked for.
+// Matches reports whether a row matches the query.
 func (q *Audits) Matches(a *event.Audit) bool {
 	is := func(asked, value string) bool { return asked == "" || asked == value }
 	if !is(q.Who, a.Name) || !is(q.Action, a.Action) || !is(q.Target, a.Target) || !is(q.TargetName, a.TargetName) ||
@@ -89,7 +89,7 @@ func (q *Audits) Matches(a *event.Audit) bool {
 	return q.Before.IsZero() || cmp.Or(a.Time.Compare(q.Before), strings.Compare(a.ID, q.BeforeID)) < 0
 }
 
-// Page is the newest of the rows, in their order, each id once.
+// Page sorts rows as the query does, removes duplicate ids, and returns the first rows up to Limit.
 func (q *Audits) Page(rows []event.Audit) []event.Audit {
 	slices.SortFunc(rows, func(a, b event.Audit) int {
 		return cmp.Or(b.Time.Compare(a.Time),

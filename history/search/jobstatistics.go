@@ -5,57 +5,57 @@ import (
 	"time"
 )
 
-// MostSummed is how many executions of a job, or runs of a daemon's shards that are stored one by one, its statistics
-// are made of: the newest.
+// MostSummed is the greatest number of executions of a job, or of individually stored runs of a daemon, in its
+// statistics. The newest ones are used.
 const MostSummed = 1000
 
-// JobStatistics are made of what ended of a job's executions or, of a daemon, of its shards' runs.
+// JobStatistics are the statistics of the ended executions of a job, or of the ended runs of a daemon's shards.
 type JobStatistics struct {
 	JobName string `json:"jobName"`
-	// Of is EXECUTIONS or, of a daemon, RUNS.
+	// Of is EXECUTIONS or, for a daemon, RUNS.
 	Of string `json:"of"`
-	// Since is the fire time of the oldest, for runs its start, or the report of the first that sampling left out.
+	// Since is the earliest fire time, for runs the earliest start or the first report of tallied runs.
 	Since    Time `json:"since"`
 	Finished int  `json:"finished"`
 	Failed   int  `json:"failed"`
 	Killed   int  `json:"killed"`
-	// SuccessRate is Finished of Finished and Failed, nil without any.
+	// SuccessRate is Finished divided by the sum of Finished and Failed; nil if the sum is 0.
 	SuccessRate *float64 `json:"successRate"`
-	// DurationMillis are of those that finished, nil without any.
+	// DurationMillis are the durations of the finished ones; nil without any.
 	DurationMillis *Durations `json:"durationMillis"`
-	// LastFailure is nil where none is stored.
+	// LastFailure is the last failure; nil if none is stored.
 	LastFailure *LastFailure `json:"lastFailure"`
 }
 
-// Durations are the times within which half of them, and 95 of 100, were done.
+// Durations are the 50th and the 95th percentile.
 type Durations struct {
 	P50 int64 `json:"p50"`
 	P95 int64 `json:"p95"`
 }
 
-// LastFailure is the newest that failed.
+// LastFailure is the newest failed execution or run.
 type LastFailure struct {
 	ExecutionID  string `json:"executionId" db:"execution_id"`
 	FireTime     Time   `json:"fireTime" db:"fire_time"`
 	CompleteTime Time   `json:"completeTime" db:"complete_time"`
 	Reason       string `json:"reason" db:"reason"`
-	// ReasonCode and ReasonArgs are those of Reason, none without one.
+	// ReasonCode and ReasonArgs are the structured form of Reason; empty without one.
 	ReasonCode  string         `json:"reasonCode,omitempty" db:"-"`
 	ReasonArgs  map[string]any `json:"reasonArgs,omitempty" db:"-"`
 	ReasonValue *string        `json:"-" db:"reason_value"`
 }
 
-// Outcome is what statistics need of one that ended.
+// Outcome is an ended execution or run as the statistics need it.
 type Outcome struct {
 	Result         Result
-	Time           time.Time // of its fire, or start
+	Time           time.Time // its fire or start
 	DurationMillis *int64
 }
 
-// Result is how something ended.
+// Result is the result of an execution or run.
 type Result int
 
-// What is still under way, or says nothing of the job, has none of the others.
+// NoResult is the result of an execution or run that is unfinished or does not count for the job.
 const (
 	NoResult Result = iota
 	Success
@@ -63,7 +63,7 @@ const (
 	Kill
 )
 
-// Sum makes statistics of outcomes, the newest first.
+// Sum computes statistics from outcomes, newest first.
 func Sum(job, of string, outcomes []Outcome) JobStatistics {
 	s := JobStatistics{JobName: job, Of: of}
 	var took []int64
@@ -91,8 +91,7 @@ func Sum(job, of string, outcomes []Outcome) JobStatistics {
 	return s
 }
 
-// AddTallied adds runs of which there is no more than a count: sampling left them out. first is when the first of them
-// were reported.
+// AddTallied adds tallied runs, which sampling left out of the log. first is the time of their first report.
 func (s *JobStatistics) AddTallied(finished, failed int, first time.Time) {
 	if finished+failed == 0 {
 		return
@@ -112,5 +111,5 @@ func (s *JobStatistics) rate() {
 	}
 }
 
-// percentile is the least of the sorted values that p of 100 don't exceed (the nearest rank).
+// percentile returns the nearest-rank percentile p of sorted values, which must not be empty.
 func percentile(sorted []int64, p int) int64 { return sorted[(p*len(sorted)+99)/100-1] }

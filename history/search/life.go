@@ -5,29 +5,30 @@ import (
 	"time"
 )
 
-// Moment is something in the life of an execution: a step of its own, or a change of one of its tasks' states.
+// Moment is an event of an execution: a step, or a change of the state of one of its tasks.
 type Moment struct {
 	Time Time `json:"time"`
-	// AfterMillis is how long after the moment before it was, nil for the first.
+	// AfterMillis is the time since the previous moment; nil for the first one.
 	AfterMillis *int64 `json:"afterMillis"`
-	// Kind is that of a step (event.Kind), or the state that a task came into (TASK_RUNNING).
+	// Kind is the kind of a step (event.Kind), or the new state of a task (TASK_RUNNING).
 	Kind string `json:"kind"`
-	// Item is nil where it is of the whole execution.
+	// Item is nil if the moment concerns the whole execution.
 	Item    *int   `json:"item"`
 	TaskID  string `json:"taskId"`
 	Agent   string `json:"agent"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// MessageCode and MessageArgs are those of the reason that Message says, or in ENDED and WAITING ends with.
+	// MessageCode and MessageArgs are the structured form of the reason in Message, or at the end of it for ENDED and
+	// WAITING.
 	MessageCode string         `json:"messageCode,omitempty"`
 	MessageArgs map[string]any `json:"messageArgs,omitempty"`
 }
 
-// ended is the kind of an execution's last moment.
+// ended is the kind of the last moment of an execution.
 const ended = "ENDED"
 
-// Life puts moments in the order of their times, those of one time as they are given but the end behind the others,
-// which led to it, and says how far they are apart; of more than most the first ones. More says that there are others.
+// Life sorts moments by time and sets the times between them. Moments of the same time keep their order, except that
+// the end comes last. It returns at most most moments, the first ones; more reports that there are others.
 func Life(moments []Moment, most int) (life []Moment, more bool) {
 	slices.SortStableFunc(moments, func(a, b Moment) int {
 		order := a.Time.Compare(b.Time.Time)
@@ -51,7 +52,7 @@ func Life(moments []Moment, most int) (life []Moment, more bool) {
 	return moments, more
 }
 
-// After says how long after a former moment it was.
+// After sets the time since an earlier moment.
 func (m *Moment) After(former time.Time) {
 	millis := m.Time.Sub(former).Milliseconds()
 	m.AfterMillis = &millis

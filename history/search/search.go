@@ -1,5 +1,5 @@
-// Package search is what can be asked of the history, and what is answered. It checks questions and holds no way to
-// answer them, so that the API can take them from people and the database can answer them.
+// Package search defines the queries on the history and their results. It validates queries but does not run them, so
+// that the API can parse them and the database can answer them.
 package search
 
 import (
@@ -13,18 +13,17 @@ import (
 	"unicode/utf8"
 )
 
-// Subject is a table that can be searched: what may be asked of it, in the words of the original's API.
+// Subject is a searchable table: its filters and sort orders, with the field names of the original's API.
 type Subject struct {
-	// Time is the field that startTime and endTime are about, and the order of what is asked for in none.
+	// Time is the field that startTime and endTime apply to, and the default sort field.
 	Time string
-	// filters are fields that may be demanded to have a value, each with an index of its own.
+	// filters are fields that can be compared with a value; each has an index.
 	filters []string
-	// times and sorts are the fields that rows may be put in order by; after rows in an order of times a cursor leads
-	// on.
+	// times and sorts are the fields for sorting. Only orders by a time field support cursors.
 	times, sorts []string
 }
 
-// Runs is JOB_EXECUTION_LOG, Traces is JOB_STATUS_TRACE_LOG.
+// Runs describes JOB_EXECUTION_LOG, Traces JOB_STATUS_TRACE_LOG.
 var (
 	Runs = &Subject{
 		Time:    "startTime",
@@ -41,54 +40,54 @@ var (
 )
 
 const (
-	// SomePerPage and MostPerPage are how many rows a page has: if it is not said, and at most.
+	// SomePerPage is the default number of rows per page, MostPerPage the maximum.
 	SomePerPage = 10
 	MostPerPage = 500
-	// MostSkipped bounds how many rows a page may be behind the first: the database reads all that it skips.
+	// MostSkipped bounds the number of rows before a page, because the database reads all skipped rows.
 	MostSkipped = 100_000
-	// MostCounted bounds how many rows are counted.
+	// MostCounted bounds the counted rows.
 	MostCounted = 100_000
-	// longestText is more than any column that is compared has, in bytes.
+	// longestText is the greatest length of a value in bytes; no compared column is longer.
 	longestText = 1000
 )
 
-// Question is one search, checked.
+// Question is a validated search.
 type Question struct {
 	Of    *Subject
 	Equal []Equal
-	// From and Until bound Of.Time, both included; zero is no bound.
+	// From and Until bound Of.Time, both inclusive; zero is no bound.
 	From, Until time.Time
 	Sort        string
 	Descending  bool
 	PerPage     int
-	// Page is counted from 1.
+	// Page counts from 1.
 	Page int
-	// After, if not nil, is the last row that was seen. Then Page is 1.
+	// After, if not nil, is the last row of the previous page. Page is 1 then.
 	After *Cursor
 }
 
-// Equal demands that a field has a value, a string or a bool.
+// Equal is the condition that a field has a value, which is a string or a bool.
 type Equal struct {
 	Field string
 	Value any
 }
 
-// Violation is one rule that a parameter breaks.
+// Violation is a broken rule of a parameter.
 type Violation struct{ Parameter, Value, Rule string }
 
-// Parameters are all that Parse reads.
+// Parameters returns the parameters that Parse reads.
 func (s *Subject) Parameters() []string {
 	return slices.Concat(s.filters, []string{"startTime", "endTime", "sort", "order", "per_page", "page", "after"})
 }
 
-// Sorts are the fields that rows may be put in order by.
+// Sorts returns the fields for sorting.
 func (s *Subject) Sorts() []string { return slices.Concat(s.times, s.sorts) }
 
-// SortedByTime reports whether the rows come in the order of a time, so that a cursor can lead on.
+// SortedByTime reports whether the sort field is a time, so that cursors are possible.
 func (q *Question) SortedByTime() bool { return slices.Contains(q.Of.times, q.Sort) }
 
-// Parse reads a question, and says of everything in it that can't be read what would be right. It reads the first of
-// several values.
+// Parse parses a question and returns all violations of its rules. Of several values of a parameter it reads the
+// first.
 func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 	p := parser{values: values}
 	q := Question{Of: s, Sort: s.Time, Descending: true}
@@ -120,7 +119,7 @@ func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 	return q, p.bad
 }
 
-// parser collects what is wrong.
+// parser collects violations.
 type parser struct {
 	values url.Values
 	bad    []Violation
@@ -130,7 +129,7 @@ func (p *parser) refuse(name, format string, args ...any) {
 	p.bad = append(p.bad, Violation{name, p.values.Get(name), fmt.Sprintf(format, args...)})
 }
 
-// read is the value of a parameter, or otherwise where it is absent.
+// read parses a parameter, and returns otherwise if it is absent or invalid.
 func read[T any](p *parser, name string, otherwise T, parse func(string) (T, error), rule string, args ...any) T {
 	if !p.values.Has(name) {
 		return otherwise
@@ -162,11 +161,11 @@ func (p *parser) number(name string, otherwise, most int) int {
 	return read(p, name, otherwise, parse, "must be a whole number from 1 to %d", most)
 }
 
-// originalTime is how the original's API takes times.
+// originalTime is the format of times in the original's API.
 const originalTime = "2006-01-02 15:04:05"
 
-// time reads a moment. One in the original's form stands for a whole second: as an end, for the last millisecond of
-// it.
+// time parses a time. A time in the original's format stands for a whole second; as an end it means the last
+// millisecond of that second.
 func (p *parser) time(name string, end bool) time.Time {
 	parse := func(text string) (time.Time, error) {
 		t, err := time.Parse(originalTime, text)
@@ -185,8 +184,8 @@ func (p *parser) time(name string, end bool) time.Time {
 		"must be a time from 1970 on such as 2026-05-01 12:00:00, in UTC, or 2026-05-01T12:00:00+02:00 (a + in it written as %%2B)")
 }
 
-// order reads sort and order. Whoever names neither sees the newest first; a field without an order goes up, as in the
-// original.
+// order parses sort and order. Without both, the newest rows come first; a sort without an order is ascending, as in
+// the original.
 func (p *parser) order(q *Question) {
 	sorts := slices.Concat(q.Of.times, q.Of.sorts)
 	if p.values.Has("sort") {
@@ -203,15 +202,15 @@ func (p *parser) order(q *Question) {
 	}
 }
 
-// Cursor is the place of a row in an order of times.
+// Cursor is the position of a row in an order by time.
 type Cursor struct {
-	// Time of the row, zero if it has none.
+	// Time is the time of the row; zero if it has none.
 	Time time.Time
-	// Row is the number of the row, which tells those of one time apart.
+	// Row is the number of the row, which distinguishes rows of the same time.
 	Row int64
 }
 
-// Next is the parameter after that leads on from a row of the answer.
+// Next returns the value of the parameter after for the rows that follow a row of the answer.
 func (q *Question) Next(t time.Time, row int64) string {
 	millis := ""
 	if !t.IsZero() {
@@ -220,7 +219,7 @@ func (q *Question) Next(t time.Time, row int64) string {
 	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%s %t %s %d", q.Sort, q.Descending, millis, row))
 }
 
-// after reads a cursor, which is good for the order that it was given in.
+// after parses a cursor, which is valid only for the order in which it was issued.
 func (p *parser) after(q *Question) {
 	if !p.values.Has("after") {
 		return

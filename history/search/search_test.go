@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// What is asked for, and what is taken where nothing is said.
+// The parsed questions, with the defaults.
 func TestQuestionsAreRead(t *testing.T) {
 	t.Parallel()
 	plain := search.Question{Of: search.Runs, Sort: "startTime", Descending: true, PerPage: 10, Page: 1}
@@ -60,7 +60,7 @@ func TestQuestionsAreRead(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is reported, with its value.
+// All violations are reported, with their values.
 func TestQuestionsAreChecked(t *testing.T) {
 	t.Parallel()
 	up := search.Question{Of: search.Runs, Sort: "startTime"}
@@ -98,7 +98,7 @@ func TestQuestionsAreChecked(t *testing.T) {
 	}
 }
 
-// Whatever is in a parameter, the question that comes out asks for nothing that the subject does not have.
+// Whatever a parameter contains, the parsed question uses only fields of the subject.
 func FuzzQuestions(f *testing.F) {
 	f.Add("jobName=a&sort=jobName&order=DESC&per_page=3&page=4&startTime=2026-05-01+12:00:00&after=x")
 	f.Add("after=c3RhcnRUaW1lIHRydWUgLTEgNw&page=")
@@ -120,7 +120,7 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-// A life is in the order of time, with the times between; what is of one moment stays as it was given.
+// A life is in the order of time, with the times in between; moments of the same time keep their order.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	at := func(millis int, kind string) search.Moment {
@@ -145,7 +145,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// Numbers of a job are made of what ended; durations of what finished, by the nearest rank.
+// The numbers of a job come from ended executions, the durations from finished ones, by nearest rank.
 func TestJobStatistics(t *testing.T) {
 	t.Parallel()
 	var outcomes []search.Outcome
@@ -176,7 +176,7 @@ func TestJobStatistics(t *testing.T) {
 	}
 }
 
-// Times come from databases as text, and leave as RFC 3339.
+// Times are read as text from databases, and written as RFC 3339.
 func TestTimesAreRead(t *testing.T) {
 	t.Parallel()
 	for _, from := range []any{"2026-05-01 12:00:00.250", []byte("2026-05-01 12:00:00.250")} {

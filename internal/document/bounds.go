@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// Documents are bounded where they come in through the API (jobs.MaxDocumentBytes). A document that
-// somebody else leaves in a registry is bounded here, so that none
-// costs a leader more than some 300 ms or 150 MB: those of the original stay far below.
+// Documents that come through the API are bounded there (jobs.MaxDocumentBytes). The bounds here apply to documents
+// that others have left in a registry, so that none costs a leader more than about 300 ms or 150 MB. Documents of the
+// original are far below them.
 const (
-	// maxStoredBytes bounds any document: it is the default limit of a node of ZooKeeper.
+	// maxStoredBytes bounds every document: it is ZooKeeper's default limit for a node.
 	maxStoredBytes = 1 << 20
-	// maxFields is more than any document that the API takes can hold.
+	// maxFields exceeds the number of fields in any document that the API accepts.
 	maxFields = 1 << 16
-	// maxDepth bounds how deep maps and lists are nested. Those of a pod's template are eleven deep.
+	// maxDepth bounds the nesting of maps and lists. A pod template needs eleven levels.
 	maxDepth = 16
-	// maxNodes bounds a document with its aliases written out.
+	// maxNodes bounds the number of nodes of a document after its aliases are expanded.
 	maxNodes = 4 * maxFields
 )
 
@@ -25,7 +25,7 @@ var (
 	errMerge   = errors.New("it has a merge key (<<), which is not read: write the fields out")
 )
 
-// boundStored judges a document by its size.
+// boundStored checks a document by its size.
 func boundStored(doc []byte) error {
 	if len(doc) > maxStoredBytes {
 		return fmt.Errorf("it has %d bytes, at most %d are read", len(doc), maxStoredBytes)
@@ -36,7 +36,7 @@ func boundStored(doc []byte) error {
 	return nil
 }
 
-// boundBraces judges a document in braces, JSON or not, by what it would cost to find out.
+// boundBraces checks a document in braces, JSON or not, before the expensive parsing.
 func boundBraces(doc []byte) error {
 	depth, commas, inText := 0, 0, false
 	for i := 0; i < len(doc); i++ {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// hostile are documents of at most so many bytes that somebody may leave in a registry: what
-// once took all memory or minutes, as it is or behind something innocent.
+// hostile returns documents of at most size bytes that may be left in a registry: documents that once used all memory
+// or took minutes, alone or after a harmless part.
 func hostile(size int) map[string]string {
 	docs := map[string]string{}
 	again := func(before, piece, after string) {
@@ -68,9 +68,9 @@ func hostile(size int) map[string]string {
 	return docs
 }
 
-// Whatever somebody leaves in a registry costs no leader much.
-func TestD15NoDocumentIsTooMuch(t *testing.T) { // not in parallel: others' memory would count
-	// A quarter of what the largest document may cost, for documents of a quarter of its size.
+// No document in a registry costs a leader much.
+func TestD15NoDocumentIsTooMuch(t *testing.T) { // not parallel: the memory of other tests would count
+	// A quarter of the cost of the largest document, for documents of a quarter of its size.
 	const most = 50 << 20
 	for _, size := range []int{2 << 20, maxStoredBytes / 4} {
 		for name, doc := range hostile(size) {
@@ -88,7 +88,7 @@ func TestD15NoDocumentIsTooMuch(t *testing.T) { // not in parallel: others' memo
 	}
 }
 
-// What is bounded says by what, and what is merely long is read.
+// Messages name the exceeded bound, and documents that are merely long are read.
 func TestBoundsSayWhatIsTooMuch(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0=a,", 120_000)
@@ -110,7 +110,8 @@ func TestBoundsSayWhatIsTooMuch(t *testing.T) {
 	}
 }
 
-// FuzzStored holds what is read of any document against its bounds, and against what is written of it.
+// FuzzStored checks that any document stays within the bounds, and that what was read is written and read back
+// unchanged.
 func FuzzStored(f *testing.F) {
 	for _, file := range []string{"../../app/testdata/app-3.0.1.yaml", "../../app/testdata/app-2.1.5.json",
 		"../../jobs/testdata/script-3.0.1.yaml", "../../jobs/testdata/job-2.1.5.json"} {

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// Hint says of a field what its Go type does not. Zero values say nothing.
+// Hint adds to a field what its Go type does not express. Zero values add nothing.
 type Hint struct {
 	Description string
 	Required    bool
-	// Or names a field that may be given in place of this one: one of the two is required.
+	// Or names an alternative field: one of the two is required.
 	Or string
-	// Minimum and Maximum bound a number; Maximum is 0 where only the Minimum does.
+	// Minimum and Maximum bound a number. A Maximum of 0 means that only Minimum applies.
 	Minimum, Maximum float64
-	// Enum are the only values of a text.
+	// Enum lists the allowed values of a text.
 	Enum []string
-	// MaxLength is in characters. A text is at most so long, if it has none but ASCII letters.
+	// MaxLength is in characters. The limit of a field is in bytes, so it is exact for ASCII texts.
 	MaxLength       int
 	Pattern, Format string
 }
@@ -44,10 +44,10 @@ type JSONSchema struct {
 	AnyOf                []*JSONSchema `json:"anyOf,omitempty"`
 }
 
-// Properties are the schemas of an object's fields, in the order in which people are shown them.
+// Properties are the schemas of an object's fields, in display order.
 type Properties []Property
 
-// Property is one of them.
+// Property is the schema of one field.
 type Property struct {
 	Name string
 	JSONSchema
@@ -73,9 +73,9 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// JSONSchema says which documents a Schema reads: all fields, with what the hints say of them. A field that is needed
-// has no default, as its default breaks its rules. Fields that are ignored are deprecated. Not every rule can be said
-// in a schema: a document that fits may still break some.
+// JSONSchema returns a JSON Schema of the documents that a Schema reads: all fields with their hints. A required field
+// has no default, because its default would break its rules. Ignored fields are deprecated. A schema can't express
+// every rule, so a document that matches it may still be invalid.
 func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema {
 	whole := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object",
 		AdditionalProperties: false}
@@ -135,8 +135,7 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 	return whole
 }
 
-// Without is a schema without some fields, for who does not take them: what may be given in place of one of them is
-// required.
+// Without returns the schema without some fields. If one of them has an alternative field, that becomes required.
 func (s *JSONSchema) Without(fields ...string) *JSONSchema {
 	less := *s
 	less.Properties = slices.DeleteFunc(slices.Clone(s.Properties),
@@ -150,7 +149,7 @@ func (s *JSONSchema) Without(fields ...string) *JSONSchema {
 	return &less
 }
 
-// textSchema is that of an entry of Texts.
+// textSchema returns the schema of an entry of Texts.
 func textSchema() *JSONSchema {
 	text := JSONSchema{Type: "string"}
 	object := func(need string, more ...Property) *JSONSchema {

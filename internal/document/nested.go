@@ -11,34 +11,34 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Object is a field that holds an object of any depth, which some other system reads: its JSON with sorted names, so
-// that equal objects are equal texts. "" is none, and so is an empty one.
+// Object is a field with an object of any depth, which another system interprets. It is JSON with sorted names, so
+// that equal objects are equal strings. "" means no object, and an empty object becomes "".
 type Object string
 
-// List is a field that holds a list of texts, as JSON. "" is none, and so is an empty one.
+// List is a field with a list of texts, as JSON. "" means no list, and an empty list becomes "".
 type List string
 
-// ListOf is the list of some texts.
+// ListOf returns the list of texts.
 func ListOf(texts ...string) List {
 	if len(texts) == 0 {
 		return ""
 	}
-	text, _ := canonical(texts) // texts can always be written
+	text, _ := canonical(texts) // never fails for strings
 	return List(text)
 }
 
-// Texts are the list's own.
+// Texts returns the elements of the list.
 func (l List) Texts() (texts []string) {
 	if l != "" {
-		_ = json.Unmarshal([]byte(l), &texts) // ListOf or a Schema has written it
+		_ = json.Unmarshal([]byte(l), &texts) // written by ListOf or a Schema, so it is valid
 	}
 	return texts
 }
 
-// MarshalJSON writes the object as it is.
+// MarshalJSON writes the object unchanged.
 func (o Object) MarshalJSON() ([]byte, error) { return orNull(string(o)), nil }
 
-// MarshalJSON writes the list as it is.
+// MarshalJSON writes the list unchanged.
 func (l List) MarshalJSON() ([]byte, error) { return orNull(string(l)), nil }
 
 func orNull(text string) []byte {
@@ -48,28 +48,28 @@ func orNull(text string) []byte {
 	return []byte(text)
 }
 
-// UnmarshalJSON reads what MarshalJSON has written. What people write is read by a Schema, which is strict.
+// UnmarshalJSON reads the output of MarshalJSON. Input from users is read by a Schema, which is strict.
 func (o *Object) UnmarshalJSON(data []byte) error {
 	bad := readObject("object", data, o)
 	return bad.OrNil()
 }
 
-// UnmarshalJSON reads what MarshalJSON has written.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (l *List) UnmarshalJSON(data []byte) error {
 	bad := readList("list", data, l)
 	return bad.OrNil()
 }
 
-// canonical is the JSON of a value with sorted names.
+// canonical returns a value as JSON with sorted names.
 func canonical(value any) (string, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // the encoder that asked does that, if it is to be done
+	enc.SetEscapeHTML(false) // left to the outer encoder
 	err := enc.Encode(value)
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
 
-// readObject leaves values out of violations: they may be secrets.
+// readObject leaves values out of violations, because they may be secrets.
 func readObject(name string, raw json.RawMessage, into *Object) Violations {
 	if isNull(raw) {
 		*into = ""
@@ -126,8 +126,8 @@ func setList(name string, values []any, into *List) (bad Violations) {
 	return bad
 }
 
-// nestedReader reads JSON of any form, numbers as they are written, and reports names that are given twice: whoever
-// reads it afterwards might take the other one.
+// nestedReader reads JSON of any form. It keeps the notation of numbers, and reports duplicate names, because another
+// reader might use the other value.
 type nestedReader struct{ bad Violations }
 
 func (r *nestedReader) violate(path, format string, args ...any) {
@@ -175,7 +175,8 @@ func (r *nestedReader) read(path string, raw json.RawMessage, depth int) (value 
 	return value
 }
 
-// nested is an entry of a stored document as JSON has it: what is not in quotes may be a number, a boolean or nothing.
+// nested converts an entry of a stored document to its JSON value. An unquoted scalar may be a number, a boolean or
+// null.
 func (e *entry) nested() any {
 	switch e.kind {
 	case isMap:
@@ -209,15 +210,15 @@ func (e *entry) nested() any {
 			return v
 		}
 	}
-	return e.text // a date stays the text that was written
+	return e.text // a date stays text
 }
 
-// isNumber reports whether a text is a number of JSON.
+// isNumber reports whether a text is a JSON number.
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
-// nestedNode is a value of an Object in YAML.
+// nestedNode returns a value of an Object as YAML.
 func nestedNode(value any) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
@@ -245,7 +246,7 @@ func nestedNode(value any) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(value)}
 }
 
-// nodeOfJSON is JSON as YAML.
+// nodeOfJSON returns JSON as YAML.
 func nodeOfJSON(text string) *yaml.Node {
 	return nestedNode(new(nestedReader).read("", json.RawMessage(text), 0))
 }

@@ -20,7 +20,7 @@ type nested struct {
 
 var nestedSchema = document.MustSchema[nested]("name", nil)
 
-// Objects and lists mean the same in JSON, in YAML and in the registry, and equal ones are equal texts.
+// Objects and lists mean the same in JSON, in YAML and in the registry, and equal ones are equal strings.
 func TestNestedIsReadAndWritten(t *testing.T) {
 	t.Parallel()
 	want := nested{Name: "x", Tree: `{"a":[1,{"b":"no"},null,1.50],"c":{"d":true,"e":"<&>"},"f":"2026-01-01"}`,
@@ -58,7 +58,7 @@ func TestNestedIsReadAndWritten(t *testing.T) {
 	}
 }
 
-// A given object or list replaces the whole one; null and empty ones are none.
+// A given object or list replaces the old one as a whole; null and empty ones mean none.
 func TestNestedIsReplacedWhole(t *testing.T) {
 	t.Parallel()
 	base := nested{Name: "x", Tree: `{"a":1,"b":2}`, List: `["a"]`}
@@ -120,7 +120,7 @@ func TestNestedIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever JSON can say goes through the registry as it is.
+// Any JSON value survives the registry unchanged.
 func TestNestedReadsBack(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"no", "~", "null", "1e3", "0x1F", "2026-01-01",

@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// SyntaxError says that a body is no JSON object, where, and what was found.
+// SyntaxError says where and why a body is not a JSON object.
 type SyntaxError struct {
-	// Line and Column count characters from 1.
+	// Line and Column are in characters, and count from 1.
 	Line, Column int
 	Message      string
 }
 
-// Error is a sentence for the one who sent the body.
+// Error returns a sentence for the sender of the body.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("the body is no JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
@@ -30,7 +30,7 @@ type member struct {
 	raw  json.RawMessage
 }
 
-// parseObject splits a body into its members, in order and with repetitions.
+// parseObject splits a body into its members, in order, including duplicates.
 func parseObject(body []byte) ([]member, error) {
 	at := func(offset int, message string) error {
 		before := body[:offset]
@@ -78,7 +78,7 @@ func firstNotUTF8(body []byte) int {
 	return -1
 }
 
-// splitObject reads an object that is known to be valid JSON.
+// splitObject splits an object that is valid JSON.
 func splitObject(object []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if _, err := dec.Token(); err != nil {
@@ -107,8 +107,8 @@ func isReadable(into reflect.Value) bool {
 	return false
 }
 
-// readValue reads the JSON value of a field into an addressable value. What it
-// accepts is strict: no number in a string, no fraction for an integer.
+// readValue reads the JSON value of a field into an addressable value. It is strict: it accepts no number in a string
+// and no fraction for an integer.
 func readValue(name string, raw json.RawMessage, into reflect.Value) Violations {
 	wrong := func(expected string) Violations {
 		return Violations{Violate(name, shownRaw(raw), "%s is expected, found %s", expected, describe(raw))}
@@ -142,7 +142,7 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 		if !isNumber {
 			return wrong("a whole number")
 		}
-		// 3.0 and 3e2 are whole, too: many languages write all numbers so.
+		// Whole numbers may be written as 3.0 or 3e2, as many languages do.
 		n, err := strconv.ParseFloat(string(raw), 64)
 		switch {
 		case err != nil || n < math.MinInt32 || n > math.MaxInt32:
@@ -164,7 +164,7 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 	return nil
 }
 
-// readMap, like its caller, leaves values out of violations: they may be secrets.
+// readMap, like its caller, leaves values out of violations, because they may be secrets.
 func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 	members, err := splitObject(raw)
 	if err != nil {
@@ -191,7 +191,7 @@ func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 	return bad
 }
 
-// shownRaw is a JSON value as a violation may show it: what may hold secrets under names of its own is left out.
+// shownRaw returns a JSON value as a violation may show it, without objects, arrays and secrets in URLs.
 func shownRaw(raw json.RawMessage) string {
 	var text string
 	switch {
@@ -203,7 +203,7 @@ func shownRaw(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// describe names the type of a JSON value for people.
+// describe names the type of a JSON value for messages.
 func describe(raw json.RawMessage) string {
 	switch raw[0] {
 	case '"':

@@ -1,12 +1,12 @@
-// Package document reads and writes the documents of apps and jobs: JSON from people, strictly, with all
-// violations in one answer, and YAML or JSON from a registry, as ElasticJob-Cloud wrote it.
+// Package document reads and writes the documents of apps and jobs: JSON from users, strictly, with all violations in
+// one error, and YAML or JSON from a registry, as ElasticJob-Cloud wrote it.
 //
 //	struct with tags ──MustSchema──▶ Schema ── Decode ──────▶ from the API
 //	                                        ── DecodeStored ─▶ from the registry
 //	                                        ── EncodeYAML ──▶ to the registry
 //
-// What the fields mean, and their rules, are matters of the packages app and jobs. Of this repository it imports
-// spelling and secrets alone.
+// The packages app and jobs define the fields and their rules. This package imports only spelling and secrets from
+// this repository.
 package document
 
 import (
@@ -21,12 +21,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Schema reads JSON documents of type C strictly. Everything about a field is
-// said by the struct C itself: its name by the json tag, its type by the Go
-// type (string, float64, int, bool, Texts, Object or List; *string where a text that is not given
-// differs from an empty one, which is never stored), its default by the
-// tag "default", written as JSON; without one it is the zero value. A Schema
-// never changes and may be used by several goroutines.
+// Schema reads JSON documents of type C strictly. The struct C defines each field: its name by the json tag, its type
+// by the Go type, and its default by the tag "default", written as JSON; without that tag it is the zero value. The
+// types are string, float64, int, bool, Texts, Object, List, and *string for a text whose absence differs from the
+// empty text (which is never stored). A Schema is immutable and may be used concurrently.
 type Schema[C any] struct {
 	identity string
 	fields   []field
@@ -37,16 +35,15 @@ type Schema[C any] struct {
 type field struct {
 	name string
 	at   int // index in the struct
-	// omitEmpty leaves it out of YAML where it says nothing.
+	// omitEmpty leaves an empty field out of YAML.
 	omitEmpty bool
 	zero      reflect.Value
 }
 
-// MustSchema builds the schema of C. Identity is the json name of the string
-// field that names a document and never changes, empty for documents without a name; ignored holds fields that are
-// accepted without effect, each with a note that says what to do instead. It is
-// for package variables: it panics when C has a field of another type, a
-// default that cannot be read, or no identity.
+// MustSchema builds the schema of C. identity is the json name of the string field that names a document and never
+// changes; empty for documents without a name. ignored contains fields that are accepted without effect, each with a
+// note that says what to do instead. MustSchema is for package variables: it panics if C has a field of another type,
+// an invalid default, or no identity.
 func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	s := &Schema[C]{identity: identity, ignored: ignored}
 	t := reflect.TypeFor[C]()
@@ -70,7 +67,7 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	return s
 }
 
-// Default is a document in which no field was given.
+// Default returns a document without any given field.
 func (s *Schema[C]) Default() C {
 	var c C
 	into := reflect.ValueOf(&c).Elem()
@@ -80,7 +77,7 @@ func (s *Schema[C]) Default() C {
 	return c
 }
 
-// Fields are the names of all fields that have an effect, in order.
+// Fields returns the names of all fields with an effect, in order.
 func (s *Schema[C]) Fields() []string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
@@ -98,15 +95,13 @@ func (s *Schema[C]) find(name string) *field {
 	return nil
 }
 
-// Decode merges the fields that the JSON object in body gives into base; null
-// sets a field's default, a given map, object or list replaces the whole one. Base is not
-// changed. The notes say which fields were ignored.
+// Decode merges the fields of the JSON object in body into a copy of base. null sets a field to its default; a given
+// map, object or list replaces the old one as a whole. The notes name the ignored fields.
 //
-// The error is a *SyntaxError when body is no JSON object, or else Violations
-// with all fields that are unknown, given twice, of the wrong type or out of
-// their type's range, or that would change the name of a base that has one.
-// With Violations the returned document holds everything else, so that the
-// rules of the other fields can be checked for the same answer (Violations.And).
+// The error is a *SyntaxError if body is not a JSON object. Otherwise it is Violations for all fields that are
+// unknown, duplicate, of the wrong type or out of range, or that would change the name of a base that has one. With
+// Violations the returned document contains everything else, so that the rules of the other fields can be checked for
+// the same answer (Violations.And).
 func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 	given, err := parseObject(body)
 	if err != nil {
@@ -147,7 +142,7 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 	return merged, notes, bad.OrNil()
 }
 
-// maxStrays bounds the answer to a large document of fields that we don't have.
+// maxStrays bounds the answer to a large document with unknown fields.
 const maxStrays = 50
 
 func (s *Schema[C]) merge(f *field, raw json.RawMessage, into reflect.Value) Violations {
@@ -166,8 +161,8 @@ func (s *Schema[C]) merge(f *field, raw json.RawMessage, into reflect.Value) Vio
 	return nil
 }
 
-// Name reads just the identity field of the JSON object in body. The error is
-// a *SyntaxError, or Violations when the field is missing or no string.
+// Name reads only the identity field of the JSON object in body. The error is a *SyntaxError, or Violations if the
+// field is missing or not a string.
 func (s *Schema[C]) Name(body []byte) (string, error) {
 	given, err := parseObject(body)
 	if err != nil {
@@ -185,9 +180,8 @@ func (s *Schema[C]) Name(body []byte) (string, error) {
 	return name.String(), nil
 }
 
-// CheckText refuses strings that no process could be given: with a NUL
-// character, or not UTF-8. Documents read from JSON are always UTF-8; stored
-// ones may not be.
+// CheckText refuses strings that can't be passed to a process: with a NUL character, or not UTF-8. Documents from JSON
+// are always UTF-8; stored ones may not be.
 func (s *Schema[C]) CheckText(c C) Violations {
 	var bad Violations
 	check := func(name, value string) {
@@ -218,7 +212,7 @@ func (s *Schema[C]) CheckText(c C) Violations {
 
 func isNull(raw json.RawMessage) bool { return bytes.Equal(raw, []byte("null")) }
 
-// unknown says that there is no field of this name, and which one is nearest.
+// unknown returns the message for an unknown field, with the most similar name.
 func (s *Schema[C]) unknown(name string) string {
 	if near := spelling.Nearest(name, s.Fields()); near != "" {
 		return "unknown field; did you mean " + near + "?"

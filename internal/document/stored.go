@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// A stored document is one from a registry that people and the original write to, too:
-// YAML as ElasticJob-Cloud 3.x writes it (contract 2.1), or JSON as 2.x did and we do.
+// A stored document comes from a registry to which users and the original write too. It is YAML as written by
+// ElasticJob-Cloud 3.x (contract 2.1), or JSON as written by 2.x and this scheduler.
 
 // entry is one field of a stored document: a scalar, or a map or list of entries.
 type entry struct {
 	name string
 	kind entryKind
-	// text is a scalar as it was written; plain means without quotes, so that it
-	// may stand for a number, a boolean or nothing.
+	// text is a scalar as it was written. plain means without quotes, so that it may stand for a number, a boolean or
+	// null.
 	text  string
 	plain bool
-	// fields are those of a map, or the elements of a list, which have no names.
+	// fields are the fields of a map, or the unnamed elements of a list.
 	fields []entry
 }
 
@@ -35,7 +35,7 @@ const (
 	isList
 )
 
-// found says what the entry is, for people.
+// found describes the entry for messages.
 func (e *entry) found() string {
 	switch e.kind {
 	case isMap:
@@ -53,7 +53,7 @@ func isNullWord(text string) bool {
 	return slices.Contains([]string{"", "~", "null", "Null", "NULL"}, text)
 }
 
-// isNeutral reports whether a field without effect says nothing.
+// isNeutral reports whether a field without effect has an empty value.
 func (e *entry) isNeutral() bool {
 	if e.kind != isScalar {
 		return e.kind == isMap && len(e.fields) == 0
@@ -61,10 +61,10 @@ func (e *entry) isNeutral() bool {
 	return e.text == "" || e.plain && (isNullWord(e.text) || e.text == "false" || e.text == "0" || e.text == "-1")
 }
 
-// DecodeStored reads a whole document from the registry, YAML or JSON, with the defaults for
-// what it leaves out. Types are read as the original reads them, by the field: a text
-// may be unquoted, a number as YAML 1.1 has it. Java class tags are skipped. The notes name
-// fields that have no effect. The error says what can't be read; the document still has to pass Check.
+// DecodeStored reads a whole document from the registry, YAML or JSON. Missing fields get their defaults. As in the
+// original, the field determines the type: a text may be unquoted, and numbers follow YAML 1.1. Java class tags are
+// skipped. The notes name fields that have no effect. The error names what can't be read. The caller must still check
+// the document with Check.
 func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	given, err := entriesOf(doc)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	return c, notes, bad.OrNil()
 }
 
-// entriesOf parses a document. What looks like JSON and is none may be YAML.
+// entriesOf parses a document. One that begins like JSON but is not JSON may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
 	if err := boundStored(doc); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-// jsonEntries reads the fields of a document, with all that is in them.
+// jsonEntries converts the fields of a document, including nested ones.
 func jsonEntries(given []member, depth int) ([]entry, error) {
 	out := make([]entry, 0, len(given))
 	seen := make(map[string]bool, len(given))
@@ -174,7 +174,7 @@ func jsonElements(list []member, depth int) ([]entry, error) {
 	return out, nil
 }
 
-// splitList reads a list that is known to be valid JSON; its elements have no names.
+// splitList splits a list that is valid JSON into elements without names.
 func splitList(list []byte) ([]member, error) {
 	var raws []json.RawMessage
 	if err := json.Unmarshal(list, &raws); err != nil {
@@ -187,7 +187,7 @@ func splitList(list []byte) ([]member, error) {
 	return members, nil
 }
 
-// setStored sets a field to what was stored; nothing leaves its default.
+// setStored sets a field to its stored value; null keeps the default.
 func setStored(e *entry, into reflect.Value) Violations {
 	wrong := func(expected string) Violations {
 		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, e.found())}
@@ -238,7 +238,7 @@ func setStored(e *entry, into reflect.Value) Violations {
 	return nil
 }
 
-// setStoredMap leaves values out of violations: they may be secrets.
+// setStoredMap leaves values out of violations, because they may be secrets.
 func setStoredMap(e *entry, into *Texts) Violations {
 	var bad Violations
 	read := make(Texts, len(e.fields))
@@ -254,7 +254,7 @@ func setStoredMap(e *entry, into *Texts) Violations {
 	return bad
 }
 
-// setStoredList takes texts as setStored does, whatever they look like.
+// setStoredList accepts all scalars as texts, as setStored does.
 func setStoredList(e *entry, into *List) Violations {
 	values := make([]any, len(e.fields))
 	for i := range e.fields {
@@ -265,10 +265,10 @@ func setStoredList(e *entry, into *List) Violations {
 	return setList(e.name, values, into)
 }
 
-// shortStored is how much is shown of a name or value of a stored document.
+// shortStored is the greatest length of a shown name or value of a stored document.
 const shortStored = 40
 
-// yamlBool knows the words of YAML 1.1.
+// yamlBool parses the boolean words of YAML 1.1.
 func yamlBool(text string) (value, ok bool) {
 	switch strings.ToLower(text) {
 	case "true", "yes", "on":
@@ -279,7 +279,7 @@ func yamlBool(text string) (value, ok bool) {
 	return false, false
 }
 
-// yamlInt reads a whole number of YAML 1.1, where 010 is 8, or a whole fraction such as 3.0.
+// yamlInt parses a whole number of YAML 1.1, where 010 is 8, or a whole fraction such as 3.0.
 func yamlInt(text string) (int, bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	n, err := strconv.ParseInt(text, 0, 32)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// everything has a field of each type that a document can hold.
+// everything has a field of each type.
 type everything struct {
 	Name  string  `json:"name"`
 	Text  string  `json:"text"`
@@ -33,7 +33,7 @@ func TestDecodeStored(t *testing.T) {
 	on := func(b bool) everything { return with(func(c *everything) { c.On = b }) }
 	entries := func(m Texts) everything { return with(func(c *everything) { c.Map = m }) }
 	for doc, want := range map[string]everything{
-		// Texts are texts, whatever they look like (Norway, octals, versions, dates).
+		// Texts stay texts, whatever they look like (Norway, octals, versions, dates).
 		"text: no\n":                      text("no"),
 		"text: 0123\n":                    text("0123"),
 		"text: 1.10\n":                    text("1.10"),
@@ -143,7 +143,7 @@ func TestDecodeStoredRefuses(t *testing.T) {
 	}
 }
 
-// A document that was written is read back as it was.
+// A written document is read back unchanged.
 func TestEncodeYAMLReadsBack(t *testing.T) {
 	t.Parallel()
 	tricky := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9:#'"\\\[\]{}&*!|>%@~ .,+=?/_-]{0,12}`),
@@ -171,7 +171,7 @@ func TestEncodeYAMLReadsBack(t *testing.T) {
 	})
 }
 
-// YAML 1.1 lets no name in a line be longer than 1024 characters.
+// YAML 1.1 limits a name within a line to 1024 characters.
 func TestLongNamesReadBack(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{100, 1000, 1022, 1023, 1024, 1025, 5000} {
@@ -185,7 +185,7 @@ func TestLongNamesReadBack(t *testing.T) {
 	}
 }
 
-// drawText is a text in one of its forms.
+// drawText returns a text in one of its forms.
 func drawText(t *rapid.T, draw func(label string) string) Text {
 	switch rapid.IntRange(0, 4).Draw(t, "form") {
 	case 0:

@@ -12,22 +12,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// Text is one entry of a map of texts: mostly a plain text, which documents have as a string, so that the original can
-// read them. What is more than that is an object: {"value":"…","secret":true}, {"fromFile":"/path"} or
-// {"fromEnv":"NAME"}.
+// Text is one entry of a map of texts. Most are plain texts, which documents store as strings so that the original can
+// read them. Others are objects: {"value":"…","secret":true}, {"fromFile":"/path"} or {"fromEnv":"NAME"}.
 type Text struct {
-	// Value is the text, Secret says that nobody is to see it.
+	// Value is the text. Secret means that no one may see it.
 	Value  string
 	Secret bool
-	// FromFile or FromEnv, where one of them is given, names a file or an environment variable that has the text;
-	// Value is empty then.
+	// FromFile or FromEnv, if one is set, names the file or environment variable that contains the text; Value is
+	// empty then.
 	FromFile, FromEnv string
 }
 
 // Texts are texts by name.
 type Texts map[string]Text
 
-// textObject is the form of a text that is not plain.
+// textObject is the format of a text that is not plain.
 type textObject struct {
 	Value    *string `json:"value,omitempty" yaml:"value,omitempty"`
 	Secret   bool    `json:"secret,omitempty" yaml:"secret,omitempty"`
@@ -35,12 +34,12 @@ type textObject struct {
 	FromEnv  string  `json:"fromEnv,omitempty" yaml:"fromEnv,omitempty"`
 }
 
-// IsReference reports whether the text itself stands elsewhere.
+// IsReference reports whether the text is stored in a file or a variable.
 func (t Text) IsReference() bool { return t.FromFile != "" || t.FromEnv != "" }
 
 func (t Text) isPlain() bool { return t == Text{Value: t.Value} }
 
-// form is the text as it is written: a string, or an object.
+// form returns the text as it is written: a string, or an object.
 func (t Text) form() any {
 	if t.isPlain() {
 		return t.Value
@@ -52,18 +51,18 @@ func (t Text) form() any {
 	return o
 }
 
-// MarshalJSON writes the text as documents have it.
+// MarshalJSON writes the text as it is in documents.
 func (t Text) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // the encoder that asked does that, if it is to be done
+	enc.SetEscapeHTML(false) // left to the outer encoder
 	if err := enc.Encode(t.form()); err != nil {
 		return nil, fmt.Errorf("write a text: %w", err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON has written. What people write is read by a Schema, which is strict.
+// UnmarshalJSON reads the output of MarshalJSON. Input from users is read by a Schema, which is strict.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	*t = Text{}
 	if len(data) > 0 && data[0] == '"' {
@@ -80,7 +79,7 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// node is the text in YAML.
+// node returns the text as YAML.
 func (t Text) node() *yaml.Node {
 	if t.isPlain() {
 		return textNode(t.Value)
@@ -101,7 +100,7 @@ func (t Text) node() *yaml.Node {
 	return object
 }
 
-// Shown is the text of that name as people may see it.
+// Shown returns the text with that name as users may see it, without secrets.
 func (t Text) Shown(name string) Text {
 	switch {
 	case t.Value == "":
@@ -113,15 +112,15 @@ func (t Text) Shown(name string) Text {
 	return t
 }
 
-// Secrets are the parts of the text of that name that Shown hides.
+// Secrets returns the parts of the text with that name that Shown hides.
 func (t Text) Secrets(name string) []string { return secrets.Of(name, t.Value, t.Secret) }
 
-// IsPlaceholder reports whether a secret of the text is, or holds, what answers show instead: it was read from one,
-// and nobody knows the secret itself.
+// IsPlaceholder reports whether a secret of the text contains the placeholder that answers show instead of secrets.
+// Such a text was copied from an answer, and the secret itself is missing.
 func (t Text) IsPlaceholder(name string) bool {
 	return slices.ContainsFunc(t.Secrets(name), func(s string) bool { return strings.Contains(s, secrets.Hidden) })
 }
 
-// PlaceholderMessage says what is wrong with a placeholder that stands for nothing.
+// PlaceholderMessage is the message of a violation for a placeholder that replaces no stored secret.
 const PlaceholderMessage = "holds " + secrets.Hidden +
 	", which answers show in place of a secret; give the secret itself"

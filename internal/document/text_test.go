@@ -16,7 +16,7 @@ type withTexts struct {
 	Env  document.Texts `json:"env,omitempty"`
 }
 
-// A plain text is a scalar, as the original has it; only what is more is an object.
+// A plain text is a scalar, as in the original; all others are objects.
 func TestTextsAreWritten(t *testing.T) {
 	t.Parallel()
 	s := document.MustSchema[withTexts]("name", nil)
@@ -53,7 +53,7 @@ func TestTextsAreWritten(t *testing.T) {
 	}
 }
 
-// Whoever edits a document in a registry is told what is wrong, all at once and without what may be a secret.
+// The error for a document that was edited in a registry lists all violations, without possible secrets.
 func TestStoredTextsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := document.MustSchema[withTexts]("name", nil)

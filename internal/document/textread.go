@@ -17,7 +17,7 @@ type textReader struct {
 
 var textKeys = []string{"value", "secret", "fromFile", "fromEnv"}
 
-// violate leaves the value out: it may be a secret, or half of one.
+// violate leaves the value out, because it may contain a secret.
 func (r *textReader) violate(key, format string, args ...any) {
 	path := r.path
 	if key != "" {
@@ -26,7 +26,7 @@ func (r *textReader) violate(key, format string, args ...any) {
 	r.bad = append(r.bad, Violate(path, "", format, args...))
 }
 
-// set reads one key by read, which reports whether the value is of the type of what it is given.
+// set reads one key with read, which reports whether the value has the type of its argument.
 func (r *textReader) set(key string, read func(into reflect.Value) bool) {
 	var into reflect.Value
 	expected := "a string"
@@ -58,7 +58,7 @@ func (r *textReader) set(key string, read func(into reflect.Value) bool) {
 	}
 }
 
-// done is the text, unless its keys make none.
+// done returns the text, or the violations of its keys.
 func (r *textReader) done() (Text, Violations) {
 	switch {
 	case len(r.bad) > 0:
@@ -102,7 +102,7 @@ func readText(path string, raw json.RawMessage) (Text, Violations) {
 	return r.done()
 }
 
-// storedText reads an entry of a map from a stored document; names that are given twice were refused before.
+// storedText reads an entry of a map from a stored document, in which duplicate names were already refused.
 func storedText(path string, e *entry) (Text, Violations) {
 	switch e.kind {
 	case isScalar:

@@ -7,30 +7,29 @@ import (
 	"unicode/utf8"
 )
 
-// Violation is one rule that a document breaks: which field, the value as it
-// was given (shortened), and what would be right.
+// Violation is one rule that a document breaks: the field, its value (shortened), and the rule.
 type Violation struct {
 	Field   string `json:"field"`
 	Value   string `json:"value"`
 	Message string `json:"message"`
 }
 
-// shortValue is how much of a value a Violation shows, in bytes.
+// shortValue is the greatest length in bytes of a value in a Violation.
 const shortValue = 80
 
-// Violate makes a Violation with the value, and a field's name that someone made up, shortened to about 80 bytes. What
-// is secret in the value is hidden, as far as the field's name or the value itself tells.
+// Violate creates a Violation. It shortens the value, and a field name from the user, to about 80 bytes, and hides
+// secrets that the field's name or the value itself reveals.
 func Violate(field, value, format string, args ...any) Violation {
 	name := field
 	if strings.HasSuffix(field, ".fromFile") || strings.HasSuffix(field, ".fromEnv") {
-		name = "" // it is not the text of that name
+		name = "" // the value is a path or a name, not the text with that name
 	}
 	value = Text{Value: value}.Shown(name).Value
 	return Violation{Field: shorten(field, shortValue), Value: shorten(value, shortValue),
 		Message: fmt.Sprintf(format, args...)}
 }
 
-// shorten cuts a text to at most so many bytes, between two characters.
+// shorten cuts a text to at most most bytes, between two characters.
 func shorten(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= most {
@@ -42,8 +41,7 @@ func shorten(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// Violations is all that is wrong with one document. It is an error when it
-// is not empty.
+// Violations are all violations of one document. They are an error if there is at least one.
 type Violations []Violation
 
 // Error lists all violations in one line.
@@ -55,7 +53,7 @@ func (v Violations) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// OrNil returns v as an error, or nil when nothing is violated.
+// OrNil returns v as an error, or nil if it is empty.
 func (v Violations) OrNil() error {
 	if len(v) == 0 {
 		return nil
@@ -63,8 +61,8 @@ func (v Violations) OrNil() error {
 	return v
 }
 
-// And is v with those of more that are about other fields: what Decode could
-// not read is not judged a second time by Check.
+// And returns v with those of more that concern other fields, so that Check does not report again what Decode could
+// not read.
 func (v Violations) And(more Violations) Violations {
 	all := slices.Clone(v)
 	for _, m := range more {
@@ -79,7 +77,7 @@ func (v Violations) And(more Violations) Violations {
 	return all
 }
 
-// moreOf is how many more there are of what is not listed: "1 more field is" or "3 more fields are".
+// moreOf formats the number of unlisted items: "1 more field is" or "3 more fields are".
 func moreOf(n int, one, many string) string {
 	if n == 1 {
 		return "1 more " + one

@@ -12,9 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// EncodeYAML writes a document as the original does: block style, sorted by name, what is
-// nothing left out. The original does not know our own fields and refuses documents that
-// hold one, so these are left out where they say nothing.
+// EncodeYAML writes a document as the original does: block style, sorted by name, without null values. The original
+// refuses documents with unknown fields, so fields that it does not know are left out if they are empty.
 func (s *Schema[C]) EncodeYAML(c C) []byte {
 	whole := &yaml.Node{Kind: yaml.MappingNode}
 	values := reflect.ValueOf(c)
@@ -28,12 +27,12 @@ func (s *Schema[C]) EncodeYAML(c C) []byte {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	_ = encoder.Encode(whole) // it fails only for texts that are not UTF-8, and there are none
+	_ = encoder.Encode(whole) // fails only for invalid UTF-8, which was replaced
 	_ = encoder.Close()
 	return out.Bytes()
 }
 
-// valueNode is the value of a field, which has one of the types that a document can hold.
+// valueNode returns the value of a field, which has one of the types of a Schema.
 func valueNode(value any) *yaml.Node {
 	switch x := value.(type) {
 	case bool, int:
@@ -55,20 +54,20 @@ func valueNode(value any) *yaml.Node {
 	}
 }
 
-// textNode is a text in the style in which YAML 1.1, which the original reads, and 1.2 read it as just that text.
+// textNode returns a text in a style that both YAML 1.1, which the original uses, and 1.2 read as the same text.
 func textNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.ToValidUTF8(text, "\uFFFD")}
 	switch {
 	case strings.ContainsAny(text, "\n\r\u0085\u2028\u2029"):
-		n.Style = yaml.DoubleQuotedStyle // other styles break the line
+		n.Style = yaml.DoubleQuotedStyle // other styles would break the line
 	case looksTyped(text):
 		n.Style = yaml.SingleQuotedStyle
 	}
 	return n
 }
 
-// looksTyped reports whether a text without quotes may be read as something else than a
-// string: a number, date or time, or a word such as no.
+// looksTyped reports whether an unquoted text may be read as something else than a string: a number, a date or time,
+// or a word such as no.
 func looksTyped(text string) bool {
 	if _, isBool := yamlBool(text); isBool || isNullWord(text) {
 		return true
@@ -82,7 +81,7 @@ func looksTyped(text string) bool {
 		strings.ContainsAny(text[:1], "0123456789.+-") && strings.Trim(lower, "0123456789abcdefxo+-._:tz ") == ""
 }
 
-// javaDouble writes a number so that it is one with a fraction.
+// javaDouble formats a number with a fraction, as Java does.
 func javaDouble(x float64) string {
 	text := strconv.FormatFloat(x, 'f', -1, 64)
 	if !strings.Contains(text, ".") {

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parseYAML reads any YAML document that is one map.
+// parseYAML parses a YAML document that is one map.
 func parseYAML(doc []byte) ([]entry, error) {
 	if at := firstNotUTF8(doc); at >= 0 {
 		return nil, fmt.Errorf("byte %d is not UTF-8", at+1)
@@ -29,7 +29,7 @@ func parseYAML(doc []byte) ([]entry, error) {
 	return whole.fields, nil
 }
 
-// onlyNode is the one document of a stream that is not empty.
+// onlyNode returns the only document of a stream that is not empty.
 func onlyNode(doc []byte) (*yaml.Node, error) {
 	var found *yaml.Node
 	for decoder := yaml.NewDecoder(bytes.NewReader(doc)); ; {
@@ -43,13 +43,13 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 		case err != nil:
 			message := strings.TrimPrefix(err.Error(), "yaml: ")
 			if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
-				message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // its name may be a password
+				message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // may be a password
 			}
 			return nil, fmt.Errorf("no YAML: %.150s", strings.ToValidUTF8(message, ""))
 		}
 		root := one.Content[0]
 		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 {
-			continue // nothing stands between two marks
+			continue // empty document between two markers
 		}
 		if found != nil {
 			return nil, errors.New("it holds more than one document")
@@ -58,7 +58,7 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 	}
 }
 
-// yamlReader counts the nodes that it reads: aliases make few bytes many nodes, or without end.
+// yamlReader counts the nodes that it reads, because aliases can expand a few bytes to many nodes, or without end.
 type yamlReader struct{ nodes int }
 
 func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
@@ -81,7 +81,7 @@ func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
 	case yaml.MappingNode:
 		return r.readMap(e, n.Content, depth)
 	default:
-		// Java's class tags say nothing that the field does not say; only !!str does, of a text without quotes.
+		// Java's class tags add nothing to the type of the field. Only !!str matters, on a text without quotes.
 		quoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
 		e.text, e.plain = n.Value, !quoted && !(n.Style&yaml.TaggedStyle != 0 && n.ShortTag() == "!!str")
 	}

@@ -1,5 +1,5 @@
-// Package mysql is how a database of MySQL 8 or MariaDB is reached, whatever is kept in it: what its address looks
-// like, what holds in each of its sessions, and the lock that keeps two migrations of it apart. It knows no tables.
+// Package mysql connects to a MySQL 8 or MariaDB database: the format of its address, the settings of each session,
+// and the lock that serializes migrations. It knows no tables.
 package mysql
 
 import (
@@ -15,16 +15,16 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 )
 
-// CheckDSN says what is wrong with a DSN, and what one looks like. No error shows its password.
+// CheckDSN returns an error for an invalid DSN, with an example of a valid one. The error never contains the password.
 func CheckDSN(dsn string) error {
 	_, err := Config(dsn)
 	return err
 }
 
-// HideDSN is a DSN without user and password, also if it can't be read.
+// HideDSN returns a DSN without user and password, even if the DSN is invalid.
 func HideDSN(dsn string) string { return credentials.ReplaceAllString(dsn, "(hidden)@") }
 
-// Name is what people know a database by, its address and its name, of a DSN that Config takes.
+// Name returns the address and the name of the database of a valid DSN, for messages.
 func Name(dsn string) string {
 	c, err := Config(dsn)
 	if err != nil {
@@ -33,18 +33,17 @@ func Name(dsn string) string {
 	return c.Addr + "/" + c.DBName
 }
 
-// A password may hold any character: what stands behind the last @ is none of it.
+// A password may contain any character, so only the text after the last @ is certainly not part of it.
 var credentials = regexp.MustCompile(`(?s)^.*@`)
 
 const example = "user:password@tcp(host:3306)/database, or mysql://user:password@host:3306/database with %XX for what has a meaning in a URL"
 
 const scheme = "mysql://"
 
-// otherURL matches what is a URL and no DSN: that of a user whose password begins with // has its address in brackets,
-// or none.
+// otherURL matches a URL that is not a DSN. In a DSN whose password begins with //, the address is in parentheses.
 var otherURL = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.:-]*)://[^()]*$`)
 
-// fromURL is the DSN of a URL.
+// fromURL converts a URL to a DSN.
 func fromURL(address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -68,11 +67,11 @@ func fromURL(address string) (string, error) {
 	return dsn, nil
 }
 
-// dialTimeout is how long a connection may take, unless the DSN says timeout=.
+// dialTimeout is the timeout of a connection, unless the DSN has timeout=.
 const dialTimeout = 10 * time.Second
 
-// Config is what the driver connects with for a DSN, or for a URL that says the same:
-// mysql://user:password@host:3306/database. No error shows the password.
+// Config returns the driver's configuration for a DSN, or for the equivalent URL
+// mysql://user:password@host:3306/database. The error never contains the password.
 func Config(dsn string) (*driver.Config, error) {
 	var c *driver.Config
 	var err error
@@ -90,18 +89,18 @@ func Config(dsn string) (*driver.Config, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w; want %s", reason(err), example)
 	case strings.ContainsAny(c.DBName, "@()") || c.User == "" && !strings.Contains(dsn, "@"):
-		// What was meant as the password's or the address' was taken for something else.
+		// A part of the password or the address was parsed as something else.
 		return nil, fmt.Errorf("it has no user; want %s", example)
 	case c.DBName == "":
 		return nil, fmt.Errorf("it names no database behind the address; want %s", example)
 	case c.Net != "tcp" && c.Net != "unix":
 		return nil, fmt.Errorf("the address must be tcp(host:port) or unix(/path/of/socket); want %s", example)
 	}
-	// These are ours, whatever the DSN says: parameters are bound by the server, times are text in UTC, text is UTF-8,
-	// and what doesn't fit is refused, not cut in silence.
+	// These settings are fixed, whatever the DSN says: the server binds parameters, times are text in UTC, text is
+	// UTF-8, and values that do not fit are refused instead of being cut silently.
 	c.ParseTime, c.MultiStatements, c.AllowAllFiles, c.InterpolateParams = false, false, false, false
 	c.Loc = time.UTC
-	c.ReadTimeout, c.WriteTimeout = 0, 0 // contexts end what takes too long; a migration of a large table may take an hour
+	c.ReadTimeout, c.WriteTimeout = 0, 0 // contexts limit the time; a migration of a large table may take an hour
 	if c.Params == nil {
 		c.Params = map[string]string{}
 	}
@@ -115,14 +114,14 @@ func Config(dsn string) (*driver.Config, error) {
 	return c, nil
 }
 
-// session is what holds in each session. A statement outside of a transaction is one of its own, and COMMIT begins no
-// other one, whatever the server's defaults are.
+// session contains the settings of each session. A statement outside a transaction is a transaction of its own, and
+// COMMIT begins no new one, whatever the server's defaults are.
 var session = map[string]string{
 	"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "autocommit": "1",
 	"completion_type": "0",
 }
 
-// overrule sets settings, whose names are the same in upper and lower case.
+// overrule replaces settings, whose names are case-insensitive.
 func overrule(given, by map[string]string) {
 	for name := range given {
 		if _, ours := by[strings.ToLower(name)]; ours {
@@ -132,7 +131,7 @@ func overrule(given, by map[string]string) {
 	maps.Copy(given, by)
 }
 
-// reason is what the driver says of a DSN, if it is known to hold nothing of it.
+// reason returns the driver's message about a DSN if it is known to contain nothing of the DSN.
 func reason(err error) error {
 	if strings.HasPrefix(err.Error(), "invalid DSN: ") {
 		return errors.New(strings.TrimPrefix(err.Error(), "invalid DSN: "))

@@ -51,7 +51,7 @@ func TestCheckDSN(t *testing.T) {
 	}
 }
 
-// TestURL: a URL says what a DSN says.
+// TestURL checks that a URL is equivalent to a DSN.
 func TestURL(t *testing.T) {
 	t.Parallel()
 	for url, dsn := range map[string]string{
@@ -102,8 +102,8 @@ func TestFromJDBC(t *testing.T) {
 	}
 }
 
-// TestSettingsAreOverruled: a statement outside of a transaction is one of its own, and COMMIT begins no other,
-// whatever a DSN asks for.
+// TestSettingsAreOverruled checks that a statement outside a transaction is a transaction of its own, and that COMMIT
+// begins no new one, whatever the DSN says.
 func TestSettingsAreOverruled(t *testing.T) {
 	t.Parallel()
 	c, err := Config("u:p@tcp(h)/db?autocommit=0&Completion_Type=2&AUTOCOMMIT=0")

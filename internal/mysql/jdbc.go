@@ -10,8 +10,8 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 )
 
-// FromJDBC is the DSN of what the original's settings name: jdbc:mysql://host:port/database or jdbc:mariadb:…, with
-// user and password apart. Of the settings behind the ? those of TLS are kept. No error shows the password.
+// FromJDBC converts the original's settings, jdbc:mysql://host:port/database or jdbc:mariadb:… with separate user and
+// password, to a DSN. Of the parameters after the ? it keeps those for TLS. The error never contains the password.
 func FromJDBC(address, user, password string) (dsn string, err error) {
 	rest, ok := strings.CutPrefix(address, "jdbc:")
 	u, err := url.Parse(rest)

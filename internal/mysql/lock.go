@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Locked is the error of a migration that gave up waiting for another one to end.
+// Locked returns the error of a migration that has waited for another one for too long.
 func Locked(patience time.Duration) error {
 	return fmt.Errorf("another process has been migrating it for %v: try again when it is done", patience)
 }
 
-// MigrationLock is a lock for goose: a named one of MySQL's, of the connection that migrates. If that breaks, so does
-// the lock.
+// MigrationLock is a lock for goose: a named lock of MySQL, which belongs to the connection of the migration. The
+// server frees the lock when that connection breaks.
 type MigrationLock struct {
-	// Name tells migrations of different things in one database apart.
+	// Name identifies the migration among others in the same database.
 	Name string
-	// Table is that in which goose keeps which steps were taken.
+	// Table is goose's table of applied steps.
 	Table    string
 	Patience time.Duration
 }
 
-// name makes a lock's name of a parameter. A name has 64 characters at most, and is the server's, not the database's.
-// MySQL 9.7 has no SHA1 any more.
+// name derives a lock name from a parameter. Lock names have at most 64 characters and are global to the server, so
+// the name of the database is part of it. MySQL 9.7 has no SHA1 any more.
 const name = "SHA2(CONCAT(?, '.', DATABASE()), 256)"
 
-// SessionLock waits for the lock as long as Patience says.
+// SessionLock waits for the lock for at most Patience.
 func (l MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	var got sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", ?)", l.Name,
@@ -43,11 +43,11 @@ func (l MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// HasTable counts the tables of a name.
+// HasTable is the query that counts the tables with a name.
 const HasTable = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?"
 
-// beginVersions adds the row that goose begins its table with, where that is missing: MySQL commits the table by
-// itself, and goose refuses it ever after if it was cut off before the row.
+// beginVersions adds the first row of goose's table if it is missing. MySQL commits the creation of the table on its
+// own, and goose would refuse the table forever after an interruption before that row.
 func (l MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	err := conn.QueryRowContext(ctx, HasTable, l.Table).Scan(&tables)
@@ -61,7 +61,7 @@ func (l MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error 
 	return nil
 }
 
-// SessionUnlock gives the lock back.
+// SessionUnlock frees the lock.
 func (l MigrationLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "DO RELEASE_LOCK("+name+")", l.Name)
 	return err

@@ -1,5 +1,5 @@
-// Package netproblem says why a server was not reached, for those who may name any server and see none of what it
-// says: in one of a few sentences that hold no address, no name and no word of it.
+// Package netproblem describes why a server was not reached, for users who may name any server but must not see its
+// answers: one of a few sentences without addresses, names or parts of an answer.
 package netproblem
 
 import (
@@ -10,8 +10,7 @@ import (
 	"syscall"
 )
 
-// Text says why there is no connection, or no more, in words that do not depend on what came over it; ""
-// for other errors.
+// Text describes why a connection failed, independently of the data that came over it; "" for other errors.
 func Text(err error) string {
 	var (
 		name        *net.DNSError

@@ -2,7 +2,7 @@ package reason
 
 import "testing"
 
-// BenchmarkWords makes a reason and says it.
+// BenchmarkWords creates a reason and formats it.
 func BenchmarkWords(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

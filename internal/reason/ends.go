@@ -2,14 +2,14 @@ package reason
 
 import "time"
 
-// Codes of ends that decisions or tests read.
+// Codes of ends that decisions or tests use.
 const (
 	PlainText        Code = "text"
 	FrameworkRemoved Code = "framework_removed"
 	LostBeforeImport Code = "lost_before_import"
 )
 
-// FromText is what a job's process, its executor, or an earlier release said in words of its own.
+// FromText returns the reason for a text of a job's process, an executor, or an earlier release.
 func FromText(words string) Reason {
 	if words == "" {
 		return Reason{}
@@ -20,7 +20,7 @@ func FromText(words string) Reason {
 	return build(PlainText, text("text", words))
 }
 
-// earlierWords are sentences that earlier releases stored, and decided by.
+// earlierWords are sentences that earlier releases stored and compared.
 var earlierWords = map[string]Code{
 	"killed on request":                                           KilledOnRequest,
 	"lost by shutdown of the scheduler":                           ServerStopped,
@@ -28,15 +28,15 @@ var earlierWords = map[string]Code{
 	"the job is paused":                                           Paused,
 }
 
-// OverMemoryLimit and OverDiskLimit: the container of executor and tasks was over its limit. message is the cluster's.
+// OverMemoryLimit says that the container of executor and tasks exceeded its memory limit. message is the cluster's.
 func OverMemoryLimit(message string) Reason {
 	return build("over_memory_limit", text("message", message))
 }
 
-// OverDiskLimit is like OverMemoryLimit.
+// OverDiskLimit says that the container of executor and tasks exceeded its disk limit. message is the cluster's.
 func OverDiskLimit(message string) Reason { return build("over_disk_limit", text("message", message)) }
 
-// ExecutorEnded says that a task ended with its executor. executor is "" for one that runs this task alone.
+// ExecutorEnded says that a task ended with its executor. executor is "" for one that runs only this task.
 func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 	code := Code("executor_ended")
 	if executor == "" {
@@ -52,25 +52,25 @@ func AgentDraining(reported, message string) Reason {
 	return build("agent_draining", text("reason", reported), text("message", message))
 }
 
-// ClusterReported says that the cluster reported an end, in its own words. reported is its reason, a word like
+// ClusterReported says that the cluster reported an end, with its own message. reported is its reason, a word like
 // "RECONCILIATION".
 func ClusterReported(state, reported, message string) Reason {
 	return build("cluster_reported", text("state", state), text("reason", reported), text("message", message))
 }
 
-// EndUnexplained says that the cluster said that a task has ended, and its agent never said why (rule S5).
+// EndUnexplained says that the cluster reported the end of a task, and its agent never gave a cause (rule S5).
 func EndUnexplained(state string) Reason { return build("end_unexplained", text("state", state)) }
 
-// LaunchRefused says that the master refused the call that was to launch the task.
+// LaunchRefused says that the master refused the call that should launch the task.
 func LaunchRefused(message string) Reason { return build("launch_refused", text("message", message)) }
 
-// LostTooOften says that a shard has lost as many attempts as it may (rule E2).
+// LostTooOften says that a shard has lost the greatest allowed number of attempts (rule E2).
 func LostTooOften(times int, last Reason) Reason {
 	return build("lost_too_often", number("times", times), because("last", last))
 }
 
-// NotStartedTooOften says that a shard could not be started on as many agents as it may (rule L6). task is set where
-// each task has an executor of its own.
+// NotStartedTooOften says that a shard could not be started on the greatest allowed number of agents (rule L6). task
+// is set if each task has an executor of its own.
 func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason {
 	code := Code("executor_not_started_too_often")
 	if task {
@@ -79,23 +79,22 @@ func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason 
 	return build(code, number("times", times), text("agent", agent), because("last", last))
 }
 
-// TimedOut says that a task ran for longer than its job's timeoutSeconds. end is what was reported of its end, or
-// none.
+// TimedOut says that a task exceeded its job's timeoutSeconds. end is the reported reason of its end, if any.
 func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
 	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), because("end", end))
 }
 
-// StuckStaging says that an agent did not get a task further than STAGING.
+// StuckStaging says that a task did not get beyond STAGING on an agent.
 func StuckStaging(agent string, length time.Duration) Reason {
 	return build("stuck_staging", text("agent", agent), duration("duration", length))
 }
 
-// AgentUnreachable says that an agent did not answer the master for so long that its task was given up (rule E4).
+// AgentUnreachable says that an agent was unreachable for so long that its task was abandoned (rule E4).
 func AgentUnreachable(agent string, length time.Duration) Reason {
 	return build("agent_unreachable", text("agent", agent), duration("duration", length))
 }
 
-// CannotStay says that a daemon's shard fails again and again before it runs.
+// CannotStay says that a daemon's shard fails repeatedly before it runs.
 func CannotStay(attempts int, last Reason) Reason {
 	return build("does_not_come_up", number("attempts", attempts), because("last", last))
 }
@@ -106,18 +105,18 @@ func ShardsFailed(failed, shards, item int, cause Reason) Reason {
 		because("cause", cause))
 }
 
-// ShardsKilled says why a run was killed of which shards were.
+// ShardsKilled says why a run counts as killed: how many of its shards were killed, and why the first of them was.
 func ShardsKilled(killed, shards, item int, cause Reason) Reason {
 	return build("shards_killed", number("killed", killed), number("shards", shards), number("item", item),
 		because("cause", cause))
 }
 
-// OfItem says something of one shard.
+// OfItem applies a reason to one shard.
 func OfItem(item int, cause Reason) Reason {
 	return build("of_item", number("item", item), because("cause", cause))
 }
 
-// Shortened is the reason with every text of an argument shortened by a function, the reason itself if none changes.
+// Shortened returns the reason with every text argument passed through shorten; the same reason if none changes.
 func (r Reason) Shortened(shorten func(string) string) Reason {
 	if r.IsZero() {
 		return r

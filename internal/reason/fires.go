@@ -2,23 +2,22 @@ package reason
 
 import "time"
 
-// FireFoundBusy says that a fire found an execution of its job that had not ended, and the job has no misfire (rule
-// F5).
+// FireFoundBusy says that a fire found an unfinished execution of its job, and that the job has no misfire (rule F5).
 func FireFoundBusy(fire time.Time, execution, state string) Reason {
 	return build("fire_found_busy", moment("fire", fire), text("execution", execution), text("state", state))
 }
 
-// OldestDropped says that so many fires of a job wait that the oldest is dropped.
+// OldestDropped says that the oldest fire of a job was dropped because too many of its fires wait.
 func OldestDropped(waiting int, fire time.Time) Reason {
 	return build("oldest_fire_dropped", number("waiting", waiting), moment("fire", fire))
 }
 
-// OldestOfAllDropped says that so many executions of all jobs are open that the job's oldest fire is dropped.
+// OldestOfAllDropped says that the job's oldest fire was dropped because too many executions of all jobs are open.
 func OldestOfAllDropped(open int, fire time.Time) Reason {
 	return build("oldest_fire_dropped_of_all", number("open", open), moment("fire", fire))
 }
 
-// FiresSkipped says that an executor's fires found a daemon's shard busy.
+// FiresSkipped says that fires found a daemon's shard busy.
 func FiresSkipped(fires int64, last time.Time, item int) Reason {
 	return build("fires_skipped", number("fires", fires), moment("last", last), number("item", item))
 }
@@ -28,12 +27,12 @@ func ShardWasDown(item int, from, until time.Time) Reason {
 	return build("shard_was_down", number("item", item), moment("from", from), moment("until", until))
 }
 
-// FiresMissed says that nobody made the fires of that time, and they are dropped (rule F3).
+// FiresMissed says that the fires of that time were missed and are dropped (rule F3).
 func FiresMissed(from, upTo time.Time) Reason {
 	return build("fires_missed", moment("from", from), moment("upTo", upTo))
 }
 
-// FiresMadeUp says that nobody made the fires of that time, and the newest of them run now (rule F3).
+// FiresMadeUp says that the fires of that time were missed, and the newest of them run now (rule F3).
 func FiresMadeUp(from, upTo time.Time, newest int) Reason {
 	return build("fires_made_up", moment("from", from), moment("upTo", upTo), number("newest", newest))
 }

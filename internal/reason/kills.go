@@ -1,6 +1,6 @@
 package reason
 
-// Codes of kills: why a run, or a task of it, was wanted to end (rule K1). Decisions read them.
+// Codes of kills: why the end of a run, or of a task of it, was requested (rule K1). Decisions compare them.
 const (
 	KilledOnRequest  Code = "killed_on_request"
 	ServerStopped    Code = "server_stopped"
@@ -20,27 +20,27 @@ const (
 	TooManyOpen      Code = "too_many_open_executions"
 )
 
-// Of gives the reason of a code that has no arguments, or whose arguments may be missing.
+// Of returns the reason with a code that has no arguments, or whose arguments are optional.
 func Of(code Code) Reason { return build(code) }
 
-// JobPaused is Paused for somebody who may resume the job.
+// JobPaused is Paused with the name of the job, for users who may resume it.
 func JobPaused(job string) Reason { return build(Paused, text("job", job)) }
 
 // AppIsDisabled is AppDisabled with the app's name.
 func AppIsDisabled(app string) Reason { return build(AppDisabled, text("app", app)) }
 
-// ShardingTotalCountChanged says that a daemon's shards all end before those of another number begin.
+// ShardingTotalCountChanged says that all shards of a daemon end before those of another number begin.
 func ShardingTotalCountChanged(from, to int) Reason {
 	return build(ShardsChanged, number("from", from), number("to", to))
 }
 
-// OverridesDoNotFit says that what a trigger asked for is not possible with the job as it is now.
+// OverridesDoNotFit says that the parameters of a trigger are not valid for the job as it is now.
 func OverridesDoNotFit(problems string) Reason {
 	return build(OverridesUnfit, text("problems", problems))
 }
 
-// DroppedFromQueue says that a fire made room for a later one of its job.
+// DroppedFromQueue says that a fire was dropped for a later one of its job.
 func DroppedFromQueue(limit int) Reason { return build(QueueFull, number("limit", limit)) }
 
-// DroppedOfTooMany says that a fire made room for a later one, since the runs of all jobs together are too many.
+// DroppedOfTooMany says that a fire was dropped for a later one, because all jobs together have too many runs.
 func DroppedOfTooMany(limit int) Reason { return build(TooManyOpen, number("limit", limit)) }

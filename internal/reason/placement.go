@@ -2,7 +2,7 @@ package reason
 
 import "time"
 
-// Agent is how an agent is named for people: by its id, and its host where that is known.
+// Agent identifies an agent for users: by its id, and its host if known.
 type Agent struct{ ID, Host string }
 
 func (a Agent) reason() Reason { return build("agent", text("id", a.ID), text("host", a.Host)) }
@@ -12,8 +12,8 @@ const (
 	NothingOnOffer Code = "nothing_on_offer"
 )
 
-// Need is what some shards of a job need, each of them and all of them once per agent for their executor. Amounts are
-// for people; Executor is "" where the shards bring theirs.
+// Need is the demand of some shards of a job: each of them and, once per agent, their executor. Amounts are formatted.
+// Executor is "" if each shard has its own.
 type Need struct {
 	Shards        int
 	Together      bool
@@ -21,7 +21,7 @@ type Need struct {
 	Executor, App string
 }
 
-// app is of interest beside what its executor needs.
+// app returns the app, which matters only together with the demand of its executor.
 func (n Need) app() string {
 	if n.Executor == "" {
 		return ""
@@ -41,14 +41,14 @@ func (n Need) reason() Reason {
 		text("app", n.app()))
 }
 
-// NoAgentUsable says that none of the agents on offer may be used, since others does not let it.
+// NoAgentUsable says that none of the agents on offer may be used; others says why.
 func NoAgentUsable(n Need, onOffer int, others Reason) Reason {
 	return build("no_agent_usable", because("need", n.reason()), number("agents", onOffer), because("why", others))
 }
 
-// NoRoom says that agents offer room for fewer shards than wait, or for none. nearest lacks least for one more, and
-// short is what it lacks, "" where all agents are full. others says which agents may not be used, and why; it may be
-// none.
+// NoRoom says that agents offer room for fewer shards than wait, or for none. nearest is the agent that lacks least
+// for one more shard, and short what it lacks; "" if all agents are full. others says which agents may not be used,
+// and why; it may be zero.
 func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason) Reason {
 	args := []arg{because("need", n.reason()), number("agents", usable)}
 	if room > 0 {
@@ -60,20 +60,20 @@ func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason
 	return build("no_room", append(args, because("others", others))...)
 }
 
-// Why some agents may not be used. agents is how many there are, and such is one of them.
+// Reasons why agents may not be used. agents is their number, and such is one of them.
 
-// AgentsReserved says that another execution has them.
+// AgentsReserved says that they are reserved for another execution.
 func AgentsReserved(agents int, such Agent, execution string) Reason {
 	return build(oneOrMore("agent_reserved", agents), because("agent", such.reason()), number("agents", agents),
 		text("execution", execution))
 }
 
-// AgentsFull says that they have as many tasks as they take.
+// AgentsFull says that they have the greatest allowed number of tasks.
 func AgentsFull(agents int, such Agent) Reason {
 	return build(oneOrMore("agent_full", agents), because("agent", such.reason()), number("agents", agents))
 }
 
-// AgentsAvoided says that they are not to be used by this app.
+// AgentsAvoided says that this app avoids them.
 func AgentsAvoided(agents int, such Agent, why Reason) Reason {
 	return build(oneOrMore("agent_avoided", agents), because("agent", such.reason()), number("agents", agents),
 		because("why", why))
@@ -86,7 +86,7 @@ func oneOrMore(code Code, n int) Code {
 	return code + "_and_others"
 }
 
-// All says several reasons one after the other: none, the only one, or all of them.
+// All joins several reasons: zero for none, the only one, or all of them.
 func All(rs ...Reason) (all Reason) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		switch {
@@ -99,27 +99,27 @@ func All(rs ...Reason) (all Reason) {
 	return all
 }
 
-// WithNextLaunch says that there is room for the shards, and a call to an agent has none for their settings.
+// WithNextLaunch says that there is room for the shards, but their settings exceed the limit of one call to an agent.
 func WithNextLaunch(shards int, each, limit string) Reason {
 	return build("with_next_launch", number("shards", shards), text("each", each), text("limit", limit))
 }
 
-// NeverFits says that no agent, even empty, can hold one shard.
+// NeverFits says that no agent, even an empty one, can hold one shard.
 func NeverFits(n Need, nearest Agent, has string) Reason {
 	return build("never_fits", because("nearest", nearest.reason()), text("each", n.Each),
 		text("executor", n.Executor),
 		text("app", n.app()), text("has", has))
 }
 
-// HolderNotOnOffer says that none of the agents on offer can hold a shard, and one that has nothing on offer could.
+// HolderNotOnOffer says that no agent on offer can hold a shard, but one without an offer could.
 func HolderNotOnOffer(agent string) Reason { return build("holder_not_on_offer", text("agent", agent)) }
 
-// HolderClosed is HolderNotOnOffer of an agent on which the cluster places nothing, for that reason.
+// HolderClosed is HolderNotOnOffer for an agent on which the cluster places nothing; why is its reason.
 func HolderClosed(agent, why string) Reason {
 	return build("holder_closed", text("agent", agent), text("why", why))
 }
 
-// AgentsClosed says that no agent takes tasks; why the first of them does not, and how many others there are.
+// AgentsClosed says that no agent accepts tasks; why the first of them does not, and how many others there are.
 func AgentsClosed(agent, why string, others int) Reason {
 	args := []arg{text("agent", agent), text("why", why)}
 	if others > 0 {
@@ -128,8 +128,8 @@ func AgentsClosed(agent, why string, others int) Reason {
 	return build("agents_closed", args...)
 }
 
-// StartFailed says that what an app's tasks need did not start on an agent, and is tried there again at that time of
-// day (rule L6). task is set where each task has an executor of its own.
+// StartFailed says that an app's executor did not start on an agent, which is retried at that time of day (rule L6).
+// task is set if each task has an executor of its own.
 func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 	code := Code("executor_start_failed")
 	if task {
@@ -138,12 +138,12 @@ func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 	return build(code, number("times", times), because("last", last), text("at", at.Format(time.TimeOnly)))
 }
 
-// MaintenanceBegins and InMaintenance: an agent's maintenance has begun or begins at from; until may be zero.
+// MaintenanceBegins says that an agent's maintenance begins at from. until may be zero.
 func MaintenanceBegins(from, until time.Time) Reason {
 	return maintenance("maintenance_begins", from, until)
 }
 
-// InMaintenance is like MaintenanceBegins.
+// InMaintenance says that an agent's maintenance has begun at from. until may be zero.
 func InMaintenance(from, until time.Time) Reason { return maintenance("in_maintenance", from, until) }
 
 func maintenance(code Code, from, until time.Time) Reason {
@@ -154,24 +154,23 @@ func maintenance(code Code, from, until time.Time) Reason {
 	return build(code, args...)
 }
 
-// ClusterRule says that a rule of the cluster keeps an app off an agent, in the words of its driver.
+// ClusterRule says that a rule of the cluster excludes an agent for an app; why is the driver's message.
 func ClusterRule(why string) Reason { return build("cluster_rule", text("why", why)) }
 
-// Previews of a placement: what the agents seen so far have room for. offersHeld tells whether offers are held, which
-// have no room then.
+// Previews of a placement on the known agents. offersHeld tells that offers are held, whose room is not included.
 
-// WouldFit says that they have room for all shards.
+// WouldFit says that there is room for all shards.
 func WouldFit(offersHeld bool, shards int) Reason {
 	return build(preview("would_fit", offersHeld), number("shards", shards))
 }
 
-// WouldNotFit says that they have room for some of the shards.
+// WouldNotFit says that there is room for only some of the shards.
 func WouldNotFit(n Need, room int) Reason {
 	return build("would_not_fit", number("room", room), number("shards", n.Shards), text("each", n.Each),
 		text("executor", n.Executor), text("app", n.app()))
 }
 
-// NoAgentSeen says that no agent has offered anything yet.
+// NoAgentSeen says that no agent has made an offer yet.
 func NoAgentSeen() Reason { return build("no_agent_seen") }
 
 func preview(code Code, offersHeld bool) Code {

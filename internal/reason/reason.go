@@ -1,12 +1,12 @@
-// Package reason says why something is as it is, as a value: a code, and arguments.
+// Package reason represents the reason for a state as a value: a code with arguments.
 //
-// Decisions compare codes. People read words: a table has one template of each code in every language (words.go), and
-// Words fills it in. Codes and arguments are stored and answered beside the words, so that programs need not read
-// sentences, and a console can show them in its reader's language.
+// Decisions compare codes. For people, Words fills the template of a code, which exists in every language (words.go).
+// Codes and arguments are stored and returned together with the sentence, so that programs need not parse sentences
+// and a console can show them in its reader's language.
 //
 // To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go,
 // placement.go, fires.go, notes.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then
-// brings its words to the console and to docs/reasons.md.
+// adds its words to the console and to docs/reasons.md.
 package reason
 
 import (
@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// Code names a reason. Codes are stored in the registry and shown by the API: they are not changed.
+// Code identifies a kind of reason. Codes are stored in the registry and returned by the API, so they never change.
 type Code string
 
-// Reason is a code with its arguments. It never changes, and may be shared. The zero value is no reason.
+// Reason is a code with its arguments. It is immutable. The zero value means no reason.
 type Reason struct{ *content }
 
 type content struct {
@@ -30,14 +30,14 @@ type content struct {
 	args []arg
 }
 
-// arg is one argument: a text, or a reason in turn.
+// arg is one argument: a text, or another reason.
 type arg struct {
 	name  string
 	text  string
 	inner Reason
 }
 
-// build puts a reason together. Arguments without a value are left out, so that a template can do without them.
+// build creates a reason. It leaves out empty arguments, so that a template can test for them.
 func build(code Code, args ...arg) Reason {
 	n := 0
 	for _, a := range args {
@@ -56,7 +56,7 @@ func number[T ~int | ~int32 | ~int64](name string, value T) arg {
 	return arg{name: name, text: strconv.FormatInt(int64(value), 10)}
 }
 
-// moment is to the second.
+// moment formats a time with a precision of seconds.
 func moment(name string, at time.Time) arg { return arg{name: name, text: at.Format(time.RFC3339)} }
 
 func duration(name string, d time.Duration) arg { return arg{name: name, text: d.String()} }
@@ -66,7 +66,7 @@ func because(name string, inner Reason) arg { return arg{name: name, inner: inne
 // IsZero reports whether there is no reason.
 func (r Reason) IsZero() bool { return r.content == nil }
 
-// Code is the reason's code, "" without a reason.
+// Code returns the code of the reason; "" if there is none.
 func (r Reason) Code() Code {
 	if r.content == nil {
 		return ""
@@ -88,7 +88,7 @@ func (r Reason) Equal(other Reason) bool {
 		})
 }
 
-// Or is the reason, or another one where there is none.
+// Or returns the reason, or other if there is none.
 func (r Reason) Or(other Reason) Reason {
 	if r.IsZero() {
 		return other
@@ -96,7 +96,7 @@ func (r Reason) Or(other Reason) Reason {
 	return r
 }
 
-// arg returns the argument of a name, nil if it has none.
+// arg returns the argument with a name; nil if there is none.
 func (r Reason) arg(name string) *arg {
 	for i := range r.args {
 		if r.args[i].name == name {
@@ -106,8 +106,8 @@ func (r Reason) arg(name string) *arg {
 	return nil
 }
 
-// Args are the arguments for an answer: strings, and for a reason in turn a map of "code" and "args". Nil without any,
-// and for a text, which stands beside them.
+// Args returns the arguments for an API response: strings, and for a nested reason a map of "code" and "args". It
+// returns nil if there are none, and for plain text, which the response contains anyway.
 func (r Reason) Args() map[string]any {
 	if r.Is(PlainText) {
 		return nil
@@ -147,9 +147,9 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 
 func (r Reason) encode(b *bytes.Buffer) {
 	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false) // or the output of a failed process could become six times as long in a record
+	e.SetEscapeHTML(false) // escaping could make the output of a failed process six times as long
 	quote := func(text string) {
-		_ = e.Encode(text) // a string can always be written
+		_ = e.Encode(text) // never fails for a string
 		b.Truncate(b.Len() - 1)
 	}
 	b.WriteString(`{"code":`)
@@ -170,8 +170,8 @@ func (r Reason) encode(b *bytes.Buffer) {
 	b.WriteByte('}')
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A string is what earlier releases stored: it becomes the reason that has
-// those English words and no arguments, or a text.
+// UnmarshalJSON reads the output of MarshalJSON. It also reads a string as stored by earlier releases, which becomes
+// the reason with those English words and no arguments, or plain text.
 func (r *Reason) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte(`"`)) {
 		var words string
@@ -199,7 +199,7 @@ func (r *Reason) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeArgs reads arguments in the order that they were written in, since Equal compares them in order.
+// decodeArgs reads arguments in their stored order, because Equal compares them in order.
 func decodeArgs(data []byte) (args []arg, err error) {
 	if len(data) == 0 {
 		return nil, nil

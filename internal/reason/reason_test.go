@@ -20,7 +20,7 @@ var (
 	said    = FromText("exit status 3")
 )
 
-// examples has each code at least once, with all arguments that it can have.
+// examples contains each code at least once, with all possible arguments.
 var examples = []Reason{
 	Of(KilledOnRequest), Of(ServerStopped), Of(SettingsChanged), Of(Deregistered), Of(Disabled), Of(ShutDown),
 	Of(AppMissing),
@@ -74,7 +74,7 @@ var examples = []Reason{
 	FireLate(), TakesNoTasks("WHY"), KillUnanswered(), DaemonsUnheard(time.Minute),
 }
 
-// each calls fn with the examples and all reasons in them.
+// each calls fn with the given reasons and all reasons nested in them.
 func each(rs []Reason, fn func(Reason)) {
 	for _, r := range rs {
 		fn(r)
@@ -88,7 +88,7 @@ func each(rs []Reason, fn func(Reason)) {
 
 var field = regexp.MustCompile(`\{(\w+)`)
 
-// TestWords: in both languages every code has a template, which names the arguments that it can have and no others.
+// TestWords checks that every code has a template in both languages that names exactly its possible arguments.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	var seen []Code
@@ -165,7 +165,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestStored: what is stored is read again, and so are the sentences of earlier releases.
+// TestStored checks that stored reasons, and sentences of earlier releases, are read back.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	for i, r := range append(examples, Reason{}) {

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// asJSON is a value as JSON, on one line.
+// asJSON returns a value as JSON on one line.
 func asJSON(t *testing.T, value any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -25,7 +25,7 @@ func asJSON(t *testing.T, value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TestReferenceOfConsoleWords: the console has the words of zh.txt.
+// TestReferenceOfConsoleWords checks that the console has the words of zh.txt.
 func TestReferenceOfConsoleWords(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -38,8 +38,8 @@ func TestReferenceOfConsoleWords(t *testing.T) {
 	reference.CheckFile(t, "../../web/static/js/lib/reasonwords.js", b.String())
 }
 
-// TestReferenceOfExamples: testdata/words.json has reasons as they are answered, with their words. The console's unit
-// tests hold the console to them.
+// TestReferenceOfExamples checks that testdata/words.json contains reasons as the API returns them, with their words.
+// The console's unit tests use the file.
 func TestReferenceOfExamples(t *testing.T) {
 	t.Parallel()
 	all := slices.Clone(examples)
@@ -66,7 +66,7 @@ func TestReferenceOfExamples(t *testing.T) {
 		asJSON(t, english), strings.Join(lines, ",\n")))
 }
 
-// TestReferenceOfCodes: docs/reasons.md has all codes, with their words in English.
+// TestReferenceOfCodes checks that docs/reasons.md contains all codes with their English words.
 func TestReferenceOfCodes(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -77,7 +77,7 @@ func TestReferenceOfCodes(t *testing.T) {
 	reference.Check(t, "../../docs/reasons.md", "codes of reasons", b.String())
 }
 
-// TestDocsShowAReason holds the example of docs/api.md against a reason's sentence, code and arguments.
+// TestDocsShowAReason compares the example in docs/api.md with a reason's sentence, code and arguments.
 func TestDocsShowAReason(t *testing.T) {
 	t.Parallel()
 	r := LostTooOften(2, said)
@@ -92,5 +92,5 @@ func TestDocsShowAReason(t *testing.T) {
 	}
 }
 
-// templateOf is the template of a code in one language, "" if there is none.
+// templateOf returns the template of a code in one language; "" if there is none.
 func templateOf(code Code, in Language) string { return templates[in][code].text }

@@ -10,41 +10,41 @@ const (
 	AboutToPlace   Code = "about_to_be_placed"
 )
 
-// DocumentFaulty says that a job's document can't be used, at that path of the registry.
+// DocumentFaulty says that a job's document at a path of the registry is invalid.
 func DocumentFaulty(path string, why Reason) Reason {
 	return build("document_faulty", text("path", path), because("why", why))
 }
 
-// DocumentUnreadable says that a document can't be read, in words of the registry.
+// DocumentUnreadable says that a document can't be read; why is the registry's message.
 func DocumentUnreadable(why string) Reason { return build("document_unreadable", text("why", why)) }
 
-// MarkUnreadable says that of a disabled mark.
+// MarkUnreadable says that a disabled mark can't be read; why is the registry's message.
 func MarkUnreadable(why string) Reason { return build("mark_unreadable", text("why", why)) }
 
-// AppNotRegistered says that a job's app is not there.
+// AppNotRegistered says that a job's app does not exist.
 func AppNotRegistered(app string) Reason { return build("app_not_registered", text("app", app)) }
 
-// AppDocumentFaulty says that the document of a job's app can't be used.
+// AppDocumentFaulty says that the document of a job's app is invalid.
 func AppDocumentFaulty(app string, why Reason) Reason {
 	return build("app_document_faulty", text("app", app), because("why", why))
 }
 
-// BeingEnded says that an execution of the job before is being ended first, for that reason.
+// BeingEnded says that a previous execution of the job is being ended first, and why.
 func BeingEnded(execution string, why Reason) Reason {
 	return build("former_execution_ending", text("execution", execution), because("why", why))
 }
 
-// DaemonBeingEnded says that the job was a daemon, and its standing execution is being ended first.
+// DaemonBeingEnded says that the job was a daemon whose standing execution is being ended first.
 func DaemonBeingEnded(execution string) Reason {
 	return build("former_daemon_ending", text("execution", execution))
 }
 
-// OneAtATime says that the job's execution before has not ended, and is in that state.
+// OneAtATime says that the previous execution of the job has not ended, and its state.
 func OneAtATime(execution, state string) Reason {
 	return build("one_at_a_time", text("execution", execution), text("state", state))
 }
 
-// Orphaned says that an attempt that was given up may still run (rule E5).
+// Orphaned identifies an abandoned attempt that may still run (rule E5).
 type Orphaned struct{ Task, Agent string }
 
 // MayBeEnding says that the cluster has removed the task, which counts as ended at that time.
@@ -52,24 +52,25 @@ func (o Orphaned) MayBeEnding(at time.Time) Reason {
 	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), moment("at", at))
 }
 
-// StuckStaging says that it was given up since it got no further than STAGING, and may have begun since.
+// StuckStaging says that it was abandoned because it stayed in STAGING, and may have started since.
 func (o Orphaned) StuckStaging() Reason { return o.because("orphan_staging") }
 
-// KillUnconfirmed says that the cluster has not confirmed that the agent will not begin it.
+// KillUnconfirmed says that the cluster has not confirmed that the agent will not start it.
 func (o Orphaned) KillUnconfirmed() Reason { return o.because("orphan_kill_unconfirmed") }
 
-// Unanswered says that the cluster has not said whether its agent is back with it.
+// Unanswered says that the cluster has not reported whether its agent is connected again.
 func (o Orphaned) Unanswered() Reason { return o.because("orphan_unanswered") }
 
 // MayRun says that it may still run.
 func (o Orphaned) MayRun() Reason { return o.because("orphan_may_run") }
 
-// OfOtherMaster says that it ran under a removed framework, and the master that removed it leads no more (rule T7).
+// OfOtherMaster says that it ran under a removed framework, and the master that removed the framework leads no more
+// (rule T7).
 func (o Orphaned) OfOtherMaster(framework string) Reason {
 	return build("orphan_of_other_master", text("task", o.Task), text("agent", o.Agent), text("framework", framework))
 }
 
-// OfRemovedFramework says that it counts as ended when its agent has been registered for so long.
+// OfRemovedFramework says that it counts as ended when its agent has been registered for that length of time.
 func (o Orphaned) OfRemovedFramework(framework string, length time.Duration) Reason {
 	return build("orphan_of_removed_framework", text("task", o.Task), text("agent", o.Agent),
 		text("framework", framework), duration("duration", length))
@@ -79,10 +80,10 @@ func (o Orphaned) because(code Code) Reason {
 	return build(code, text("task", o.Task), text("agent", o.Agent))
 }
 
-// HostSilent and AnswerBad say what is wrong with where a package is fetched from: a host, or its answer for one URL.
+// HostSilent says that the host of a package does not answer.
 func HostSilent(host string) Reason { return build("host_silent", text("host", host)) }
 
-// AnswerBad is like HostSilent.
+// AnswerBad says that the host of a package gave a bad answer for its URL.
 func AnswerBad(host string) Reason { return build("answer_bad", text("host", host)) }
 
 // PackageUnfetchable says that a package can't be fetched, and is tried again at that time of day (rule L8).
@@ -91,13 +92,13 @@ func PackageUnfetchable(why Reason, times int, at time.Time) Reason {
 		text("at", at.Format(time.TimeOnly)))
 }
 
-// PackageBeingTried says that another execution of the app finds out whether its package can be fetched again.
+// PackageBeingTried says that another execution of the app is testing whether its package can be fetched again.
 func PackageBeingTried(why Reason, times int, execution string) Reason {
 	return build("package_being_tried", because("why", why), number("times", times), text("execution", execution))
 }
 
-// SettingsTooLarge says that what shards are given together is more than may be launched. waiting is set if it is
-// said of the shards that wait alone. Sizes are for people.
+// SettingsTooLarge says that the settings of shards together exceed the limit of a launch. waiting is set if only the
+// waiting shards are counted. Sizes are formatted.
 func SettingsTooLarge(waiting bool, shards int, each, together, limit, execution string) Reason {
 	code := Code("settings_too_large")
 	if waiting {
@@ -107,14 +108,14 @@ func SettingsTooLarge(waiting bool, shards int, each, together, limit, execution
 		text("execution", execution))
 }
 
-// LaunchesHeld says that the server launches nothing, for that reason in words of its own.
+// LaunchesHeld says that the server launches nothing; why is its own message.
 func LaunchesHeld(why string) Reason { return build("launches_held", text("why", why)) }
 
-// TakeoverUnreported says that the master has not reported all tasks of the scheduler before this one (rule T8).
+// TakeoverUnreported says that the master has not reported all tasks of the previous scheduler (rule T8).
 func TakeoverUnreported() Reason { return build("takeover_unreported") }
 
-// TakeoverEnding says that tasks of the scheduler before this one are being ended first: some of their ids, and how
-// many more.
+// TakeoverEnding says that tasks of the previous scheduler are being ended first: some of their ids, and the number of
+// others.
 func TakeoverEnding(tasks string, more int) Reason {
 	switch {
 	case tasks == "":
@@ -125,7 +126,7 @@ func TakeoverEnding(tasks string, more int) Reason {
 	return build("takeover_ending", text("tasks", tasks), number("more", more))
 }
 
-// NotConnected says that there is no connection to the cluster, and why in words of the cluster's client.
+// NotConnected says that the cluster is not connected; why is the message of the cluster's client.
 func NotConnected(why string) Reason {
 	if why == "" {
 		return build(Connecting)
@@ -133,10 +134,10 @@ func NotConnected(why string) Reason {
 	return build("not_connected", text("why", why))
 }
 
-// RetryAt says that the shard is tried again at that time.
+// RetryAt says that the shard is retried at that time.
 func RetryAt(at time.Time) Reason { return build("retry_at", moment("at", at)) }
 
-// AfterAttempt says that it waits for now, and its last attempt ended for that reason; now alone if that is none.
+// AfterAttempt says that a shard waits for now, and that its last attempt ended for last; only now if last is zero.
 func AfterAttempt(now, last Reason) Reason {
 	if last.IsZero() {
 		return now

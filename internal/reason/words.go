@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A file of words has one line "code: template" for each code. In a template, {name} stands for an argument,
-// {name?words} for it or those words where it is missing, and {name|one|many} for one of two forms by whether it is 1,
-// with # for the number. What stands in [] is left out where an argument in it is missing. An argument that is a
-// reason in turn stands for its words.
+// A file of words has one line "code: template" per code. In a template, {name} is replaced by an argument,
+// {name?words} by the argument or, without it, the words, and {name|one|many} by one of two forms depending on whether
+// it is 1, with # for the number. A part in [] is left out if an argument in it is missing. A nested reason is
+// replaced by its words.
 var (
 	//go:embed en.txt
 	english string
@@ -20,17 +20,17 @@ var (
 	templates = [...]map[Code]template{English: parse(english), Chinese: parse(chinese)}
 )
 
-// template is a line of such a file: sections, of which those at odd places are optional.
+// template is a line of such a file: sections, of which those at odd indexes are optional.
 type template struct {
 	text     string
 	sections [][]piece
 }
 
-// piece is a text and the argument behind it, if that has a name.
+// piece is a text and the argument after it, if it has a name.
 type piece struct {
 	plain, name string
-	one, many   string // where counted is set
-	otherwise   string // where optional is set
+	one, many   string // if counted is set
+	otherwise   string // if optional is set
 	counted     bool
 	optional    bool
 }
@@ -67,17 +67,18 @@ func pieces(section string) (all []piece) {
 	}
 }
 
-// Language is one that reasons can be said in.
+// Language is a language of the templates.
 type Language int
 
-// English is the language of the API, the log, messages and the command line, Chinese another one of the console.
+// English is the language of the API, the log, messages and the command line; Chinese is also available in the
+// console.
 const (
 	English Language = iota
 	Chinese
 )
 
-// Words says a reason in one sentence, without a full stop. A code that this release does not know is said by its
-// name.
+// Words returns the reason as one sentence without a full stop. An unknown code, of a later release, is returned
+// itself.
 func (r Reason) Words(in Language) string {
 	if r.IsZero() {
 		return ""
@@ -127,5 +128,5 @@ func (r Reason) fill(b []byte, section []piece, in Language) []byte {
 	return b
 }
 
-// Codes are all codes, sorted.
+// Codes returns all codes, sorted.
 func Codes() []Code { return slices.Sorted(maps.Keys(templates[English])) }

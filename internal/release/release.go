@@ -1,8 +1,8 @@
-// Package release says which build of ElasticJob a program is: what --version prints, and what a server reports of
-// itself.
+// Package release identifies the build of ElasticJob that a program belongs to: the output of --version, and what a
+// server reports about itself.
 //
-// The linker sets the version and the commit, as `make build` and `make dist` have it do. Where it did not, as with a
-// plain `go build` in a clone, the commit is what Go itself has stamped into the program.
+// The linker sets the version and the commit in `make build` and `make dist`. Otherwise, as with a plain `go build` in
+// a clone, the commit is the one that Go has stamped into the program.
 package release
 
 import (
@@ -11,26 +11,25 @@ import (
 	"runtime/debug"
 )
 
-// Set by the linker (-X …/release.version=…) and by nothing else.
+// Set only by the linker (-X …/release.version=…).
 var (
 	version = "dev"
 	commit  string
 )
 
-// Version is that of this build, from git: a tag, or a tag with what came after it. It is "dev" if the build was told
-// none.
+// Version returns the version of this build from git: a tag, or a tag with later commits. It is "dev" if the linker
+// did not set it.
 func Version() string { return version }
 
-// Text is what --version prints of a program: its name and version on the first line, then the commit, Go's version
-// and the platform, each on a line of its own.
+// Text returns the output of --version for a program: its name and version on the first line, then the commit, Go's
+// version and the platform, one per line.
 func Text(program string) string {
 	info, _ := debug.ReadBuildInfo()
 	return fmt.Sprintf("%s %s\ncommit %s\n%s\n%s/%s\n", program, version, commitOf(commit, info), runtime.Version(),
 		runtime.GOOS, runtime.GOARCH)
 }
 
-// commitOf is the commit that the linker was told, else the one that Go has stamped, marked if the files differed from
-// it.
+// commitOf returns the commit from the linker, or the one that Go has stamped, marked if the files were modified.
 func commitOf(told string, info *debug.BuildInfo) string {
 	stamped := map[string]string{}
 	if info != nil {

@@ -1,12 +1,12 @@
 package resources
 
-// Account is what some tasks use together. The zero value is for none.
+// Account is the sum of the resources of some tasks. The zero value has no tasks.
 type Account struct {
 	tasks, daemons int
 	used           Amount
 }
 
-// Allot adds a task that uses so much.
+// Allot adds a task with its demand.
 func (a *Account) Allot(need Amount, daemon bool) {
 	a.tasks++
 	if daemon {
@@ -15,7 +15,7 @@ func (a *Account) Allot(need Amount, daemon bool) {
 	a.used = a.used.Plus(need)
 }
 
-// Release takes a task off that was added so.
+// Release removes a task that was added with the same arguments.
 func (a *Account) Release(need Amount, daemon bool) {
 	a.tasks--
 	if daemon {
@@ -24,11 +24,11 @@ func (a *Account) Release(need Amount, daemon bool) {
 	a.used = a.used.Minus(need)
 }
 
-// Tasks is how many there are, those of daemons included.
+// Tasks returns the number of tasks, including those of daemons.
 func (a Account) Tasks() int { return a.tasks }
 
-// Daemons is how many of them are of daemons.
+// Daemons returns the number of tasks of daemons.
 func (a Account) Daemons() int { return a.daemons }
 
-// Used is how much they use together.
+// Used returns the sum of the demands.
 func (a Account) Used() Amount { return a.used }

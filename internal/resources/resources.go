@@ -1,5 +1,5 @@
-// Package resources is the arithmetic of CPU and memory, exact to the precision of Mesos. Apps, jobs, offers and
-// the cluster share its one type. It imports no other package of this repository.
+// Package resources does arithmetic on CPU and memory with the exact precision of Mesos. Apps, jobs, offers and the
+// cluster share its type. It imports no other package of this repository.
 package resources
 
 import (
@@ -8,9 +8,8 @@ import (
 	"strconv"
 )
 
-// Amount is an amount of CPU and memory in thousandths of a CPU and of a
-// megabyte: Mesos rounds every scalar to three decimals, so sums of these
-// integers agree exactly with what the master adds up.
+// Amount is an amount of CPU and memory in thousandths of a CPU and of a megabyte. Mesos rounds every scalar to three
+// decimals, so sums of these integers agree exactly with the master's.
 type Amount struct {
 	CPUMilli int64 `json:"cpuMilli"`
 	MemMilli int64 `json:"memMilli"`
@@ -26,12 +25,12 @@ func (r Amount) Plus(o Amount) Amount {
 	return Amount{CPUMilli: r.CPUMilli + o.CPUMilli, MemMilli: r.MemMilli + o.MemMilli}
 }
 
-// Minus returns r less o; a part may become negative.
+// Minus returns r minus o; a part may become negative.
 func (r Amount) Minus(o Amount) Amount {
 	return Amount{CPUMilli: r.CPUMilli - o.CPUMilli, MemMilli: r.MemMilli - o.MemMilli}
 }
 
-// Max is the larger of each.
+// Max returns the larger value of each part.
 func (r Amount) Max(o Amount) Amount {
 	return Amount{CPUMilli: max(r.CPUMilli, o.CPUMilli), MemMilli: max(r.MemMilli, o.MemMilli)}
 }
@@ -46,8 +45,8 @@ func (r Amount) Fits(free Amount) bool {
 	return r.CPUMilli <= free.CPUMilli && r.MemMilli <= free.MemMilli
 }
 
-// Holds is how many of o are within r together, at most so many. A part that o has nothing of
-// counts only if r is below zero there: then it holds none.
+// Holds returns how many times o fits into r, at most most. A part that is zero in o matters only if it is negative in
+// r: the result is 0 then.
 func (r Amount) Holds(o Amount, most int) int {
 	if !o.Fits(r) {
 		return 0
@@ -65,18 +64,18 @@ func (r Amount) Holds(o Amount, most int) int {
 // IsZero reports whether both parts are zero.
 func (r Amount) IsZero() bool { return r == Amount{} }
 
-// CPUs is the amount of CPU as Mesos and people write it.
+// CPUs returns the amount of CPU in CPUs.
 func (r Amount) CPUs() float64 { return float64(r.CPUMilli) / 1000 }
 
-// MemoryMB is the amount of memory in megabytes.
+// MemoryMB returns the amount of memory in megabytes.
 func (r Amount) MemoryMB() float64 { return float64(r.MemMilli) / 1000 }
 
-// String writes r for people: "0.1 CPU, 64 MB".
+// String formats r for people: "0.1 CPU, 64 MB".
 func (r Amount) String() string {
 	return fmt.Sprintf("%s CPU, %s MB", Decimal(r.CPUMilli), Decimal(r.MemMilli))
 }
 
-// Decimal writes thousandths as a decimal number without trailing zeros.
+// Decimal formats thousandths as a decimal number without trailing zeros.
 func Decimal(milli int64) string {
 	return strconv.FormatFloat(float64(milli)/1000, 'f', -1, 64)
 }

@@ -1,5 +1,5 @@
-// Package secrets finds what is secret in texts, so that it can be hidden: by the name of a text, in URLs, and where
-// somebody else's text holds a secret that is known.
+// Package secrets finds secrets in texts in order to hide them: by the name of a text, in URLs, and by known secrets
+// in foreign texts.
 package secrets
 
 import (
@@ -9,18 +9,18 @@ import (
 	"unicode"
 )
 
-// Hidden stands where a secret is.
+// Hidden replaces a secret.
 const Hidden = "******"
 
-// secretWords are what names end with, in a word of theirs or two, whose values are secrets.
+// secretWords are the endings, in one or two words, of names whose values are secrets.
 var secretWords = []string{
 	"password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets", "token", "credential", "credentials",
 	"apikey", "apikeys", "accesskey", "accesskeys", "privatekey", "privatekeys",
 }
 
-// IsName reports whether a name says that its value is a secret: one of its words, in snake, kebab, camel or dotted
-// case, is or ends with "password", "secret", "token" and the like, two of them are "api key", "access key" or
-// "private key", or the last is "pass".
+// IsName reports whether a name indicates a secret value: in snake, kebab, camel or dotted case, one of its words is
+// or ends with "password", "secret", "token" or the like, two of its words are "api key", "access key" or "private
+// key", or the last word is "pass".
 func IsName(name string) bool {
 	last := ""
 	for _, word := range wordsOf(name) {
@@ -32,8 +32,7 @@ func IsName(name string) bool {
 	return last == "pass"
 }
 
-// wordsOf splits a name where its letters end, and where capitals begin: dbPassword, API_KEY2 and APIKey have two
-// words each.
+// wordsOf splits a name at non-letters and before capitals: dbPassword, API_KEY2 and APIKey have two words each.
 func wordsOf(name string) []string {
 	var words []string
 	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -51,8 +50,8 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// HideURLs is a text without what is secret in the URLs in it: the password of user:password@, a user alone of http
-// and https, which is a token, and parameters whose names say so.
+// HideURLs returns a text without the secrets in its URLs: the password of user:password@, a user without a password
+// in http and https, which is a token, and the values of parameters whose names indicate secrets.
 func HideURLs(text string) string {
 	var shown strings.Builder
 	from := 0
@@ -68,7 +67,7 @@ func HideURLs(text string) string {
 	return shown.String()
 }
 
-// InURLs are the parts that HideURLs hides.
+// InURLs returns the parts that HideURLs hides.
 func InURLs(text string) []string {
 	var secrets []string
 	for _, s := range urlSecrets(text) {
@@ -77,10 +76,10 @@ func InURLs(text string) []string {
 	return secrets
 }
 
-// span is a part of a text, in bytes.
+// span is a range of bytes in a text.
 type span struct{ from, to int }
 
-// urlSecrets are the parts of a text that HideURLs hides, in order; none of them is empty.
+// urlSecrets returns the parts of a text that HideURLs hides, in order; none of them is empty.
 func urlSecrets(text string) []span {
 	var secrets []span
 	for at := 0; ; {
@@ -90,7 +89,7 @@ func urlSecrets(text string) []span {
 		}
 		scheme, begin := text[at:at+i], at+i+len("://")
 		end := begin + lengthUntil(text[begin:], " \t\r\n\"'`<>|\\")
-		if next := strings.Index(text[begin:end], "://"); next >= 0 { // of another URL, in a list or in a parameter
+		if next := strings.Index(text[begin:end], "://"); next >= 0 { // of another URL, in a list or a parameter
 			end = begin + len(strings.TrimRightFunc(text[begin:begin+next], unicode.IsLetter))
 		}
 		address := text[begin:end]
@@ -106,8 +105,8 @@ func urlSecrets(text string) []span {
 	}
 }
 
-// userOf is what stands before the '@' of a URL without its scheme. A password with characters that should have been encoded is taken
-// for one, too: what is no port begins it.
+// userOf returns the part before the '@' of a URL without its scheme. It recognizes a password with unencoded special
+// characters too, by a beginning that is not a port.
 func userOf(address string) string {
 	host := address[:lengthUntil(address, "/?#")]
 	at := strings.LastIndexByte(host, '@')
@@ -118,7 +117,8 @@ func userOf(address string) string {
 	return address[:max(at, 0)]
 }
 
-// parameterSecrets are those among name=value behind a '?', '&', ';' or '#' of an address that stands at offset.
+// parameterSecrets returns the secret values among the name=value pairs after a '?', '&', ';' or '#'. offset is the
+// position of the address in the text.
 func parameterSecrets(address string, from, offset int) []span {
 	var secrets []span
 	for i := from; i < len(address); i++ {
@@ -135,7 +135,7 @@ func parameterSecrets(address string, from, offset int) []span {
 	return secrets
 }
 
-// lengthUntil is how much of a text stands before the first of some characters.
+// lengthUntil returns the length of the text before the first of some characters.
 func lengthUntil(text, characters string) int {
 	if i := strings.IndexAny(text, characters); i >= 0 {
 		return i
@@ -143,7 +143,7 @@ func lengthUntil(text, characters string) int {
 	return len(text)
 }
 
-// Of are the parts of a text of that name that nobody is to see: all of it if it is marked as a secret or its name says so.
+// Of returns the secret parts of a text with a name: all of it if it is marked as a secret or its name indicates one.
 func Of(name, text string, marked bool) []string {
 	switch {
 	case text == "":
@@ -154,10 +154,10 @@ func Of(name, text string, marked bool) []string {
 	return InURLs(text)
 }
 
-// shortest is the length of the shortest secret that is looked for in texts: a shorter one would be found in words.
+// shortest is the length of the shortest secret that Redact looks for; shorter ones would match parts of words.
 const shortest = 4
 
-// Redact hides secrets that are known in somebody else's text, also as a URL has them, and the lines of those of several.
+// Redact hides known secrets in a foreign text, also in URL encoding, and the single words of multi-line secrets.
 func Redact(text string, known []string) string {
 	var parts []string
 	for _, s := range known {

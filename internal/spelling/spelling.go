@@ -1,12 +1,11 @@
-// Package spelling finds the name that was probably meant with one that is not known: a field, a flag, a route or a
-// file. It imports no other package of this repository.
+// Package spelling finds the known name that is most similar to an unknown one: of a field, a flag, a route or a file.
+// It imports no other package of this repository.
 package spelling
 
 import "strings"
 
-// Nearest is the candidate that differs from name in the fewest letters, or
-// "" when more than a third of the letters of the longer of the two would have
-// to change. Case, '_' and '-' make no difference.
+// Nearest returns the candidate with the smallest Distance to name, or "" if that exceeds a third of the longer name.
+// Case, '_' and '-' are ignored.
 func Nearest(name string, candidates []string) string {
 	best, fewest := "", 0
 	plain := strings.NewReplacer("_", "", "-", "")
@@ -25,8 +24,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// Distance is the number of letters to insert, remove or replace to get
-// from a to b (Levenshtein). What is beyond 64 letters of either counts as different.
+// Distance returns the number of letters to insert, remove or replace to get from a to b (Levenshtein). Letters beyond
+// the 64th of either count as different.
 func Distance(a, b string) int {
 	const most = 64
 	extra := max(0, len(a)-most) + max(0, len(b)-most)

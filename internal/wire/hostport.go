@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// HostPort is the host of a package's URL in lower case, with the port that is connected to: 80 or 443 where the URL
-// names none. It is "" for a URL without a host. Executors and the scheduler compare what it gives, so that a port
-// that is closed says nothing of another one.
+// HostPort returns the host of a package's URL in lower case with its port: by default 80 or 443. It returns "" for a
+// URL without a host. Executors and the scheduler compare the results, so that a closed port does not count against
+// other ports of the host.
 func HostPort(packageURL string) string {
 	u, err := url.Parse(packageURL)
 	if err != nil || u.Hostname() == "" {

@@ -6,33 +6,33 @@ import (
 	"fmt"
 )
 
-// In a pod the executor has no agent to report to. What it says while its task runs stands in the output of the pod's
-// container, between what the job writes: as records, each of which is an application program command of ECMA-48 with
-// a newline behind it, which terminals don't show.
+// In a pod the executor has no agent to report to. While its task runs it writes records into the output of the pod's
+// container, between the output of the job. Each record is an application program command of ECMA-48, which terminals
+// do not show, followed by a newline.
 //
 //	ESC _ elasticjob; {"status":{…}} ESC \ newline
 //
-// A job can write records, too. It can say by them no more than its executor could: they are of the one task whose
-// output they are in.
+// A job can write records too. They can report nothing that its executor could not report, because they concern only
+// the task of this output.
 
-// MaxPodRecord bounds a record, in bytes, with all that surrounds its JSON: a pipe takes so many bytes as a whole
-// (PIPE_BUF), so nothing that the job writes gets in between.
+// MaxPodRecord bounds a record in bytes, including its frame. A pipe writes that many bytes atomically (PIPE_BUF), so
+// that the output of the job never gets in between.
 const MaxPodRecord = 4096
 
-// A record is recordBegin, JSON without a byte below the space, recordEnd.
+// A record is recordBegin, JSON without control characters, and recordEnd.
 const (
 	escape      = 0x1b
 	recordBegin = "\x1b_elasticjob;"
 	recordEnd   = "\x1b\\\n"
 )
 
-// PodRecord is what an executor says in a container's output. One of its fields is set.
+// PodRecord is a message of an executor in a container's output. Exactly one of its fields is set.
 type PodRecord struct {
 	Status *Status `json:"status,omitempty"`
 	Report *Report `json:"report,omitempty"`
 }
 
-// Encode writes r as it stands in the output. Causes in its status are shortened to what there is room for.
+// Encode returns r as it is written to the output. It shortens the causes of a status to the available space.
 func (r PodRecord) Encode() ([]byte, error) {
 	const room = MaxPodRecord - len(recordBegin) - len(recordEnd)
 	var data []byte
@@ -54,14 +54,14 @@ func (r PodRecord) Encode() ([]byte, error) {
 	return append(append([]byte(recordBegin), data...), recordEnd...), nil
 }
 
-// PodOutput splits a container's output, as it comes, into what the job wrote and what its executor says. The zero
-// value is ready.
+// PodOutput splits the stream of a container's output into the output of the job and the records of its executor. The
+// zero value is ready for use.
 type PodOutput struct {
-	held []byte // what may be the beginning of a record
+	held []byte // possibly the beginning of a record
 }
 
-// Next takes the next part of the output, cut at any byte, and gives the text that is known to be the job's, and the
-// records. What looks like a record and isn't one, or is of a version that is not known, is text.
+// Next accepts the next part of the output, cut at any byte, and returns the text that belongs to the job, and the
+// records. Malformed records and records of an unknown version are text.
 func (o *PodOutput) Next(part []byte) (text []byte, records []PodRecord) {
 	rest := append(o.held, part...)
 	for len(rest) > 0 {
@@ -73,7 +73,7 @@ func (o *PodOutput) Next(part []byte) (text []byte, records []PodRecord) {
 		text, rest = append(text, rest[:at]...), rest[at:]
 		record, length := readRecord(rest)
 		if length == 0 {
-			break // what follows decides
+			break // the next part decides
 		}
 		if record != nil {
 			records = append(records, *record)
@@ -86,14 +86,14 @@ func (o *PodOutput) Next(part []byte) (text []byte, records []PodRecord) {
 	return text, records
 }
 
-// End gives what was held back at the end of the output: text, for no record is cut off.
+// End returns the held text at the end of the output; an incomplete record is text.
 func (o *PodOutput) End() (text []byte) {
 	text, o.held = o.held, nil
 	return text
 }
 
-// readRecord reads what begins with an escape: a record, or, without one, text, of that length. The length is 0 if
-// more of the output decides.
+// readRecord reads output that begins with an escape. It returns a record, or nil for text, and its length. The length
+// is 0 if the next part decides.
 func readRecord(output []byte) (record *PodRecord, length int) {
 	begin := output[:min(len(output), len(recordBegin))]
 	if !bytes.HasPrefix([]byte(recordBegin), begin) {
@@ -130,8 +130,8 @@ func decodeRecord(data []byte) *PodRecord {
 	return &r
 }
 
-// EncodeWithin writes s in at most so many bytes: causes are shortened to what there is room for. It is an error if s
-// is too long without them.
+// EncodeWithin encodes s in at most limit bytes. It shortens the causes to the available space. It fails if s is too
+// long without them.
 func (s Status) EncodeWithin(limit int) ([]byte, error) {
 	data, err := s.encodeWithin(limit, func(s Status) any { return s })
 	if err == nil && len(data) > limit {
@@ -143,7 +143,7 @@ func (s Status) EncodeWithin(limit int) ([]byte, error) {
 	return data, nil
 }
 
-// encodeWithin writes what within makes of s, with as much of its causes as there is room for.
+// encodeWithin encodes the result of within, with as much of the causes as fits.
 func (s Status) encodeWithin(limit int, within func(Status) any) ([]byte, error) {
 	s.Version = firstVersion
 	whole := len(s.Cause)
@@ -154,7 +154,7 @@ func (s Status) encodeWithin(limit int, within func(Status) any) ([]byte, error)
 	if err != nil || len(data) <= limit {
 		return data, err
 	}
-	// The longest that fits is found by halving: how long text becomes in JSON depends on what it is.
+	// A binary search finds the greatest length that fits, because the JSON length of a text depends on its content.
 	least, most := 0, whole
 	for least < most {
 		middle := (least + most + 1) / 2
@@ -170,7 +170,7 @@ func (s Status) encodeWithin(limit int, within func(Status) any) ([]byte, error)
 	return json.Marshal(within(s.shortened(least)))
 }
 
-// shortened has causes of at most so many bytes.
+// shortened returns s with causes of at most length bytes.
 func (s Status) shortened(length int) Status {
 	s.Cause = shortenCause(s.Cause, length)
 	if s.Run != nil {
@@ -180,11 +180,11 @@ func (s Status) shortened(length int) Status {
 	return s
 }
 
-// cut stands for what is left out of a cause.
+// cut replaces the omitted middle of a cause.
 const cut = "\n…\n"
 
-// shortenCause leaves the beginning of a cause, which says what happened, and its end, which is that of the process's
-// output.
+// shortenCause keeps the beginning of a cause, which says what happened, and its end, which is the end of the
+// process's output.
 func shortenCause(text string, length int) string {
 	if len(text) <= length {
 		return text
@@ -197,5 +197,5 @@ func shortenCause(text string, length int) string {
 	return validUTF8(text[:begin]) + cut + validUTF8(text[len(text)-(room-begin):])
 }
 
-// validUTF8 is text without what was left of characters where it was cut.
+// validUTF8 removes incomplete characters at a cut.
 func validUTF8(text string) string { return string(bytes.ToValidUTF8([]byte(text), nil)) }

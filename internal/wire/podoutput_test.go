@@ -15,7 +15,7 @@ import (
 
 const aRecord = "\x1b_elasticjob;{\"report\":{\"v\":1,\"time\":\"2026-05-01T12:00:02Z\",\"tasks\":[{\"taskId\":\"t\"}]}}\x1b\\\n"
 
-// split gives the text and the records of output that comes in parts of such a size.
+// split returns the text and the records of an output that arrives in parts of the given size.
 func split(output string, size int) (string, []wire.PodRecord) {
 	var o wire.PodOutput
 	var text []byte
@@ -27,7 +27,8 @@ func split(output string, size int) (string, []wire.PodRecord) {
 	return string(append(text, o.End()...)), records
 }
 
-// TestPodOutput: what the job wrote comes out as it was, and the records beside it, wherever the output is cut.
+// TestPodOutput checks that the job's output comes out unchanged, and the records separately, wherever the output is
+// cut.
 func TestPodOutput(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -67,7 +68,7 @@ func TestPodOutput(t *testing.T) {
 	}
 }
 
-// TestPodRecordRoundTrip: a record is read as it was written, in one piece that a pipe takes whole, however long its
+// TestPodRecordRoundTrip checks that a record is read back, and fits into one atomic write to a pipe, however long its
 // cause is.
 func TestPodRecordRoundTrip(t *testing.T) {
 	t.Parallel()
@@ -109,7 +110,8 @@ func TestPodRecordRoundTrip(t *testing.T) {
 	}
 }
 
-// TestStatusWithin: a status is shortened in its causes, and is JSON at any length.
+// TestStatusWithin checks that only the causes of a status are shortened, and that the result is valid JSON at any
+// length.
 func TestStatusWithin(t *testing.T) {
 	t.Parallel()
 	status := wire.Status{Version: 1, Phase: wire.PhaseRun, Cause: "exit status 1:\n" + strings.Repeat("é\"", 3000)}
@@ -128,7 +130,7 @@ func TestStatusWithin(t *testing.T) {
 	}
 }
 
-// FuzzPodOutput: whatever is in the output and wherever it is cut, what is no record comes out as it was.
+// FuzzPodOutput checks that text comes out unchanged, whatever the output contains and wherever it is cut.
 func FuzzPodOutput(f *testing.F) {
 	f.Add("a\n"+aRecord+"b", 3, 1)
 	f.Add("\x1b_elasticjob;{\"status\":{\"v\":1}}\x1b\\\n\x1b_elasticjob;", 5, 30)

@@ -33,7 +33,7 @@ func TestTaskRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	// An executor that knows no references must not run it without them.
+	// An executor that does not know references must not run the task without them.
 	want.Version, want.EnvFiles = wire.Version, map[string]string{"DB_PASSWORD": "/s/db"}
 	if data, err = want.Encode(); err != nil {
 		t.Fatal(err)
@@ -44,8 +44,8 @@ func TestTaskRoundTrip(t *testing.T) {
 	}
 }
 
-// A task in two parts, of which many have the second in common, is the same as in one; each field that there is or
-// will be is in one of them.
+// A task encoded in two parts, of which many tasks share the second, equals the task encoded as a whole. Each present
+// and future field belongs to one of the parts.
 func TestTaskInTwoParts(t *testing.T) {
 	t.Parallel()
 	full := wire.Task{HTTP: &wire.HTTP{}, Daemon: &wire.Daemon{}}
@@ -71,7 +71,7 @@ func TestTaskInTwoParts(t *testing.T) {
 	}
 }
 
-// fill gives every field below v a value that is not zero.
+// fill sets every field to a value that is not zero.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -112,7 +112,7 @@ func TestStatusRoundTrip(t *testing.T) {
 	}
 }
 
-// Executors and schedulers of different age understand each other, or say so.
+// Executors and schedulers of different releases work together, or report why not.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	if _, err := wire.DecodeTask([]byte(`{"v":1,"taskId":"t","later":{"a":1}}`)); err != nil {

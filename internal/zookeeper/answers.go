@@ -14,27 +14,27 @@ const (
 	CodeQuotaExceeded = -125
 )
 
-// silentCodes are answers of servers that did not look at the request: the connection was lost behind them, it took
-// too long, or they have too much to do.
+// silentCodes are answers of servers that did not process the request: they lost a connection, took too long, or are
+// overloaded.
 var silentCodes = []int{-4, -7, -122, -127}
 
-// answers are the errors of the library that are a server's answer, or that no server was asked. After any other
-// nobody knows what became of a request, or it was not looked at and may be sent again.
+// answers are the errors of the library that are a server's answer, or that no server was asked. After any other error
+// the outcome of a request is unknown, or the request was not processed and may be sent again.
 var answers = []error{
 	zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth, zk.ErrAuthFailed, zk.ErrInvalidACL,
 	zk.ErrNoChildrenForEphemerals, zk.ErrAPIError, zk.ErrBadArguments, zk.ErrInvalidPath, zk.ErrShortBuffer,
 }
 
-// Answered reports whether the error is a server's answer, and not silence: what was asked for was
-// looked at and not done.
+// Answered reports whether an error is a server's answer: the request was processed and refused. After any other error
+// the request may or may not have been done.
 func Answered(err error) bool {
 	code := Code(err)
 	return code != 0 && !slices.Contains(silentCodes, code) ||
 		slices.ContainsFunc(answers, func(a error) bool { return errors.Is(err, a) })
 }
 
-// Code is the number of an answer for which the library has no error, and 0 for any other error. The library gives it
-// in words only.
+// Code returns the number of an answer for which the library has no error, 0 for any other error. It parses the
+// library's message, because the library gives no number.
 func Code(err error) (code int) {
 	switch err := err.(type) {
 	case nil:

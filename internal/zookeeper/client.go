@@ -15,23 +15,24 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Options say which ZooKeeper, and how.
+// Options are the settings of a client.
 type Options struct {
-	// Servers are addresses as ParseServers returns them, tried in a random order.
+	// Servers are addresses from ParseServers. They are tried in a random order.
 	Servers []string
-	// SessionTimeout is the silence after which the session ends. ZooKeeper bounds it to between 2 and 20 of its
+	// SessionTimeout is the silence after which the session ends. ZooKeeper limits it to between 2 and 20 of its
 	// ticks.
 	SessionTimeout time.Duration
 	// Digest is "user:password", or empty.
 	Digest string
-	// Watch, if not nil, takes what watches report, and must not block. The session ends with its connection then.
+	// Watch, if not nil, receives the events of watches, and must not block. With it, the session ends with its
+	// connection.
 	Watch func(zk.Event)
-	// GiveUp has the session end when each server was tried since the last answer, and none answered. Otherwise it
-	// goes on until ZooKeeper may have ended it.
+	// GiveUp ends the session when each server was tried since the last answer and none answered. Without it the
+	// session continues until ZooKeeper may have ended it.
 	GiveUp bool
-	// Logger gets what the library logs, at level debug.
+	// Logger receives the library's log, at level debug.
 	Logger *slog.Logger
-	// Dial makes connections.
+	// Dial connects to a server.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -41,40 +42,40 @@ var (
 	errGivenBack       = errors.New("the session was given back")
 )
 
-// pause is between tries of what got no answer, pingEvery between signs of life.
+// pause is the time between two tries of an unanswered request, pingEvery the interval of pings.
 const (
 	pause     = 20 * time.Millisecond
 	pingEvery = time.Second
 )
 
-// Client is one session with ZooKeeper. Requests are the library's own: they wait for a connection, and end with the
-// session.
+// Client is one session with ZooKeeper. Requests are those of the library: they wait for a connection, and end with
+// the session.
 type Client struct {
 	*zk.Conn
 	opt Options
 
-	ctx   context.Context // the session's
+	ctx   context.Context // ends with the session
 	end   context.CancelCauseFunc
-	ready chan struct{} // closed when a server has answered a request, or refused to, or the session has ended without
-	why   error         // no session: set before ready is closed
+	ready chan struct{} // closed when a server has answered or refused a request, or the session has ended before that
+	why   error         // the error of Join; set before ready is closed
 
 	mu    sync.Mutex
 	begun bool
-	// lastHeard is when the latest request left that was answered.
+	// lastHeard is the time at which the latest answered request was sent.
 	lastHeard time.Time
-	granted   time.Duration // the session timeout, which servers bound
-	trouble   error         // why the last try to reach a server failed; nil while one answers
+	granted   time.Duration // the session timeout that the servers granted
+	trouble   error         // the error of the last failed try to reach a server; nil while one answers
 	raw       net.Conn
-	address   string // of raw
-	next      int    // the server that is tried next
-	tries     int    // since the last answer
+	address   string // address of raw
+	next      int    // the server to try next
+	tries     int    // tries since the last answer
 
 	work sync.WaitGroup
-	// libraryEnded is closed when the library's own goroutines have ended.
+	// libraryEnded is closed when the library's goroutines have ended.
 	libraryEnded chan struct{}
 }
 
-// Connect makes a client that connects by itself; it does not wait for it. It must be closed.
+// Connect creates a client, which connects in the background. The client must be closed.
 func Connect(o Options) (*Client, error) {
 	o.Servers = slices.Clone(o.Servers)
 	rand.Shuffle(len(o.Servers), func(i, j int) { o.Servers[i], o.Servers[j] = o.Servers[j], o.Servers[i] })
@@ -94,18 +95,18 @@ func Connect(o Options) (*Client, error) {
 	return c, nil
 }
 
-// drain takes the library's events, which it closes when its goroutines have ended.
+// drain receives the library's events, whose channel is closed when the library's goroutines have ended.
 func (c *Client) drain(events <-chan zk.Event) {
 	defer close(c.libraryEnded)
 	for range events {
 	}
 }
 
-// Context ends with the session. Its cause says why.
+// Context returns a context that ends with the session. Its cause is the reason.
 func (c *Client) Context() context.Context { return c.ctx }
 
-// Join waits for the session, until it is logged in and a server has answered a request, which those that grant a
-// session and hang up never do. Its error is a server's refusal, the session's end or ctx's.
+// Join waits until the session is authenticated and a server has answered a request; a peer that grants sessions and
+// hangs up never answers one. The error is a server's refusal, the end of the session or the end of ctx.
 func (c *Client) Join(ctx context.Context) error {
 	select {
 	case <-c.ready:
@@ -115,8 +116,8 @@ func (c *Client) Join(ctx context.Context) error {
 	}
 }
 
-// Do runs requests beside the caller, who can leave by ctx: one that waits for a connection can't be called back. For
-// a context that has ended it runs nothing.
+// Do runs requests on a goroutine of its own, so that the caller can leave when ctx ends; a request that waits for a
+// connection can't be cancelled. If ctx has ended already, Do runs nothing.
 func (c *Client) Do(ctx context.Context, requests func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -137,8 +138,8 @@ func (c *Client) Do(ctx context.Context, requests func() error) error {
 	}
 }
 
-// Ask sends a request that only reads until a server has answered it, however often the connection breaks while the
-// session lives. It can leave by ctx between two tries.
+// Ask repeats a read request until a server has answered it, however often the connection breaks while the session
+// lives. It stops between two tries when ctx ends.
 func (c *Client) Ask(ctx context.Context, request func() error) error {
 	for {
 		err := request()
@@ -151,7 +152,7 @@ func (c *Client) Ask(ctx context.Context, request func() error) error {
 	}
 }
 
-// Pause is between tries of a request that got no answer; an error says that another one is useless.
+// Pause waits between two tries of an unanswered request. An error means that another try is useless.
 func (c *Client) Pause(ctx context.Context) error {
 	select {
 	case <-time.After(pause):
@@ -163,7 +164,8 @@ func (c *Client) Pause(ctx context.Context) error {
 	}
 }
 
-// LivesUntil is how long the session surely lives, if no server answers any more; zero before it has begun.
+// LivesUntil returns the time until which the session certainly lives without further answers; zero before it has
+// begun.
 func (c *Client) LivesUntil() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,27 +175,27 @@ func (c *Client) LivesUntil() time.Time {
 	return c.lastHeard.Add(c.granted)
 }
 
-// Trouble is why the last try to reach a server failed, as far as that is known; nil while one answers.
+// Trouble returns why the last try to reach a server failed, as far as that is known; nil while one answers.
 func (c *Client) Trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.trouble
 }
 
-// End gives the session back without waiting for it. Requests under way fail.
+// End ends the session without waiting for it. Running requests fail.
 func (c *Client) End() { c.end(errGivenBack) }
 
-// libraryPatience is longer than the library takes to end when no server answers.
+// libraryPatience is longer than the library needs to end without an answering server.
 const libraryPatience = 5 * time.Second
 
-// Close gives the session back, so that its ephemeral nodes go at once, and waits for all that the client has
-// started: a second or two, when no server answers.
+// Close ends the session, so that its ephemeral nodes are removed at once, and waits for all goroutines of the client:
+// a second or two if no server answers.
 //
-// The library is not waited for without end. It answers a request up to three times when the request is queued just as
-// the session ends and can't be written, has room for two answers, and hangs with the third (queueRequest, sendData
-// and flushRequests of its conn.go). Requests end all the same.
+// The wait for the library is bounded. If a request is queued just when the session ends and can't be written, the
+// library answers it up to three times, but has room for two answers and hangs at the third (queueRequest, sendData
+// and flushRequests in its conn.go). The request itself ends nevertheless.
 func (c *Client) Close() {
-	c.mu.Lock() // Do adds nothing to what is waited for after this
+	c.mu.Lock() // Do starts no goroutine after this
 	c.End()
 	c.mu.Unlock()
 	c.work.Wait()
@@ -204,7 +206,7 @@ func (c *Client) Close() {
 	}
 }
 
-// disconnect ends what is the library's when the session has ended.
+// disconnect closes the library's connection when the session has ended.
 func (c *Client) disconnect() {
 	<-c.ctx.Done()
 	cut := func() {
@@ -219,11 +221,11 @@ func (c *Client) disconnect() {
 		cut()
 	} else {
 		cut()
-		c.Conn.Close() // waits a second for nobody
+		c.Conn.Close() // takes up to a second
 	}
 }
 
-// keepAlive logs in, and then asks for a sign of life each second, and at once on a new connection.
+// keepAlive authenticates the session, and then pings each second, and at once on a new connection.
 func (c *Client) keepAlive() {
 	if c.opt.Digest != "" {
 		c.why = c.Ask(c.ctx, func() error { return c.AddAuth("digest", []byte(c.opt.Digest)) })
@@ -250,7 +252,7 @@ func (c *Client) keepAlive() {
 	}
 }
 
-// ping asks whether there is a root, for which nobody needs a permission.
+// ping asks whether the root exists, which needs no permission.
 func (c *Client) ping() error {
 	left := time.Now()
 	_, _, err := c.Exists("/")
@@ -263,14 +265,14 @@ func (c *Client) ping() error {
 	return err
 }
 
-// reached keeps that a server has answered as it should.
+// reached records that a server has answered properly.
 func (c *Client) reached() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trouble, c.tries = nil, 0
 }
 
-// answeredSince keeps that a server has answered a request that left then, or later.
+// answeredSince records that a server has answered a request that was sent at that time or later.
 func (c *Client) answeredSince(left time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,13 +281,13 @@ func (c *Client) answeredSince(left time.Time) {
 	}
 }
 
-// watchSilence ends the session when no request that left within its timeout was answered: the servers may have ended
-// it.
+// watchSilence ends the session when no request that was sent within the session timeout was answered, because the
+// servers may have ended the session.
 func (c *Client) watchSilence() {
 	for {
 		wait := pause
 		if until := c.LivesUntil(); !until.IsZero() {
-			wait = min(time.Until(until), pingEvery) // what is granted may be known later than the session
+			wait = min(time.Until(until), pingEvery) // the granted timeout may be known later than the session
 		}
 		if wait <= 0 {
 			c.end(errSilent)
@@ -301,7 +303,7 @@ func (c *Client) watchSilence() {
 
 func (c *Client) hasBegun() bool { return !c.LivesUntil().IsZero() }
 
-// event takes the library's events. An expiry is reported before the library asks for another session.
+// event handles the library's events. An expiry is reported before the library requests another session.
 func (c *Client) event(e zk.Event) {
 	switch {
 	case e.Type == zk.EventSession && e.State == zk.StateHasSession:
@@ -317,10 +319,10 @@ func (c *Client) event(e zk.Event) {
 	}
 }
 
-// dial is the library's Dialer.
+// dial is the library's dialer.
 func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	if !c.hasBegun() {
-		c.answeredSince(time.Now()) // the session begins later than this
+		c.answeredSince(time.Now()) // the session begins after this time
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
@@ -339,14 +341,14 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 	return impatient{raw, c.opt.SessionTimeout}, nil
 }
 
-// impatient gives a server that takes connections and grants no session less time than the library, which waits
-// for several session timeouts. Others of an ensemble are tried meanwhile.
+// impatient limits the wait for a server that accepts connections but grants no session. The library would wait for
+// several session timeouts; with the limit it tries the other servers meanwhile.
 type impatient struct {
 	net.Conn
 	session time.Duration
 }
 
-// SetReadDeadline shortens what the library wants when it waits for a session.
+// SetReadDeadline shortens the deadline that the library sets when it waits for a session.
 func (c impatient) SetReadDeadline(t time.Time) error {
 	if time.Until(t) > c.session {
 		t = time.Now().Add(max(c.session/4, 500*time.Millisecond))
@@ -354,11 +356,10 @@ func (c impatient) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// libraryLog takes what the library logs: nothing else shows why there is no session, nor for how long a session was
-// granted.
+// libraryLog receives the library's log. Only the log shows why there is no session, and which timeout was granted.
 type libraryLog struct{ *Client }
 
-// Printf takes one line.
+// Printf receives one line.
 func (l libraryLog) Printf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	l.opt.Logger.Debug("zk: " + text)

@@ -21,13 +21,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// What the library leaves when it hangs, TestCloseOutlivesTheLibrary brings about.
+// TestCloseOutlivesTheLibrary causes the goroutine that the library leaves when it hangs.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/go-zookeeper/zk.(*Conn).flushRequests"),
 		goleak.IgnoreAnyFunction("github.com/elasticjob-go/elasticjob/internal/zookeeper.(*Client).drain"))
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 30 * time.Second
 
 func options(address string) zookeeper.Options {
@@ -71,7 +71,7 @@ func awaitEnd(t *testing.T, c *zookeeper.Client) error {
 	}
 }
 
-// What ends a session, and what does not. After its end there is no connection and no answer any more.
+// What ends a session and what does not. After its end there are no connections and no answers.
 func TestEndsOfSessions(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
@@ -117,7 +117,7 @@ func TestEndsOfSessions(t *testing.T) {
 	}
 }
 
-// ask asks for the root until there is an answer.
+// ask requests the root until there is an answer.
 func ask(t *testing.T, c *zookeeper.Client) error {
 	t.Helper()
 	return c.Do(t.Context(), func() error {
@@ -128,7 +128,7 @@ func ask(t *testing.T, c *zookeeper.Client) error {
 	})
 }
 
-// A session that has ended is not followed by another one, as the library would have it.
+// An ended session is not followed by another one, as the library would do.
 func TestEndedSessionIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
@@ -145,7 +145,7 @@ func TestEndedSessionIsNotReplaced(t *testing.T) {
 	}
 }
 
-// Whoever waits for a request can leave, however long the request waits for a connection.
+// The caller of Do can leave, however long a request waits for a connection.
 func TestDoCanBeLeft(t *testing.T) {
 	t.Parallel()
 	nowhere := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -179,7 +179,7 @@ func TestDoCanBeLeft(t *testing.T) {
 	}
 }
 
-// A server's answer is distinguished from silence, also where the library has words for it only.
+// A server's answer is distinguished from silence, even if the library has only a message for it.
 func TestAnswersAndSilence(t *testing.T) {
 	t.Parallel()
 	code := func(n int) error { return fmt.Errorf("unknown error: %v", zk.ErrCode(n)) }
@@ -224,11 +224,11 @@ func TestParseServers(t *testing.T) {
 	}
 }
 
-// lastWords is a connection whose writes wait while held, and fail once the session was given back in one.
+// lastWords is a connection whose writes block while held, and fail after the write that ends the session.
 type lastWords struct {
 	net.Conn
 	hold   atomic.Pointer[chan struct{}]
-	held   chan struct{} // gets one when a write waits
+	held   chan struct{} // receives a value when a write blocks
 	broken atomic.Bool
 }
 
@@ -248,8 +248,8 @@ func (w *lastWords) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// TestCloseOutlivesTheLibrary: requests that come just as the session ends, and can't be written, make the library
-// hang.
+// TestCloseOutlivesTheLibrary checks that Close returns although requests that come just as the session ends, and
+// can't be written, make the library hang.
 func TestCloseOutlivesTheLibrary(t *testing.T) {
 	t.Parallel()
 	conn := &lastWords{held: make(chan struct{}, 1)}
@@ -270,7 +270,7 @@ func TestCloseOutlivesTheLibrary(t *testing.T) {
 	}()
 	<-conn.held
 	c.End()
-	<-underWay // the library knows that the session is to end
+	<-underWay // the library knows that the session is ending
 	for range 12 {
 		_, _, _ = c.Exists("/") // half of them are queued
 	}

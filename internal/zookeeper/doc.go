@@ -1,27 +1,26 @@
-// Package zookeeper is one session with ZooKeeper, over go-zookeeper/zk as it is. The registry lives on it, and
-// Mesos' leading master is found by it.
+// Package zookeeper implements one session with ZooKeeper on top of the unmodified go-zookeeper/zk. The registry uses
+// it, and so does the detection of Mesos' leading master.
 //
-// A Client is a session from its beginning to its end, and never more than that: the library would open another one
-// by itself when a session has expired, and go on with whatever waits to be sent, so a Client that has ended
-// connects to nothing. Its owner makes another one where one is needed.
+// A Client is exactly one session. The library itself would open another session after an expiry and continue with the
+// queued requests, so a Client that has ended never connects again. Its owner creates another one if needed.
 //
-// The library lets a request wait for a connection, however long that takes, and takes no context: Do runs requests
-// beside a caller that may leave earlier. A connection that breaks takes the answers with it that were under way, so
-// nobody knows what became of those requests. Answered says whether an error is such a silence or a server's answer;
-// Ask repeats a request that only reads until there is one.
+// In the library a request waits for a connection without limit, and takes no context; Do runs requests on a goroutine
+// of their own, so that the caller may leave. When a connection breaks, the answers under way are lost, so the outcome
+// of those requests is unknown. Answered tells a server's answer from such a silence. Ask repeats a read request until
+// there is an answer.
 //
 // # Silence
 //
-// A session is over when no request that left within its timeout was answered, which a request each second finds out.
-// Servers count a session's time from when a request arrives, so the Client counts from before it was sent: answers
-// that come late, or are read late, lengthen no session, and it ends here before ZooKeeper ends it there. The timeout
-// that counts is the one that the servers grant, which may be shorter than what is asked for.
+// A session has ended when no request that was sent within its timeout was answered; a ping each second detects that.
+// Servers measure a session's time from the arrival of a request, so the Client measures it from before the sending.
+// Late answers, or answers that are read late, therefore do not lengthen a session, and it ends here before ZooKeeper
+// ends it. The timeout that counts is the one that the servers grant, which may be shorter than the requested one.
 //
 // # Watches
 //
-// When a connection begins, the library sets all watches again that it still has, as of the last transaction that it
-// has seen. It reads that number without a lock, while answers on the new connection may already change it: a number
-// that is too new hides the changes before it. So a session with watches (Options.Watch) ends with its connection. The
-// next one begins with a look at everything, and no watch is ever carried over. Watches are set when the session has
-// lasted a moment; why is said in registry/zookeeper, which alone has some.
+// When a connection begins, the library sets all its watches again, as of the last transaction that it has seen. It
+// reads that number without a lock while answers on the new connection may already change it, and a number that is too
+// new hides earlier changes. So a session with watches (Options.Watch) ends with its connection. The next session
+// begins by reading everything, and no watch is carried over. Watches are set a moment after the beginning of the
+// session; see registry/zookeeper, the only user of watches, for the reason.
 package zookeeper

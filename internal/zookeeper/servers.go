@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ParseServers reads "h1:2181,h2:2181"; the port is 2181 where none is given.
+// ParseServers parses "h1:2181,h2:2181". The default port is 2181.
 func ParseServers(list string) (servers []string, err error) {
 	for server := range strings.SplitSeq(list, ",") {
 		server = strings.TrimSpace(server)
@@ -23,20 +23,20 @@ func ParseServers(list string) (servers []string, err error) {
 	return servers, nil
 }
 
-// rotation is the order in which the library tries a client's servers. Names are looked up at each
-// try, since addresses change while a process runs for months.
+// rotation is the order in which the library tries a client's servers. It resolves names at each try, because
+// addresses change while a process runs for months.
 type rotation struct{ *Client }
 
-// Init is for providers that look names up at the start.
+// Init does nothing, because names are resolved at each try.
 func (r rotation) Init([]string) error { return nil }
 
-// Len is how many servers there are.
+// Len returns the number of servers.
 func (r rotation) Len() int { return len(r.opt.Servers) }
 
-// Next is the next server, and whether the library waits a second before it tries it. When all
-// servers were tried and none answered, the first pauses are shorter than that: a
-// session that lives must not end for want of a try. The first server after one that answered is tried at once, and so
-// are the others of a round. Next may wait, since only its caller needs the lock that the library holds.
+// Next returns the next server, and whether the library must wait a second before it tries it. After a full round
+// without an answer, the first pauses are shorter than a second, so that a live session does not end for lack of a
+// try. The first server after one that answered, and the others of a round, are tried at once. Next may block, because
+// only its caller needs the lock that the library holds.
 func (r rotation) Next() (server string, wait bool) {
 	r.mu.Lock()
 	server = r.opt.Servers[r.next%r.Len()]
@@ -57,5 +57,5 @@ func (r rotation) Next() (server string, wait bool) {
 	return server, false
 }
 
-// Connected is called at a session, which says little: some peers grant one and hang up.
+// Connected does nothing: a session proves little, because some peers grant one and hang up.
 func (r rotation) Connected() {}

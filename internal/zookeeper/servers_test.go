@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// One server that is lost makes nobody wait: only after a full round without an answer there are pauses, and a
-// session alone is no answer.
+// One lost server causes no delay: there are pauses only after a full round without an answer, and a session alone
+// does not count as an answer.
 func TestNextServerIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func BenchmarkLatest(b *testing.B) {
 	}
 }
 
-// planOf is a timetable of n jobs, on so many different expressions.
+// planOf returns a timetable of n jobs with the given number of different expressions.
 func planOf(b *testing.B, n, expressions int) *cron.Timetable {
 	b.Helper()
 	tt := cron.NewTimetable()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// chinese puts the parts in the order of a Chinese sentence: years, months, days, times.
+// chinese orders the parts as a Chinese sentence does: years, months, days, times.
 func (p phrase) chinese() string {
 	if p.never {
 		return "从不"
@@ -24,7 +24,7 @@ func (p phrase) chinese() string {
 	return date + " " + when
 }
 
-// datesChinese is everything but the time of the day.
+// datesChinese returns everything except the time of day.
 func (p phrase) datesChinese() string {
 	years, months, days := p.yearsChinese(), p.monthsChinese(), p.days.chinese()
 	switch {
@@ -67,7 +67,7 @@ func (p timePhrase) chinese() string {
 	return p.fieldsChinese()
 }
 
-// spansChinese has the single times, which come last, behind the step.
+// spansChinese puts single times last, after the step.
 func (p timePhrase) spansChinese() string {
 	var all, single []string
 	for _, s := range p.spans {
@@ -88,8 +88,8 @@ func (p timePhrase) spansChinese() string {
 	return text
 }
 
-// fieldsChinese says each of the three fields, the longest unit first. A second 0 is left out, and so are hours, if
-// every minute of them is meant.
+// fieldsChinese describes each of the three fields, the longest unit first. It leaves out a second 0, and hours of
+// which every minute is included.
 func (p timePhrase) fieldsChinese() string {
 	var parts []string
 	allMinutes := p.minutes.whole(59)
@@ -138,7 +138,7 @@ func minuteChinese(at int) string {
 	return text
 }
 
-// chinese is the days as they stand behind "每月" or "的".
+// chinese returns the days in the form that follows "每月" or "的".
 func (p dayPhrase) chinese() string {
 	switch p.form {
 	case onDates:
@@ -178,12 +178,12 @@ func beforeLastChinese(n int) string {
 	return fmt.Sprintf("倒数第 %d 天", n+1)
 }
 
-// weekdayChinese is a day of the week, of which Monday is 1 and Sunday 7.
+// weekdayChinese returns the name of a day of the week; Monday is 1 and Sunday 7.
 func weekdayChinese(day int) string {
 	return "周" + [...]string{"一", "二", "三", "四", "五", "六", "日"}[day-1]
 }
 
-// monthsChinese is "" for all months.
+// monthsChinese returns "" for all months.
 func (p phrase) monthsChinese() string {
 	if p.months == allMonths {
 		return ""
@@ -201,7 +201,7 @@ func (p phrase) monthsChinese() string {
 	return strings.Join(all, "、")
 }
 
-// yearsChinese is "" for all years. What is more than one year ends with a comma.
+// yearsChinese returns "" for all years. It adds a comma after more than one year.
 func (p phrase) yearsChinese() string {
 	if p.anyYear {
 		return ""

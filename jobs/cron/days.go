@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// set holds small numbers: bit n is set when n is a member.
+// set contains small numbers: bit n is set if n is a member.
 type set uint64
 
 func (s set) has(n int) bool { return s>>n&1 != 0 }
 
 func (s *set) add(n int) { *s |= 1 << n }
 
-// from is the smallest member that is at least n.
+// from returns the smallest member that is at least n.
 func (s set) from(n int) (int, bool) {
 	rest := uint64(s) >> n << n
 	return bits.TrailingZeros64(rest), n < 64 && rest != 0
 }
 
-// first is the smallest member of a set that isn't empty.
+// first returns the smallest member of a set that is not empty.
 func (s set) first() int { return bits.TrailingZeros64(uint64(s)) }
 
-// yearSet holds years from firstYear to lastYear.
+// yearSet contains years from firstYear to lastYear.
 type yearSet [(lastYear-firstYear)/64 + 1]set
 
-// The years an expression can fire in. Quartz stops a hundred years after the
-// year it is asked in; here the last year doesn't depend on a clock.
+// firstYear and lastYear bound the years in which an expression can fire. Quartz stops a hundred years after the
+// current year; here the last year does not depend on a clock.
 const (
 	firstYear = 1970
 	lastYear  = 2126
 )
 
-// add makes y a member; a year that nothing can fire in isn't kept.
+// add adds y, unless y is out of bounds.
 func (s *yearSet) add(y int) {
 	if y >= firstYear && y <= lastYear {
 		s[(y-firstYear)/64].add((y - firstYear) % 64)
 	}
 }
 
-// from is the smallest member that is at least y.
+// from returns the smallest member that is at least y.
 func (s *yearSet) from(y int) (int, bool) {
 	y = max(y, firstYear)
 	first := (y - firstYear) % 64
@@ -51,13 +51,13 @@ func (s *yearSet) from(y int) (int, bool) {
 	return 0, false
 }
 
-// month is one month of one year, as day rules need it.
+// month is a month of a year, in the form that day rules need.
 type month struct {
 	// start is its first day, in days since 1970-01-01.
 	start int64
 	// length is its number of days.
 	length int
-	// weekday is that of its first day: 1 is Sunday, 7 is Saturday.
+	// weekday is the weekday of its first day: 1 is Sunday, 7 is Saturday.
 	weekday int
 }
 
@@ -70,18 +70,18 @@ func monthOf(year, m int) month {
 	}
 }
 
-// civilDay counts days since 1970-01-01.
+// civilDay returns the number of days since 1970-01-01.
 func civilDay(year, m, day int) int64 {
 	return time.Date(year, time.Month(m), day, 0, 0, 0, 0, time.UTC).Unix() / secondsOfDay
 }
 
-// weekdayOf is the weekday of a day, which may lie outside the month.
+// weekdayOf returns the weekday of a day, which may be outside the month.
 func (m month) weekdayOf(day int) int { return (m.weekday+day-2+7*7)%7 + 1 }
 
-// first is the first day with that weekday.
+// first returns the first day with that weekday.
 func (m month) first(weekday int) int { return (weekday-m.weekday+7)%7 + 1 }
 
-// only is the set of that day, empty when the month doesn't have it.
+// only returns the set of that day, empty if the month does not have it.
 func (m month) only(day int) set {
 	if day < 1 || day > m.length {
 		return 0
@@ -89,7 +89,7 @@ func (m month) only(day int) set {
 	return 1 << day
 }
 
-// dayRule says on which days of a month an expression fires.
+// dayRule returns the days of a month on which an expression fires.
 type dayRule func(m month) set
 
 func onDays(days set) dayRule {
@@ -119,8 +119,8 @@ func onLastWeekday(weekday int) dayRule {
 	}
 }
 
-// onDay fires on one day of a month, or on the weekday nearest to it. The month need not have the day: the 31st
-// of June is the day behind its last. Days that aren't positive count back from the last, which is 0.
+// onDay fires on one day of a month, or on the weekday nearest to it. The day may not exist in the month: the 31st of
+// June is the day after its last. Days that are not positive count back from the last day, which is 0.
 func onDay(day int, nearest bool) dayRule {
 	return func(m month) set {
 		at := day
@@ -134,8 +134,8 @@ func onDay(day int, nearest bool) dayRule {
 	}
 }
 
-// nearestWeekday is the nearest day from Monday to Friday within the month. A
-// day just outside the month may have its nearest weekday inside, as in Quartz.
+// nearestWeekday returns the nearest day from Monday to Friday within the month. As in Quartz, the nearest weekday of
+// a day just outside the month may be inside.
 func (m month) nearestWeekday(day int) int {
 	const sunday, saturday = 1, 7
 	switch weekday := m.weekdayOf(day); {

@@ -2,33 +2,33 @@ package cron
 
 import "strings"
 
-// dayForm is how the days are said.
+// dayForm is the form in which days are described.
 type dayForm int
 
 const (
 	everyDay dayForm = iota
-	// onDates are some days of the month, onDaysOfWeek some of the week.
+	// onDates are days of the month, onDaysOfWeek days of the week.
 	onDates
 	onDaysOfWeek
-	// beforeLast is a number of days before the last of the month, nearestTo the day from Monday to Friday next to a
-	// date.
+	// beforeLast is a number of days before the last day of the month, nearestTo the day from Monday to Friday nearest
+	// to a date.
 	beforeLast
 	nearestBeforeLast
 	nearestTo
-	// lastOfWeek is the last Friday of the month, nthOfWeek the third one.
+	// lastOfWeek is, for example, the last Friday of the month, nthOfWeek the third one.
 	lastOfWeek
 	nthOfWeek
 )
 
-// dayPhrase is the days of a schedule.
+// dayPhrase describes the days of a schedule.
 type dayPhrase struct {
 	form dayForm
 	days set
-	// day is a day of the month or week, n a number of days, or of the week.
+	// day is a day of the month or of the week. n is a number of days, or the ordinal of a weekday.
 	day, n int
 }
 
-// dayPhraseOf reads the day fields of an expression that is known to be right.
+// dayPhraseOf reads the day fields of a valid expression.
 func dayPhraseOf(all []token) dayPhrase {
 	if all[dayOfMonth].text == "?" {
 		return daysOfWeekPhrase(all[dayOfWeek])
@@ -80,8 +80,7 @@ func daysOfWeekPhrase(t token) dayPhrase {
 	return p
 }
 
-// weekOrder is a set of days of the week with Monday as 1 and Sunday as 7, which is the order that people list them
-// in.
+// weekOrder converts a set of days of the week to Monday as 1 and Sunday as 7, the order in which people list them.
 func weekOrder(s set) (days set) {
 	for _, day := range s.members() {
 		days.add((day+5)%7 + 1)

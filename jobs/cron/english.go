@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// english puts the parts in the order of an English sentence: times, days, months, years.
+// english orders the parts as an English sentence does: times, days, months, years.
 func (p phrase) english() string {
 	if p.never {
 		return "never"
@@ -33,7 +33,7 @@ func (p phrase) english() string {
 	return joined(", ", p.time.english(), days, month, year)
 }
 
-// joined puts something between the texts that aren't empty.
+// joined joins the texts that are not empty.
 func joined(between string, texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), between)
 }
@@ -72,8 +72,8 @@ func (p timePhrase) spansEnglish() []string {
 	return all
 }
 
-// fieldsEnglish says each of the three fields. A second 0 is left out, and so are hours, if every minute of them is
-// meant.
+// fieldsEnglish describes each of the three fields. It leaves out a second 0, and hours of which every minute is
+// included.
 func (p timePhrase) fieldsEnglish() string {
 	var parts []string
 	allSeconds, allMinutes := p.seconds.whole(59), p.minutes.whole(59)
@@ -109,7 +109,7 @@ func fieldEnglish(name string, values runs) string {
 		func(step int) string { return fmt.Sprintf(" in steps of %d", step) }), " and ")
 }
 
-// stepEnglish is the distance between two fires.
+// stepEnglish describes the time between two fires.
 func stepEnglish(step int) string {
 	n, unit := inUnits(step, "second", "minute", "hour")
 	if n == 1 {
@@ -118,7 +118,7 @@ func stepEnglish(step int) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// minuteEnglish is a time within an hour.
+// minuteEnglish describes a time within an hour.
 func minuteEnglish(at int) string {
 	text := fmt.Sprintf("minute %d", at/secondsOfMinute)
 	if second := at % secondsOfMinute; second != 0 {
@@ -180,10 +180,10 @@ func beforeLastEnglish(n int) string {
 	return fmt.Sprintf("%d days before the last day", n)
 }
 
-// weekdayEnglish is a day of the week, of which Monday is 1 and Sunday 7.
+// weekdayEnglish returns the name of a day of the week; Monday is 1 and Sunday 7.
 func weekdayEnglish(day int) string { return time.Weekday(day % 7).String() }
 
-// monthsEnglish is "" for all months. What goes over the turn of a year is said so only of all years.
+// monthsEnglish returns "" for all months. It uses a range over the turn of the year only if anyYear is set.
 func monthsEnglish(months set, anyYear bool) string {
 	if months == allMonths {
 		return ""
@@ -214,7 +214,7 @@ func (p phrase) yearsEnglish() string {
 	return "in " + listed(each(p.years, func(n int) string { return fmt.Sprint(n) }, " to ", nil), " and ")
 }
 
-// ordinal is 1st, 2nd and so on.
+// ordinal formats 1st, 2nd and so on.
 func ordinal(n int) string {
 	end := "th"
 	if n/10 != 1 {
@@ -230,7 +230,7 @@ func ordinal(n int) string {
 	return fmt.Sprint(n, end)
 }
 
-// each is the text of every run: a value, or two with to between them, and the step behind them, if there is one.
+// each returns the text of every run: a value, or two values joined by to, and the step if there is one.
 func each(values runs, text func(int) string, to string, stepped func(int) string) (all []string) {
 	for _, r := range values {
 		one := text(r.from)
@@ -245,7 +245,7 @@ func each(values runs, text func(int) string, to string, stepped func(int) strin
 	return all
 }
 
-// listed joins texts with commas, and the last one with a word.
+// listed joins texts with commas, and the last one with the word and.
 func listed(all []string, and string) string {
 	if len(all) == 1 {
 		return all[0]
@@ -254,7 +254,7 @@ func listed(all []string, and string) string {
 	return strings.Join(all[:last], ", ") + and + all[last]
 }
 
-// clocks are times of a day as clocks show them: with seconds, if one of them has some.
+// clocks formats times of a day, all with seconds if one of them has seconds.
 func clocks(times []int) []string {
 	withSeconds := false
 	for _, t := range times {
@@ -270,7 +270,7 @@ func clocks(times []int) []string {
 	return all
 }
 
-// clocksOf are the two times of one of some spans, which are all written alike.
+// clocksOf formats the two times of one span in the same way as all spans.
 func clocksOf(spans []timeSpan, one timeSpan) []string {
 	times := []int{one.from, one.to}
 	for _, s := range spans {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Columns of an expression, in their order.
+// The columns of an expression, in order.
 const (
 	seconds = iota
 	minutes
@@ -19,13 +19,13 @@ const (
 	columns
 )
 
-// field is what one column may hold.
+// field describes the values of one column.
 type field struct {
 	column int
 	name   string
-	// min and max are the ends of "*".
+	// min and max are the bounds of "*".
 	min, max int
-	// names stand for the values from min on.
+	// names are the names of the values from min on.
 	names []string
 }
 
@@ -43,11 +43,10 @@ var fields = [columns]field{
 	{column: years, name: "year", min: firstYear, max: lastYear},
 }
 
-// maxYear is the largest year that is read. One that is too far away to fire
-// in is fine, as one in the past is.
+// maxYear is the largest accepted year. A year that is too far in the future is allowed, like one in the past.
 const maxYear = 9999
 
-// values says in words what the field holds.
+// values describes the values of the field.
 func (f field) values() string {
 	if f.names == nil {
 		return fmt.Sprintf("%d to %d", f.min, f.max)
@@ -55,7 +54,7 @@ func (f field) values() string {
 	return fmt.Sprintf("%d to %d or %s to %s", f.min, f.max, f.names[0], f.names[len(f.names)-1])
 }
 
-// number reads digits only; what is too large to matter is read as too large.
+// number parses digits only. It returns maxYear+1 for any larger number.
 func number(s string) (n int, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -67,7 +66,7 @@ func number(s string) (n int, ok bool) {
 	return n, true
 }
 
-// value reads one number or name.
+// value parses one number or name.
 func (f field) value(s string) (n int, named, ok bool) {
 	for i, name := range f.names {
 		if s == name {
@@ -76,14 +75,14 @@ func (f field) value(s string) (n int, named, ok bool) {
 	}
 	n, ok = number(s)
 	if f.column == years {
-		// To Quartz 99 is its own mark for "any", even as a year.
+		// Quartz uses 99 internally for "any", even as a year.
 		return n, false, ok && n <= maxYear && n != 99
 	}
 	return n, false, ok && f.min <= n && n <= f.max
 }
 
-// abbreviate turns the full name of a value into its short one. Quartz reads
-// full names in ranges too, and then forgets the range.
+// abbreviate returns the short name for the full name of a value. Quartz also reads full names in ranges, but then
+// drops the range.
 func (f field) abbreviate(s string) string {
 	for i, name := range f.names {
 		full := time.Weekday(i).String()
@@ -97,15 +96,14 @@ func (f field) abbreviate(s string) string {
 	return s
 }
 
-// span is one entry of a list: the values from start to end, step by step.
+// span is one entry of a list: the values from start to end, by step.
 type span struct {
 	start, end, step int
-	// open is set for an entry that runs to the end of its field.
+	// open is set for an entry that extends to the end of its field.
 	open bool
 }
 
-// each calls add with every value of the span. A range whose end is before its
-// start goes round.
+// each calls add with every value of the span. A range whose end is before its start wraps around.
 func (s span) each(f field, add func(n int)) {
 	if s.step == 0 {
 		add(s.start)
@@ -125,8 +123,8 @@ func (s span) each(f field, add func(n int)) {
 	}
 }
 
-// list calls add with every value of a field's comma-separated entries. It reports whether they are a single one that
-// has all values.
+// list calls add with every value of a field's comma-separated entries. always reports that there is a single entry
+// that contains all values.
 func (f field) list(t token, add func(n int)) (always bool, err error) {
 	entries := t.entries()
 	for _, entry := range entries {
@@ -143,7 +141,7 @@ func (f field) list(t token, add func(n int)) (always bool, err error) {
 	return always, nil
 }
 
-// span reads "*", "a" or "a-b", each with or without a step.
+// span parses "*", "a" or "a-b", each with or without a step.
 func (f field) span(t token) (span, error) {
 	base, stepText, stepped := strings.Cut(t.text, "/")
 	s := span{step: 1}
@@ -194,11 +192,11 @@ func (f field) span(t token) (span, error) {
 	if stepped && !ranged {
 		return s, f.checkStep(t, s.step)
 	}
-	// Quartz doesn't limit the step of a range, so it isn't limited here.
+	// As in Quartz, the step of a range is not limited.
 	return s, nil
 }
 
-// checkStep refuses too large a step behind "*" or a single value.
+// checkStep refuses a step after "*" or a single value that is too large.
 func (f field) checkStep(t token, step int) error {
 	most := f.max
 	if f.column == years {
@@ -210,7 +208,7 @@ func (f field) checkStep(t token, step int) error {
 	return nil
 }
 
-// unknown says which rule an entry breaks that isn't made of values.
+// unknown returns an error with the rule that an invalid entry breaks.
 func (f field) unknown(t token) error {
 	text, rule := t.text, "values are "+f.values()
 	before := strings.TrimRight(text, "LW")

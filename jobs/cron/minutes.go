@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Zone is that whose wall clock s fires by.
+// Zone returns the zone whose wall clock the schedule follows.
 func (s *Schedule) Zone() *time.Location { return s.zone }
 
-// PerMinute calls add for each of the n minutes from the one of a moment on in which s fires, in order, with how often
-// it does in that minute.
+// PerMinute calls add, in order, for each of the n minutes from the one containing from on in which s fires, with the
+// number of fires in that minute.
 //
-// Seconds are counted as a set and not one by one, and of a zone's changes only those in these minutes are looked at:
-// an hour of "* * * * * ?" costs what 60 looks at the clock do, and one of what fires once a day next to nothing.
+// It counts seconds as a set instead of one by one, and looks only at the zone's changes within these minutes. So an
+// hour of "* * * * * ?" costs 60 checks of the clock, and one of a daily schedule almost nothing.
 func (s *Schedule) PerMinute(from time.Time, n int, add func(minute, fires int)) {
 	begin := from.Unix() / secondsOfMinute * secondsOfMinute
 	for i := 0; i < n; {
 		at := begin + int64(i)*secondsOfMinute
 		p := periodAt(at, s.zone)
-		whole := int(min(int64(n), (p.end-begin)/secondsOfMinute)) // the first minute that does not end within the period
+		whole := int(min(int64(n), (p.end-begin)/secondsOfMinute)) // the first minute not within the period
 		if whole > i && p.offset%secondsOfMinute == 0 {
 			s.wholeMinutes(p, begin, i, whole, add)
 			i = whole
@@ -29,10 +29,10 @@ func (s *Schedule) PerMinute(from time.Time, n int, add func(minute, fires int))
 	}
 }
 
-// wholeMinutes counts minutes of a zone's period that are minutes by its clock.
+// wholeMinutes counts minutes in a period of the zone whose offset is a whole number of minutes.
 func (s *Schedule) wholeMinutes(p period, begin int64, i, end int, add func(minute, fires int)) {
 	fires := bits.OnesCount64(uint64(s.seconds))
-	known, matches := int64(-1), false // whether the day that was looked at last is one to fire on
+	known, matches := int64(-1), false // known is the last checked day, and matches whether it fires
 	for ; i < end; i++ {
 		at := begin + int64(i)*secondsOfMinute
 		wall := at + p.offset

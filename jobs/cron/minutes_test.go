@@ -10,14 +10,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// perMinute is what PerMinute says, as a list.
+// perMinute returns the result of PerMinute as a list.
 func perMinute(s *cron.Schedule, from time.Time, n int) []int {
 	counts := make([]int, n)
 	s.PerMinute(from, n, func(minute, fires int) { counts[minute] += fires })
 	return counts
 }
 
-// byNext counts the same by asking for one fire after the other.
+// byNext counts the same fires with repeated calls of Next.
 func byNext(s *cron.Schedule, from time.Time, n int) []int {
 	counts := make([]int, n)
 	from = time.Unix(from.Unix()/60*60, 0)
@@ -46,17 +46,17 @@ func TestPerMinuteIsWhatNextGives(t *testing.T) {
 	})
 }
 
-// Hours that clock changes leave out or double, zones whose minutes were not UTC's, and the edges of what can fire.
+// Hours that clock changes skip or double, zones whose minutes differ from UTC's, and the bounds of the years.
 func TestPerMinuteAtOddTimes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		expr, zone, from string
 		fires            int // in three hours
 	}{
-		{"0 30 2 * * ?", "Europe/Berlin", "2026-03-29T00:00:00Z", 0},     // there is no half past two
-		{"0 30 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 1},     // there are two: the second counts
-		{"0 30 * * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 3},     // of every hour: both
-		{"0/10 * 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 360}, // only the second hour of two
+		{"0 30 2 * * ?", "Europe/Berlin", "2026-03-29T00:00:00Z", 0},     // there is no 02:30
+		{"0 30 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 1},     // there are two: only the second counts
+		{"0 30 * * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 3},     // every hour: both count
+		{"0/10 * 2 * * ?", "Europe/Berlin", "2026-10-25T00:00:00Z", 360}, // only the second of the two hours
 		{"0 0/5 * * * ?", "Africa/Monrovia", "1972-01-06T23:00:00Z",
 			35}, // 00:44:30 behind UTC until 1972-01-07T00:44:30Z
 		{"* * * * * ?", "Australia/Lord_Howe", "2026-04-04T14:00:00Z", 10800}, // half an hour is doubled

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// Parse reads an expression of Quartz's dialect (see the package comment) that
-// is meant in a zone; nil is UTC. An error is a sentence that says where the
-// text is wrong, and what would be right. An expression that never fires, or
-// never again, is no error: its Next is the zero time.
+// Parse parses an expression of Quartz's dialect (see the package comment) for a zone; nil is UTC. The error is a
+// sentence that says where the text is wrong, and what would be right. An expression that never fires, or never again,
+// is valid: its Next is the zero time.
 func Parse(expr string, zone *time.Location) (*Schedule, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -20,7 +19,7 @@ func Parse(expr string, zone *time.Location) (*Schedule, error) {
 	return s, nil
 }
 
-// read fills s from an expression's fields.
+// read sets s from the fields of an expression.
 func (s *Schedule) read(expr string) error {
 	all := tokens(expr)
 	if len(all) < years {
@@ -56,7 +55,7 @@ func (s *Schedule) read(expr string) error {
 	return err
 }
 
-// readDays reads the two day fields, of which one decides.
+// readDays reads the two day fields, exactly one of which is used.
 func (s *Schedule) readDays(all []token) error {
 	inMonth, inWeek := all[dayOfMonth], all[dayOfWeek]
 	var err error
@@ -68,7 +67,7 @@ func (s *Schedule) readDays(all []token) error {
 	case inWeek.text == "?":
 		s.days, err = readDayOfMonth(inMonth)
 	case inMonth.text == "*" && inWeek.text == "*" && len(all) == columns:
-		// The original's documents write every day so.
+		// The original's documents write every day like this.
 		s.days, err = readDayOfMonth(inMonth)
 	default:
 		if _, err = readDayOfMonth(inMonth); err != nil {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Fire is one instant that a schedule fires at, and what clock changes have to do with it.
+// Fire is one instant at which a schedule fires, and how clock changes affect it.
 type Fire struct {
 	At time.Time
-	// Pass is 0, or of a time that the clock shows twice on that day 1 or 2. Both is set if the schedule fires in both
-	// passes.
+	// Pass is 1 or 2 if the clock shows the time twice on that day, 0 otherwise. Both is set if the schedule fires in
+	// both passes.
 	Pass int
 	Both bool
-	// Skipped, unless it is zero, is the last time of the clock between this fire and the one before it at which the
-	// schedule would have fired, had a clock change not left it out: it is read in UTC.
+	// Skipped, unless it is zero, is the last wall time between the previous fire and this one at which the schedule
+	// would have fired but which a clock change skipped. It is expressed in UTC.
 	Skipped time.Time
 }
 
-// Preview is the first n fires after an instant.
+// Preview returns the first n fires after an instant.
 func (s *Schedule) Preview(after time.Time, n int) []Fire {
 	var all []Fire
 	for at := s.Next(after); !at.IsZero() && len(all) < n; at = s.Next(at) {
@@ -31,8 +31,8 @@ func (s *Schedule) Preview(after time.Time, n int) []Fire {
 	return all
 }
 
-// skipped is the last wall time that matches and that a clock change between two instants has left out. It is none of
-// a schedule that fires in every hour: it has fired when it would have.
+// skipped returns the last matching wall time that a clock change skipped between two instants. It is zero for a
+// schedule that fires in every hour, which loses no fire.
 func (s *Schedule) skipped(after, until int64) (last time.Time) {
 	if s.bothPasses {
 		return last
@@ -55,7 +55,7 @@ func (s *Schedule) skipped(after, until int64) (last time.Time) {
 	}
 }
 
-// passOf tells the two instants apart at which a clock shows the same time.
+// passOf distinguishes the two instants at which a clock shows the same time.
 func passOf(at int64, zone *time.Location) int {
 	p := periodAt(at, zone)
 	if p.showsAgain(at) {
@@ -71,7 +71,7 @@ func passOf(at int64, zone *time.Location) int {
 	return 0
 }
 
-// Note says what a clock change has to do with the fire, "" for nothing.
+// Note describes how a clock change affects the fire; "" if it does not.
 func (f Fire) Note(in Language) string {
 	if in == Chinese {
 		return f.noteChinese()

@@ -12,16 +12,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// zoneNames have usual clock changes, odd ones, and none.
+// zoneNames are zones with usual clock changes, unusual ones, and none.
 var zoneNames = []string{
 	"UTC", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Cairo",
 	"America/Sao_Paulo", "America/St_Johns", "Asia/Kolkata", "Antarctica/Troll", "Africa/Casablanca",
 }
 
-// plain is an expression whose meaning a test can tell by looking at it: every
-// field is a list of values, or any.
+// plain is an expression whose meaning a test can compute directly: every field is a list of values, or any.
 type plain struct {
-	values [6]map[int]bool // nil is any; the last is the day of week
+	values [6]map[int]bool // nil is any; the last field is the day of week
 	text   string
 }
 
@@ -48,7 +47,7 @@ func drawPlain(t *rapid.T) plain {
 	return p
 }
 
-// shows is set when the wall time of at matches.
+// shows reports whether the wall time of at matches.
 func (p plain) shows(at time.Time) bool {
 	fields := [6]int{at.Second(), at.Minute(), at.Hour(), at.Day(), int(at.Month()), int(at.Weekday()) + 1}
 	for i, values := range p.values {
@@ -59,8 +58,8 @@ func (p plain) shows(at time.Time) bool {
 	return true
 }
 
-// fires is set when at is an instant of p: shown by the clock, and for the last
-// time unless p is of every hour.
+// fires reports whether at is a fire of p: the clock shows a matching time, and for the last time unless p fires in
+// every hour.
 func (p plain) fires(at time.Time) bool {
 	if !p.shows(at) {
 		return false
@@ -78,7 +77,7 @@ func (p plain) fires(at time.Time) bool {
 }
 
 func drawInstant(t *rapid.T, z *time.Location) time.Time {
-	// Around the clock changes of 2026, and anywhere.
+	// Around the clock changes of 2026, and at any time.
 	near := rapid.SampledFrom([]int64{
 		1772953200, 1793509200, 1774746000, 1792890000, 1776981600, 1793307600, 1775314800, 1791129600,
 	})
@@ -125,7 +124,7 @@ func TestNextIsTheFirstInstantAfter(t *testing.T) {
 		if !p.fires(next) {
 			t.Fatalf("%q in %s doesn't fire at %v", p.text, z, next)
 		}
-		// From wherever between one looks, the next is the same.
+		// Next returns the same instant from any moment before it.
 		between := rapid.Int64Range(0, int64(next.Sub(after))-1).Draw(t, "between")
 		if again := s.Next(after.Add(time.Duration(between))); !again.Equal(next) {
 			t.Fatalf("Next(%v) = %v, but a moment later it is %v", after, next, again)
@@ -142,7 +141,7 @@ func TestLatestIsWhatNextGives(t *testing.T) {
 		after := drawInstant(t, z)
 		until := after.Add(time.Duration(rapid.Int64Range(-1, int64(36*time.Hour)).Draw(t, "window")))
 		if rapid.Bool().Draw(t, "long") {
-			// About fifty fires, however far apart they are.
+			// About fifty fires, whatever the distance between them.
 			until = after
 			for range 50 {
 				if next := s.Next(until); !next.IsZero() {
@@ -178,7 +177,7 @@ func TestLatestDoesntWalkTheRange(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := mustParse(t, tt.expr, nil)
-		got := s.Latest(time.Time{}, until, 100) // a walk over 1.8 thousand million seconds would take minutes
+		got := s.Latest(time.Time{}, until, 100) // walking over 1.8e9 seconds would take minutes
 		if len(got) != 100 || got[0].Format(time.RFC3339) != tt.first || got[99].Format(time.RFC3339) != tt.last {
 			t.Errorf("%s: Latest gives %d from %v to %v, want 100 from %s to %s", tt.name, len(got), got[0],
 				got[len(got)-1], tt.first, tt.last)
@@ -204,7 +203,7 @@ func TestFarMoments(t *testing.T) {
 	}
 }
 
-// Go's zone bounds are wrong on the last day of leap years far ahead.
+// Go's zone bounds are wrong on the last day of leap years in the far future.
 func TestLeapYearsEndFarAhead(t *testing.T) {
 	t.Parallel()
 	for _, name := range zoneNames {

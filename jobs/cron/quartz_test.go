@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Reasons for which an expression that Quartz takes is refused.
+// Reasons why an expression that Quartz accepts is refused.
 const (
 	emptyEntry  = "an empty list entry, which Quartz overlooks"
 	eighthField = "more than seven fields, of which Quartz forgets the rest"
@@ -24,7 +24,7 @@ const (
 	afterStar   = "garbage behind a star, which Quartz overlooks"
 )
 
-// refusedHere are the rows of the table that Quartz takes by accident.
+// refusedHere are the rows of the table that Quartz accepts only by accident.
 var refusedHere = map[string]string{
 	"0 31/28 4 LW * ? 1,,2":         emptyEntry,
 	"1,,2 14-47 5,7 * 4 ?":          emptyEntry,
@@ -55,7 +55,7 @@ var refusedHere = map[string]string{
 	"0 */26 15-20 *-5 2-6 ?":        afterStar,
 }
 
-// quartzRow is one line of the table.
+// quartzRow is one row of the table.
 type quartzRow struct {
 	line       int
 	expr       string
@@ -142,7 +142,7 @@ func TestAnswersAreQuartzs(t *testing.T) {
 	}
 }
 
-// The original's documents write these, which its Quartz refuses.
+// The original's documents contain these expressions, which its Quartz refuses.
 func TestOriginalsDocuments(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -168,14 +168,14 @@ func TestOriginalsDocuments(t *testing.T) {
 	}
 }
 
-// Quartz's answers beyond the table, found by comparing random expressions.
+// Results of Quartz beyond the table, found by comparing random expressions.
 func TestQuartzsCorners(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		expr, zone, after string
 		want              []string
 	}{
-		// The day behind a month's last may have its nearest weekday inside.
+		// The nearest weekday of the day after the month's last may be inside the month.
 		{"0 0 0 31W 6 ?", "UTC", "2024-01-01T00:00:00Z", []string{"2028-06-30T00:00:00Z"}},
 		{"0 0 0 ? 2 WED#5", "UTC", "2027-01-01T00:00:00Z", []string{"2040-02-29T00:00:00Z"}},
 		{"0 0 0 ? JANUARY MONDAY", "UTC", "2027-01-01T00:00:00Z", []string{"2027-01-04T00:00:00Z"}},
@@ -199,7 +199,7 @@ func TestQuartzsCorners(t *testing.T) {
 	}
 }
 
-// nextOf is the next n fires after a moment, as text.
+// nextOf returns the next n fires after a moment, as text.
 func nextOf(t testing.TB, s *cron.Schedule, after string, n int) []string {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, after)

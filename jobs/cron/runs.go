@@ -7,7 +7,7 @@ const (
 	allWeekdays = set(1<<8 - 1<<1)
 )
 
-// members are the numbers of a set, in order.
+// members returns the numbers of a set, in order.
 func (s set) members() (all []int) {
 	for n, ok := s.from(0); ok; n, ok = s.from(n + 1) {
 		all = append(all, n)
@@ -15,14 +15,14 @@ func (s set) members() (all []int) {
 	return all
 }
 
-// run is numbers from one to another, by a step.
+// run is the numbers from one to another, by a step.
 type run struct{ from, to, step int }
 
-// runs are numbers put together so that they can be said shortly. Different numbers have different runs.
+// runs are numbers grouped for a short description. Different numbers have different runs.
 type runs []run
 
-// runsOf makes one run of numbers with the same distance, if they are many, and else one of three neighbours or more,
-// and of each of the rest.
+// runsOf returns one run for equidistant numbers, if they are many. Otherwise it returns one run for each group of
+// three or more neighbours, and one for each other number.
 func runsOf(numbers []int) (all runs) {
 	if step := stepOf(numbers); step > 1 && len(numbers) > fewestOfStep {
 		return runs{{numbers[0], numbers[len(numbers)-1], step}}
@@ -42,10 +42,10 @@ func runsOf(numbers []int) (all runs) {
 // single reports whether it is one number.
 func (r runs) single() bool { return len(r) == 1 && r[0].from == r[0].to }
 
-// whole reports whether it is all numbers from 0 on.
+// whole reports whether it is all numbers from 0 to last.
 func (r runs) whole(last int) bool { return len(r) == 1 && r[0] == run{0, last, 1} }
 
-// stepOf is the distance that each number has from the one before it, 0 if it isn't the same or there is none.
+// stepOf returns the distance between consecutive numbers; 0 if they differ or there are fewer than two numbers.
 func stepOf(numbers []int) int {
 	if len(numbers) < 2 {
 		return 0
@@ -59,7 +59,7 @@ func stepOf(numbers []int) int {
 	return step
 }
 
-// splitRuns cuts numbers, which are in order, where one is missing.
+// splitRuns splits sorted numbers at gaps.
 func splitRuns(numbers []int) (all [][]int) {
 	for i, n := range numbers {
 		if i == 0 || n != numbers[i-1]+1 {
@@ -70,7 +70,7 @@ func splitRuns(numbers []int) (all [][]int) {
 	return all
 }
 
-// inCircle finds where neighbours begin and end in a set of numbers from 1 to size that go round, such as months. It
+// inCircle returns where neighbours begin and end in a set of cyclic numbers from 1 to size, such as months. ok
 // reports whether they are the whole set, and at least three.
 func inCircle(s set, size int) (from, to int, ok bool) {
 	all := splitRuns(s.members())

@@ -8,8 +8,8 @@ import (
 
 var _ cron.Schedule = (*Schedule)(nil)
 
-// Schedule is the set of instants an expression fires at in its zone. It
-// doesn't change: everything on it may be called from everywhere at once.
+// Schedule is the set of instants at which an expression fires in its zone. It is immutable and may be used
+// concurrently.
 type Schedule struct {
 	// canonical is the expression in capital letters with single blanks.
 	canonical string
@@ -18,7 +18,7 @@ type Schedule struct {
 	seconds, minutes, hours, months set
 	days                            dayRule
 	years                           yearSet
-	// bothPasses is set when a doubled hour counts twice.
+	// bothPasses is set if the schedule fires in both passes of a doubled hour.
 	bothPasses bool
 }
 
@@ -27,18 +27,18 @@ const (
 	secondsOfHour   = 60 * secondsOfMinute
 	secondsOfDay    = 24 * secondsOfHour
 
-	// settled is longer than any two offsets of a zone are apart (a zone that
-	// changes sides of the date line moves by a day).
+	// settled exceeds the difference of any two offsets of a zone (a zone that changes sides of the date line moves by
+	// a day).
 	settled = 2 * secondsOfDay
 
-	// endless is the end of a zone's last period: far away, and safe to reckon with.
+	// endless is the end of a zone's last period, far away but safe for arithmetic.
 	endless = int64(1) << 60
 )
 
-// Next is the first instant strictly after the given one at which s fires, a
-// whole second, in s's zone; the zero time when it never fires (again).
+// Next returns the first instant strictly after the given one at which s fires, a whole second in s's zone; the zero
+// time if there is none.
 //
-// The work is bounded: it follows the zone's changes only near a candidate.
+// The work is bounded: Next follows the zone's changes only near a candidate.
 func (s *Schedule) Next(after time.Time) time.Time {
 	switch y := after.Year(); {
 	case y < firstYear-1:
@@ -52,10 +52,10 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// next is the first fire at or after an instant, in seconds since 1970.
+// next returns the first fire at or after an instant, in seconds since 1970.
 //
-// It goes along the zone's periods of one offset. Within one, wall time is
-// instant plus offset, and the search is for the next wall time that matches.
+// It walks over the zone's periods of constant offset. Within a period, wall time is instant plus offset, and next
+// looks for the next matching wall time.
 func (s *Schedule) next(from int64) (int64, bool) {
 	for {
 		p := periodAt(from, s.zone)
@@ -65,12 +65,12 @@ func (s *Schedule) next(from int64) (int64, bool) {
 			return at, true
 		}
 		if p.end-from < settled {
-			// Behind its end the clock may show times before from again.
+			// After the end of the period the clock may repeat times before from.
 			from = p.end
 			continue
 		}
-		// The wall time found, if any, is the first that matches from here on
-		// whatever the offset will be: periods that end well before it hold none.
+		// The wall time found, if any, is the first matching one from here on, whatever the offset will be. So periods
+		// that end well before it contain none.
 		if !found {
 			return 0, false
 		}
@@ -78,11 +78,11 @@ func (s *Schedule) next(from int64) (int64, bool) {
 	}
 }
 
-// period is a stretch of time in which a zone has one offset from UTC.
+// period is a time span in which a zone has one offset from UTC.
 type period struct {
 	zone   *time.Location
 	offset int64
-	// end is the first instant behind the period.
+	// end is the first instant after the period.
 	end int64
 }
 
@@ -95,15 +95,14 @@ func periodAt(at int64, zone *time.Location) period {
 		p.end = end.Unix()
 	}
 	if p.end <= at {
-		// On the last day of a leap year behind a zone's table ZoneBounds gives an
-		// end that is past already. No clock changes near the turn of those years.
+		// On the last day of a leap year beyond a zone's table, ZoneBounds returns an end in the past. No clock
+		// changes near the turn of those years.
 		p.end = at + settled
 	}
 	return p
 }
 
-// showsAgain is set for an instant whose wall time comes a second time behind
-// the period's end.
+// showsAgain reports whether the wall time of an instant is repeated after the end of the period.
 func (p period) showsAgain(at int64) bool {
 	if p.end-at > settled {
 		return false
@@ -112,12 +111,12 @@ func (p period) showsAgain(at int64) bool {
 	return at-p.end >= int64(offset)-p.offset
 }
 
-// wallFrom is the first wall time that matches the fields and is at or after
-// the given one; both are written as the instant that shows it in UTC.
+// wallFrom returns the first matching wall time at or after the given one. Both are expressed as the instant that
+// shows them in UTC.
 func (s *Schedule) wallFrom(from int64) (int64, bool) {
 	year, m, d := time.Unix(from, 0).UTC().Date()
 	if s.firesOn(year, int(m), d) {
-		now := int(from % secondsOfDay) // it is not negative: nothing fires before 1970
+		now := int(from % secondsOfDay) // not negative, because nothing fires before 1970
 		if second, ok := s.secondFrom(now); ok {
 			return from + int64(second-now), true
 		}
@@ -130,14 +129,14 @@ func (s *Schedule) wallFrom(from int64) (int64, bool) {
 	return day*secondsOfDay + int64(second), true
 }
 
-// firesOn is set for a date that matches.
+// firesOn reports whether a date matches.
 func (s *Schedule) firesOn(year, m, d int) bool {
 	y, ok := s.years.from(year)
 	return ok && y == year && s.months.has(m) && s.days(monthOf(year, m)).has(d)
 }
 
-// dayFrom is the first day that matches and is at or after a date, in days
-// since 1970. The date's day may be one past the end of its month.
+// dayFrom returns the first matching day at or after a date, in days since 1970. The date's day may be one past the
+// end of its month.
 func (s *Schedule) dayFrom(year, m, d int) (int64, bool) {
 	for y, ok := s.years.from(year); ok; y, ok = s.years.from(y + 1) {
 		if y > year {
@@ -158,8 +157,7 @@ func (s *Schedule) dayFrom(year, m, d int) (int64, bool) {
 	return 0, false
 }
 
-// secondFrom is the first second of a day that matches and is at or after the
-// given one.
+// secondFrom returns the first matching second of a day at or after the given one.
 func (s *Schedule) secondFrom(second int) (int, bool) {
 	h, m, sec := second/secondsOfHour, second/secondsOfMinute%60, second%secondsOfMinute
 	if s.hours.has(h) {
@@ -178,15 +176,14 @@ func (s *Schedule) secondFrom(second int) (int, bool) {
 	return 0, false
 }
 
-// Latest is the newest n fires after one instant and not after another,
-// oldest first; fewer when there are fewer.
+// Latest returns the newest n fires after one instant and not after another, oldest first; fewer if there are fewer.
 //
-// It costs about as much as a few times n calls of Next, however many fires
-// lie between: it looks at windows that grow backwards from until.
+// It costs about as much as a few times n calls of Next, however many fires lie between, because it examines windows
+// that grow backwards from until.
 func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
 	lowest := max(after.Unix(), civilDay(firstYear-1, 1, 1)*secondsOfDay)
 	to := min(until.Unix(), civilDay(lastYear+2, 1, 1)*secondsOfDay)
-	var newest []int64 // newest first
+	var newest []int64 // in descending order
 	for width := int64(n); len(newest) < n && to > lowest; {
 		start := max(to-width, lowest)
 		fires, all := s.between(start, to, 4*n)
@@ -206,8 +203,7 @@ func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
 	return times
 }
 
-// between is the fires after one instant and not after another; all is false
-// when there are more than most.
+// between returns the fires after one instant and not after another; all is false if there are more than most.
 func (s *Schedule) between(after, until int64, most int) (fires []int64, all bool) {
 	for at, ok := s.next(after + 1); ok && at <= until; at, ok = s.next(at + 1) {
 		if len(fires) == most {

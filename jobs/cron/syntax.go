@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// shorten keeps a sentence a sentence when somebody sends a book.
+// shorten bounds the length of a quoted text.
 func shorten(s string) string {
 	const most = 100
 	if utf8.RuneCountInString(s) <= most {
@@ -15,16 +15,15 @@ func shorten(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// token is a piece of an expression.
+// token is a part of an expression.
 type token struct {
 	expr string
-	// at is the token's first byte in expr, and text what stands there in
-	// capital letters.
+	// at is the position of the token's first byte in expr. text is the token in capital letters.
 	at   int
 	text string
 }
 
-// wrong says in one sentence where t breaks a rule of the field named; there is no field behind the last.
+// wrong returns an error that says where t breaks a rule of a field; field is "" after the last one.
 func (t token) wrong(field, rule string, args ...any) error {
 	what := "something is missing"
 	if t.text != "" {
@@ -56,7 +55,7 @@ func tokens(expr string) []token {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// capitals leaves everything but a-z as it is, so that no byte moves.
+// capitals changes only a-z, so that byte positions stay the same.
 func capitals(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -67,7 +66,7 @@ func capitals(s string) string {
 	return string(b)
 }
 
-// entries cuts t at every comma. What stands between two may be empty.
+// entries splits t at every comma. Entries may be empty.
 func (t token) entries() []token {
 	texts := strings.Split(t.text, ",")
 	all := make([]token, len(texts))

@@ -43,7 +43,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"0 0 12 * *", 11, "day of week", "", "there are six fields, or seven with the year, and here are only 5"},
 		{"0 0 12 * * ? 2026 x", 19, "", "x", tooMany},
 
-		// Values out of range, negative, or no values.
+		// Values that are out of range, negative, or not values.
 		{"60 * * * * ?", 1, "seconds", "60", toMinute},
 		{"0 60 * * * ?", 3, "minutes", "60", toMinute},
 		{"0 1,61,2 * * * ?", 5, "minutes", "61", toMinute},

@@ -7,32 +7,30 @@ import (
 	"time"
 )
 
-// Timetable is the plan of which names fire next. Names whose expression and
-// zone are the same text form a group, which has one next instant and one
-// place in a heap, so that a thousand jobs of every minute cost what one does.
+// Timetable plans which names fire next. Names with the same expression and zone, compared as text, form a group,
+// which has one next instant and one place in a heap, so that a thousand jobs that fire every minute cost as much as
+// one.
 //
-// A group's instant may lie before the moment at which one of its names was
-// set: the caller passes over a name whose own since isn't before the instant
-// that Pop gives (rule F2).
+// The instant of a group may be before the moment at which one of its names was set. The caller must ignore a name
+// whose own start is not before the instant that Pop returns (rule F2).
 //
-// A Timetable has no clock, and is for one goroutine at a time.
+// A Timetable has no clock, and is not safe for concurrent use.
 type Timetable struct {
 	groups map[groupKey]*group
 	names  map[string]*group
 	due    groupHeap
 }
 
-// NewTimetable is a timetable without names.
+// NewTimetable returns a timetable without names.
 func NewTimetable() *Timetable {
 	return &Timetable{groups: make(map[groupKey]*group), names: make(map[string]*group)}
 }
 
-// Len is the number of names, with those that never fire again.
+// Len returns the number of names, including those that never fire again.
 func (t *Timetable) Len() int { return len(t.names) }
 
-// Set gives a name its schedule, instead of any that it had. Its group goes on
-// with the first instant after the given moment, unless its next one is earlier.
-// Where there is none, the name is known but never pops.
+// Set sets the schedule of a name, and replaces an earlier one. The name's group continues with the first instant
+// after the given moment, unless its next one is earlier. If there is none, the name is known but never popped.
 func (t *Timetable) Set(name string, s *Schedule, after time.Time) {
 	key := groupKey{expression: s.canonical, zone: s.zone.String()}
 	g := t.groups[key]
@@ -45,13 +43,13 @@ func (t *Timetable) Set(name string, s *Schedule, after time.Time) {
 		t.groups[key] = g
 		t.plan(g, after)
 	} else if after.Before(g.after) {
-		t.plan(g, after) // the clock has stepped back since the group was planned
+		t.plan(g, after) // the clock was set back since the group was planned
 	}
 	g.members.add(name)
 	t.names[name] = g
 }
 
-// Remove forgets a name; one that isn't known is fine.
+// Remove removes a name. An unknown name is ignored.
 func (t *Timetable) Remove(name string) {
 	g := t.names[name]
 	if g == nil {
@@ -68,8 +66,7 @@ func (t *Timetable) Remove(name string) {
 	}
 }
 
-// NextAt is the earliest instant at which a name fires; false when none does
-// any more.
+// NextAt returns the earliest instant at which a name fires; false if there is none.
 func (t *Timetable) NextAt() (time.Time, bool) {
 	if len(t.due) == 0 {
 		return time.Time{}, false
@@ -77,13 +74,13 @@ func (t *Timetable) NextAt() (time.Time, bool) {
 	return time.Unix(t.due[0].next, 0).UTC(), true
 }
 
-// Soon reports whether found says yes to a name that fires at an instant or before it. It is asked
-// about them in no order, each once, with the first instant, until it does.
+// Soon reports whether found returns true for any name that fires at or before limit. It calls found once per name, in
+// no particular order, with the name's first instant, until found returns true.
 func (t *Timetable) Soon(limit time.Time, found func(name string, at time.Time) bool) bool {
 	return t.soonBelow(0, limit.Unix(), found)
 }
 
-// soonBelow looks at a place in the heap and what is below it, none of which fires before it.
+// soonBelow examines a place in the heap and its descendants, none of which fires earlier.
 func (t *Timetable) soonBelow(place int, limit int64, found func(name string, at time.Time) bool) bool {
 	if place >= len(t.due) || t.due[place].next > limit {
 		return false
@@ -93,14 +90,13 @@ func (t *Timetable) soonBelow(place int, limit int64, found func(name string, at
 		t.soonBelow(2*place+1, limit, found) || t.soonBelow(2*place+2, limit, found)
 }
 
-// Pop gives the earliest instant that isn't after now, in UTC, and every name
-// that fires then, sorted, and moves their groups on to their next instant. It
-// is called until ok is false: then nothing is due. Each call is one instant,
-// so that fires come in the order of (time, name) (rule F1).
+// Pop returns the earliest instant that is not after now, in UTC, with all names that fire then, sorted. It moves
+// their groups to their next instant. The caller repeats it until ok is false, when nothing more is due. Each call
+// handles one instant, so that fires come in the order of (time, name) (rule F1).
 //
-// The names stay as they are whatever happens to the timetable, and must not be
-// changed. The cost is that of moving each group in the heap; sorting is done
-// only for names set since, and merging only where several groups or changes meet.
+// The returned names stay valid whatever happens to the timetable, and must not be modified. The cost is that of
+// moving each group in the heap; sorting is needed only for names set since the last call, and merging only when
+// several groups fire or names have changed.
 func (t *Timetable) Pop(now time.Time) (at time.Time, names []string, ok bool) {
 	at, ok = t.NextAt()
 	if !ok || at.After(now) {
@@ -115,15 +111,15 @@ func (t *Timetable) Pop(now time.Time) (at time.Time, names []string, ok bool) {
 	return at, slices.Clip(mergeAll(lists)), true
 }
 
-// Skip moves every group that fires at or before an instant to its first one
-// after it, as after a long gap; nothing is given back for what lies between.
+// Skip moves every group that fires at or before an instant to its first one after it, as after a long gap. It does
+// not return the skipped fires.
 func (t *Timetable) Skip(to time.Time) {
 	for len(t.due) > 0 && t.due[0].next <= to.Unix() {
 		t.plan(t.due[0], to)
 	}
 }
 
-// plan puts g where its first instant after a moment belongs in the heap.
+// plan moves g to its place in the heap for its first instant after a moment.
 func (t *Timetable) plan(g *group, after time.Time) {
 	next := g.schedule.Next(after)
 	g.after, g.next = after, next.Unix()
@@ -138,15 +134,15 @@ func (t *Timetable) plan(g *group, after time.Time) {
 	}
 }
 
-// groupKey identifies a group. Zones are known by their names.
+// groupKey identifies a group. Zones are compared by name.
 type groupKey struct{ expression, zone string }
 
-// group is the names of one expression in one zone.
+// group is the names with one expression in one zone.
 type group struct {
 	key      groupKey
 	schedule *Schedule
 	members  members
-	// next is the instant the group fires at, in seconds since 1970: its first after a moment.
+	// next is the next fire of the group, in seconds since 1970: its first one after the moment after.
 	next  int64
 	after time.Time
 	// place is the group's index in the heap, or unplanned.
@@ -155,17 +151,17 @@ type group struct {
 
 const unplanned = -1
 
-// members is a set of names that gives them sorted without sorting them each
-// time: changes wait beside the sorted names until those are asked for.
+// members is a set of names that can be returned sorted without sorting it each time: changes are kept separately
+// until the sorted names are requested.
 type members struct {
-	// sorted is given away, so it is replaced and never changed.
+	// sorted was returned to callers, so it is replaced and never modified.
 	sorted      []string
 	added, gone map[string]struct{}
 }
 
 func (m *members) count() int { return len(m.sorted) + len(m.added) - len(m.gone) }
 
-// add puts in a name that isn't there.
+// add adds a name that is not a member.
 func (m *members) add(name string) {
 	if _, ok := m.gone[name]; ok {
 		delete(m.gone, name)
@@ -177,7 +173,7 @@ func (m *members) add(name string) {
 	m.added[name] = struct{}{}
 }
 
-// remove takes out a name that is there.
+// remove removes a name that is a member.
 func (m *members) remove(name string) {
 	if _, ok := m.added[name]; ok {
 		delete(m.added, name)
@@ -189,7 +185,7 @@ func (m *members) remove(name string) {
 	m.gone[name] = struct{}{}
 }
 
-// inOrder is all names, sorted.
+// inOrder returns all names, sorted.
 func (m *members) inOrder() []string {
 	if len(m.gone) > 0 {
 		m.sorted = slices.DeleteFunc(slices.Clone(m.sorted), func(name string) bool {
@@ -204,8 +200,7 @@ func (m *members) inOrder() []string {
 	return m.sorted
 }
 
-// mergeAll merges sorted lists by pairs, so that each name is copied about as
-// often as the number of lists can be halved. It uses lists up.
+// mergeAll merges sorted lists in pairs, so that each name is copied about log2(len(lists)) times. It modifies lists.
 func mergeAll(lists [][]string) []string {
 	for len(lists) > 1 {
 		half := (len(lists) + 1) / 2
@@ -217,7 +212,7 @@ func mergeAll(lists [][]string) []string {
 	return lists[0]
 }
 
-// merge is a new sorted list of two; one of them itself when the other is empty.
+// merge returns a new sorted list of two; if one is empty, it returns the other.
 func merge(a, b []string) []string {
 	if len(a) == 0 {
 		return b
@@ -236,7 +231,7 @@ func merge(a, b []string) []string {
 	return append(append(all, a...), b...)
 }
 
-// groupHeap has the group that fires first in front.
+// groupHeap is a heap by the next fire.
 type groupHeap []*group
 
 func (h groupHeap) Len() int           { return len(h) }
@@ -246,14 +241,14 @@ func (h groupHeap) Swap(i, j int) {
 	h[i].place, h[j].place = i, j
 }
 
-// Push is heap.Interface's.
+// Push implements heap.Interface.
 func (h *groupHeap) Push(x any) {
 	g := x.(*group)
 	g.place = len(*h)
 	*h = append(*h, g)
 }
 
-// Pop is heap.Interface's.
+// Pop implements heap.Interface.
 func (h *groupHeap) Pop() any {
 	last := len(*h) - 1
 	g := (*h)[last]

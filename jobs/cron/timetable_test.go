@@ -61,9 +61,9 @@ func TestTimetableGroupKeepsItsInstant(t *testing.T) {
 	tt := cron.NewTimetable()
 	minute := mustParse(t, "0 * * * * ?", nil)
 	tt.Set("a", minute, noon)
-	// The group fires at 12:01, before b's since: the caller passes b over (F2).
+	// The group fires at 12:01, before b was set: the caller must ignore b (F2).
 	tt.Set("b", minute, noon.Add(5*time.Minute))
-	// The same text in another zone is another group.
+	// The same expression in another zone is another group.
 	tt.Set("c", mustParse(t, "0 * * * * ?", zone(t, "Asia/Kolkata")), noon.Add(time.Minute))
 	want := []popped{
 		{"2026-11-21T12:01:00Z", []string{"a", "b"}},
@@ -148,7 +148,7 @@ func TestTimetableNamesStayAsGiven(t *testing.T) {
 	}
 }
 
-// model is a timetable without any thought of cost.
+// model is the simplest implementation of a timetable.
 type model struct {
 	jobs map[string]string
 	next map[string]time.Time

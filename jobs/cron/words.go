@@ -2,7 +2,7 @@ package cron
 
 import "slices"
 
-// Language is one that schedules are put in words in.
+// Language is a language of Words.
 type Language int
 
 // The languages of Words.
@@ -11,9 +11,8 @@ const (
 	Chinese
 )
 
-// Words says when s fires, as people say it: "at 03:00, from Monday to Friday". Schedules that fire at
-// different times have different words, whatever their expressions look like. Words of clock
-// times are meant in the schedule's zone, which they do not name.
+// Words describes when s fires: "at 03:00, from Monday to Friday". Schedules that fire at different times have
+// different words. Clock times are in the schedule's zone, which the words do not name.
 func (s *Schedule) Words(in Language) string {
 	p := s.phrase()
 	if in == Chinese {
@@ -22,38 +21,39 @@ func (s *Schedule) Words(in Language) string {
 	return p.english()
 }
 
-// phrase is what a schedule's words are made of. It is made from the sets of values, not from the text of the
-// expression, and what it leaves out is the same for all schedules of its form, so that different sets never have the
+// phrase is the structure of a schedule's words. It is built from the sets of values, not from the text of the
+// expression. What a form leaves out is the same for all schedules of that form, so that different sets never have the
 // same words.
 type phrase struct {
 	time   timePhrase
 	days   dayPhrase
 	months set
 	years  runs
-	// never is set when there is no year to fire in, anyYear when all years are.
+	// never is set if there is no year to fire in, anyYear if all years are included.
 	never, anyYear bool
 }
 
-// timeForm is how the times of a day are said.
+// timeForm is the form in which the times of a day are described.
 type timeForm int
 
 const (
-	// atTimes lists them.
+	// atTimes lists the times.
 	atTimes timeForm = iota
-	// everyStep is all day long: every 5 minutes.
+	// everyStep is a step all day long: every 5 minutes.
 	everyStep
-	// everyStepFrom is that, not from the full hour or minute on: every 5 minutes from minute 2 of each hour.
+	// everyStepFrom is a step that does not begin at the full hour or minute: every 5 minutes from minute 2 of each
+	// hour.
 	everyStepFrom
-	// onceAnHour is at a minute and second of every hour, onceAMinute at a second of every minute.
+	// onceAnHour is a minute and second of every hour, onceAMinute a second of every minute.
 	onceAnHour
 	onceAMinute
-	// inSpans is every step from one time to another, in some spans.
+	// inSpans is a step within some spans of the day.
 	inSpans
-	// byField is said field by field, where nothing better is true.
+	// byField describes each field, if no better form is correct.
 	byField
 )
 
-// timePhrase is the times of a day. Times and steps are in seconds.
+// timePhrase describes the times of a day. Times and steps are in seconds.
 type timePhrase struct {
 	form  timeForm
 	step  int
@@ -65,14 +65,14 @@ type timePhrase struct {
 	everyHour               bool
 }
 
-// timeSpan is two times of a day, both included; the second may be the earlier one, of the next day.
+// timeSpan is a span of the day, both ends included. If to is before from, it is on the next day.
 type timeSpan struct{ from, to int }
 
-// Bounds of lists in words: what is longer is said otherwise.
+// The greatest lengths of lists in words; longer ones use another form.
 const (
 	mostTimes = 6
 	mostSpans = 3
-	// fewestOfStep is how many values "every" stands for at least.
+	// fewestOfStep is the smallest number of values for which "every" is used.
 	fewestOfStep = 4
 )
 
@@ -87,7 +87,7 @@ func (s *Schedule) phrase() phrase {
 	return p
 }
 
-// timePhrase finds the shortest form that is true. Only if the schedule fires on all days may a span go over midnight.
+// timePhrase finds the shortest correct form. A span may cross midnight only if the schedule fires on all days.
 func (s *Schedule) timePhrase(allDays bool) timePhrase {
 	p := timePhrase{
 		seconds: runsOf(s.seconds.members()), minutes: runsOf(s.minutes.members()), hours: runsOf(s.hours.members()),
@@ -120,7 +120,7 @@ func (s *Schedule) timePhrase(allDays bool) timePhrase {
 	return p
 }
 
-// ofEveryHour is the form of a schedule that fires alike in all hours.
+// ofEveryHour sets the form for a schedule that fires identically in all hours.
 func (p *timePhrase) ofEveryHour(times []int, allMinutes bool) {
 	p.step, p.first = stepOf(times), times[0]
 	round := p.step > 0 && p.first+secondsOfHour-times[len(times)-1] == p.step
@@ -140,7 +140,7 @@ func (p *timePhrase) ofEveryHour(times []int, allMinutes bool) {
 	}
 }
 
-// inHours is all times that s fires at in some hours, in order.
+// inHours returns all times in some hours at which s fires, in order.
 func (s *Schedule) inHours(hours []int) (times []int) {
 	for _, h := range hours {
 		for _, m := range s.minutes.members() {
@@ -152,7 +152,7 @@ func (s *Schedule) inHours(hours []int) (times []int) {
 	return times
 }
 
-// spans are the times of each run of hours, if all of them go by the same step, which is 0 if they don't.
+// spans returns the times of each run of hours, with their common step; the step is 0 if there is none.
 func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step int) {
 	all := splitRuns(hours)
 	if last := len(all) - 1; overMidnight && last > 0 && all[0][0] == 0 && all[last][len(all[last])-1] == 23 {
@@ -173,7 +173,7 @@ func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step
 		step = max(step, by)
 		spans = append(spans, timeSpan{times[0], times[len(times)-1] % secondsOfDay})
 	}
-	// A single time can't stand behind "every 5 minutes": it comes last.
+	// A single time can't follow "every 5 minutes", so it comes last.
 	slices.SortStableFunc(spans, func(a, b timeSpan) int {
 		switch aSingle, bSingle := a.from == a.to, b.from == b.to; {
 		case aSingle && !bSingle:
@@ -186,12 +186,12 @@ func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step
 	return spans, step
 }
 
-// ofAnyDay reports whether the words stand for themselves: they name no time of a day.
+// ofAnyDay reports whether the words need no day, because they name no time of day.
 func (p timePhrase) ofAnyDay() bool {
 	return p.form != atTimes && p.form != inSpans && (p.form != byField || p.everyHour)
 }
 
-// inUnits is a step in the largest of the units that it is a whole number of.
+// inUnits returns a step in the largest unit of which it is a multiple.
 func inUnits(step int, second, minute, hour string) (n int, unit string) {
 	switch {
 	case step%secondsOfHour == 0:

@@ -45,7 +45,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// fingerprint is when a schedule fires, in samples: from some moments on, in a zone with clock changes.
+// fingerprint returns samples of a schedule's fires, from several moments on, in a zone with clock changes.
 func fingerprint(t interface{ Fatal(...any) }, expr string, in *time.Location) string {
 	s := mustParse(t, expr, in)
 	var b strings.Builder
@@ -65,7 +65,7 @@ func fingerprint(t interface{ Fatal(...any) }, expr string, in *time.Location) s
 	return b.String()
 }
 
-// meant remembers what words were found for, and refuses others of the same words.
+// meant remembers for which schedule words were returned, and fails if another schedule has the same words.
 type meant map[string][2]string
 
 func (m meant) check(t interface{ Fatal(...any) }, expr string, in *time.Location) {
@@ -105,7 +105,7 @@ func TestSchedulesThatDifferHaveDifferentWords(t *testing.T) {
 	}
 }
 
-// drawField is a field of some form: any of those that the dialect has for it.
+// drawField returns a field in any form of the dialect.
 func drawField(t *rapid.T, low, high int) string {
 	n := func() int { return rapid.IntRange(low, high).Draw(t, "n") }
 	from, to := n(), n()
@@ -150,7 +150,7 @@ func TestWordsOfAnything(t *testing.T) {
 		for i := range fields {
 			draw(i)
 		}
-		// Neighbours differ in one field: that is where words could be too few.
+		// Change one field at a time, since words that leave too much out would show there.
 		for range 6 {
 			seen.check(t, strings.Join(fields[:], " "), in)
 			draw(rapid.IntRange(0, 6).Draw(t, "changed"))

@@ -1,5 +1,6 @@
-// Package campaign is how a process comes to lead with a registry that several servers share: it stands for election,
-// one campaign at a time, until it leads or nobody wants that any more. What an election is, the registry says.
+// Package campaign runs the election campaigns of one process for a registry that several servers share: one campaign
+// at a time, until this process leads or the caller gives up. The registry itself implements the election (see
+// Election).
 package campaign
 
 import (
@@ -16,47 +17,46 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// ErrClosed says that the registry is closed.
+// ErrClosed is the error of a campaign on a registry that is closed.
 var ErrClosed = errors.New("the registry is closed")
 
 // Term is a term of the registry that campaigns.
 type Term interface {
 	registry.Term
-	// Leader is who leads in it.
+	// Leader returns this process as the leader of the term.
 	Leader() registry.Leader
-	// Finish ends it, with the reason that Err gives then, and waits for all that it has started.
+	// Finish ends the term, with the reason that Err returns from then on, and waits for all goroutines of the term.
 	Finish(why error)
 }
 
-// Election is one campaign's side of the registry.
+// Election is the registry's part of one campaign.
 type Election interface {
-	// Try stands for election, and waits until it leads or something fails.
+	// Try stands for election. It returns the term when this process leads, or the first error.
 	Try(ctx context.Context, who string) (Term, error)
-	// GivesUp is the error that the campaign ends with after one of Try, nil if it tries on.
+	// GivesUp returns the error that the campaign ends with after Try has failed with err, or nil to try again.
 	GivesUp(err error) error
-	// Pause is how long it waits then, after a Try that took so long.
+	// Pause returns how long the campaign waits before the next Try. took is the duration of the failed one.
 	Pause(err error, took time.Duration) time.Duration
 }
 
-// Leadership is a process's part in who leads: its campaign, and the term that it leads with. Its methods may be
-// called concurrently.
+// Leadership is this process's campaign and the term in which it leads. Its methods may be called concurrently.
 type Leadership struct {
 	log *slog.Logger
-	// about are attributes of the warning that a campaign fails, which is logged once in each interval at most.
+	// about holds the attributes of the warning "campaign fails", which is logged at most once per interval.
 	about    []any
 	interval time.Duration
 
-	ctx    context.Context // ends when it is closed
+	ctx    context.Context // ends at Close
 	cancel context.CancelFunc
 
-	campaigning chan struct{} // holds one token while nobody campaigns
+	campaigning chan struct{} // holds one token, which the running campaign takes
 
-	mu      sync.Mutex // held to set current, so that Close misses no term
+	mu      sync.Mutex // is held while current is set, so that Close misses no term
 	current atomic.Pointer[Term]
 }
 
-// New is of a process that does not campaign yet. It warns that a campaign fails once in each interval at most, with
-// the attributes about.
+// New returns the Leadership of a process that does not campaign yet. It logs a warning about a failing campaign at
+// most once per interval, with the attributes about.
 func New(log *slog.Logger, interval time.Duration, about ...any) *Leadership {
 	l := &Leadership{log: log, interval: interval, about: about, campaigning: make(chan struct{}, 1)}
 	l.campaigning <- struct{}{}
@@ -64,10 +64,10 @@ func New(log *slog.Logger, interval time.Duration, about ...any) *Leadership {
 	return l
 }
 
-// Context ends at Close.
+// Context returns a context that ends at Close.
 func (l *Leadership) Context() context.Context { return l.ctx }
 
-// Leader is this process, if its term lasts.
+// Leader returns this process if its term has not ended, and false otherwise.
 func (l *Leadership) Leader() (registry.Leader, bool) {
 	if current := l.current.Load(); current != nil && (*current).Err() == nil {
 		return (*current).Leader(), true
@@ -75,8 +75,8 @@ func (l *Leadership) Leader() (registry.Leader, bool) {
 	return registry.Leader{}, false
 }
 
-// Campaign stands for election until it leads, ctx ends, this is closed, or the election gives up. The term before, if
-// it still lasts, ends.
+// Campaign stands for election until this process leads, ctx ends, Close is called or the election gives up. It ends
+// this process's previous term if that has not ended yet.
 func (l *Leadership) Campaign(ctx context.Context, who string, e Election) (Term, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -120,7 +120,7 @@ func (l *Leadership) Campaign(ctx context.Context, who string, e Election) (Term
 	}
 }
 
-// lead makes a term that has begun the one that this process leads with, unless nobody wants it any more.
+// lead makes t the current term, unless ctx has ended or the registry is closed.
 func (l *Leadership) lead(ctx context.Context, t Term) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,12 +139,12 @@ func (l *Leadership) finish(why string) {
 	}
 }
 
-// Close ends the term and the campaign under way, and waits for both.
+// Close ends the current term and the running campaign, and waits for both.
 func (l *Leadership) Close() {
 	l.mu.Lock()
 	l.cancel() // no term begins after this
 	l.mu.Unlock()
 	l.finish("the registry was closed")
-	<-l.campaigning // a campaign that just ends
+	<-l.campaigning // wait for a campaign that is just ending
 	l.campaigning <- struct{}{}
 }

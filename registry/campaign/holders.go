@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// maxHolders is more than what shows who leads may be behind: a follower, or a store that was restored.
+// maxHolders exceeds the number of terms by which a follower or a restored store can be behind.
 const maxHolders = 100
 
-// Holders are the names that this process has stood for election under lately. It leads with its current term only:
-// its others are over, or never began, and must not be shown as the leader, least of all by itself. Its methods may be
-// called concurrently; its zero value is ready.
+// Holders records the names under which this process stood for election recently. This process leads only in its
+// current term. A lease under any other of these names belongs to a term that has ended or never began, so it must not
+// be reported as the leader. The methods may be called concurrently; the zero value is ready for use.
 type Holders struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// Add keeps that the lead may be this process's under that name.
+// Add records a name under which this process may come to lead.
 func (h *Holders) Add(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -24,7 +24,7 @@ func (h *Holders) Add(name string) {
 	h.names = h.names[max(0, len(h.names)-maxHolders):]
 }
 
-// Has reports whether a name is one of this process.
+// Has reports whether this process has stood for election under the name.
 func (h *Holders) Has(name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// commandPatience is for how long a database is tried that does not answer: somebody waits at a terminal.
+// commandPatience is how long a command retries a database that does not answer, while its user waits at a terminal.
 const commandPatience = time.Minute
 
-// Accept makes what is in the database what counts, whatever servers remember of it: a person has decided that what it
-// lacks is lost. It says at which change of which term it is. While somebody leads there is nothing to accept, which
-// is an error; whether he does is seen by his renewals, since the database's clock may have leapt: a lease that has
-// not expired is waited for.
+// Accept declares the present content of the database valid, whatever the servers remember of it: the operator has
+// decided that the commits which it lacks are lost. It returns the change and the term that the registry is at. It
+// fails while a leader exists. It recognizes a leader by its renewals, not by the lease's expiry, since the database's
+// clock may have leapt: it waits for a lease that has not expired, and then looks whether it was renewed.
 func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 	var before rows
 	err = o.within(ctx, func(ctx context.Context, p *place) error { return p.db.GetContext(ctx, &before, selectRows) })
@@ -50,7 +50,7 @@ func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 	return change, term, err
 }
 
-// Look says why there is no registry in a database that could be used; nil when there is one. It makes nothing.
+// Look returns why the database has no usable registry, or nil if it has one. It creates nothing.
 func Look(ctx context.Context, o Options) error {
 	return o.within(ctx, func(ctx context.Context, p *place) error {
 		var found rows
@@ -58,7 +58,7 @@ func Look(ctx context.Context, o Options) error {
 	})
 }
 
-// within does something with a database, without standing for election.
+// within runs a function with the database, without standing for election.
 func (o Options) within(ctx context.Context, do func(context.Context, *place) error) error {
 	p, err := newPlace(o)
 	if err != nil {
@@ -74,5 +74,5 @@ func (o Options) within(ctx context.Context, do func(context.Context, *place) er
 	return p.explain("use the registry", err)
 }
 
-// ErrNotEmpty is wrapped by Restore's error where a registry is already.
+// ErrNotEmpty is wrapped by the error of Restore if the database already has a registry.
 var ErrNotEmpty = errors.New("there is a registry already")

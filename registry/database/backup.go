@@ -11,21 +11,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Copy is all that a registry holds, of one moment.
+// Copy is the whole content of a registry at one moment.
 type Copy struct {
 	Term    int64
 	Entries []registry.Entry
 	Shared  []registry.Entry
 }
 
-// Backup reads a registry as it is at one moment, whoever leads.
+// Backup reads the content of a registry at one moment. It works with or without a leader.
 func Backup(ctx context.Context, o Options) (c Copy, err error) {
 	err = o.within(ctx, func(ctx context.Context, p *place) error {
 		tx, err := p.db.BeginTxx(ctx, &sql.TxOptions{ReadOnly: true})
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() // it has changed nothing
+		defer tx.Rollback() // the transaction has changed nothing
 		if err := tx.GetContext(ctx, &c.Term, "SELECT term FROM REGISTRY_FENCE WHERE id = 1"); err != nil {
 			return err
 		}
@@ -39,9 +39,9 @@ func Backup(ctx context.Context, o Options) (c Copy, err error) {
 	return c, err
 }
 
-// Restore makes a registry of a copy in a database that has none, or one that nobody has used; any other is refused
-// (ErrNotEmpty), and left as it is. It is all made or nothing. Versions begin at 0. Servers see that it is another
-// registry than before.
+// Restore creates a registry from a copy, all of it or nothing. The database must have no registry, or one that was
+// never used; otherwise the error is ErrNotEmpty and the database stays unchanged. Versions begin at 0. The registry
+// gets a new lineage, by which servers notice that it is not the one that they used before.
 func Restore(ctx context.Context, o Options, c Copy) error {
 	return o.within(ctx, func(ctx context.Context, p *place) error {
 		if err := p.prepare(ctx, seen{}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestDatabaseThatIsEmpty: no registry is made in the place of one that was there.
+// TestDatabaseThatIsEmpty checks that no new registry is created in place of one that existed before.
 func TestDatabaseThatIsEmpty(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -29,8 +29,8 @@ func TestDatabaseThatIsEmpty(t *testing.T) {
 	}
 }
 
-// TestBackupAndRestore: what was backed up is there in another database, which has to be empty, and servers see that
-// it is another one.
+// TestBackupAndRestore checks that a backup has the same content in another database, which must be empty, and that
+// servers recognize it as another registry.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	from, to := shared.Server(t).Database(t), shared.Server(t).Database(t)

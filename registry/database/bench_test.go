@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// BenchmarkCommit is one small commit after the other, each on the disk when it is answered.
+// BenchmarkCommit measures consecutive small commits, each of which is on the disk when it is answered.
 func BenchmarkCommit(b *testing.B) {
 	for _, writes := range []int{1, 3, 100} {
 		b.Run(fmt.Sprint(writes, "-writes"), func(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad is what a leader reads first, of 100,000 jobs.
+// BenchmarkLoad measures a leader's first read, with 100,000 jobs.
 func BenchmarkLoad(b *testing.B) {
 	r, term := lead(b, Options{DSN: shared.Server(b).Database(b)})
 	document := bytes.Repeat([]byte("d"), 700)
@@ -54,7 +54,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkLeaderChange is the time from a leader's last sign of life to the next one's term.
+// BenchmarkLeaderChange measures the time from a leader's last sign of life to the next term.
 func BenchmarkLeaderChange(b *testing.B) {
 	server := mariadb.Start(b)
 	dsn := server.Database(b)
@@ -64,14 +64,14 @@ func BenchmarkLeaderChange(b *testing.B) {
 		led := make(chan registry.Term, 1)
 		go func() { led <- elect(b, second, "127.0.0.1:9988") }()
 		awaitStandby(b, term)
-		term.end(errSilent) // nothing is renewed any more, and nothing given back
+		term.end(errSilent) // from now on nothing is renewed or released
 		b.Logf("the change took %v", func() time.Duration { began := time.Now(); <-led; return time.Since(began) }())
 		_ = first.Close()
 		_ = second.Close()
 	}
 }
 
-// BenchmarkRow is the least that a durable change of one row takes, by which BenchmarkCommit is to be judged.
+// BenchmarkRow measures a single durable update of one row, the lower bound for BenchmarkCommit.
 func BenchmarkRow(b *testing.B) {
 	_, term := lead(b, Options{DSN: shared.Server(b).Database(b)})
 	for b.Loop() {

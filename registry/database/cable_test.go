@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// cable makes connections that can be cut at the nth request of a commit: one that is sent on the connection that has
-// sent the fence's count.
+// cable makes connections that can be cut at the nth request of a commit. Requests of commits are those on a
+// connection that has sent an update of the fence.
 type cable struct {
 	mu      sync.Mutex
 	armed   bool
@@ -21,16 +21,16 @@ type cable struct {
 	arrives bool
 	struck  chan struct{}
 	all     []*wire
-	hole    []byte // the connection that sends this is heard no more, and hears nothing
+	hole    []byte // the connection that sends this text loses all further traffic in both directions
 }
 
 // wire is one connection.
 type wire struct {
 	net.Conn
 	cable   *cable
-	commits bool // it has sent a fence's count
-	deaf    bool // what the database answers to the request that arrived is swallowed
-	swallow bool // it is in the hole
+	commits bool // it has sent an update of the fence
+	deaf    bool // the answer to the request that arrived is dropped
+	swallow bool // all its traffic is dropped
 	closed  chan struct{}
 	closing sync.Once
 }
@@ -50,7 +50,7 @@ func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, er
 	return w, nil
 }
 
-// arm cuts all at the nth request from now on, or when the database has answered that, if it arrives.
+// arm cuts all connections at the nth request from now on; if arrives is true, after the database has answered it.
 func (c *cable) arm(n int, arrives bool) (struck <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +58,8 @@ func (c *cable) arm(n int, arrives bool) (struck <-chan struct{}) {
 	return c.struck
 }
 
-// dig makes a hole for the next connection that sends what is given: its request arrives or not, and neither side ever
-// hears of the other again, as when a machine is gone without a word.
+// dig drops all traffic of the next connection that sends the text, as if the host had disappeared. The request itself
+// arrives if arrives is true.
 func (c *cable) dig(at string, arrives bool) (struck <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +102,7 @@ func (w *wire) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// Read cuts all when the answer comes that nobody is to get.
+// Read cuts all connections when the answer comes that must be lost.
 func (w *wire) Read(b []byte) (int, error) {
 	n, err := w.Conn.Read(b)
 	w.cable.mu.Lock()
@@ -125,7 +125,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// cut ends all connections. mu is held.
+// cut closes all connections. The caller holds mu.
 func (c *cable) cut() {
 	c.left = 0
 	for _, w := range c.all {
@@ -134,8 +134,8 @@ func (c *cable) cut() {
 	close(c.struck)
 }
 
-// TestCommitInABlackHole: a database whose machine is gone without a word, while others of its address answer, hinders
-// a commit for as long as a request may take, and it is made once.
+// TestCommitInABlackHole checks that when the database's host disappears while others at its address answer, a commit
+// is delayed by at most the timeout of a request, and is made exactly once.
 func TestCommitInABlackHole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"UPDATE REGISTRY_FENCE SET changes", "SELECT path, version FROM"} {
@@ -171,7 +171,7 @@ func TestCommitInABlackHole(t *testing.T) {
 	}
 }
 
-// TestRenewalInABlackHole: the lease is renewed on another connection, whichever request had no answer.
+// TestRenewalInABlackHole checks that the lease is renewed on another connection, whichever request stayed unanswered.
 func TestRenewalInABlackHole(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"UPDATE REGISTRY_LEASE SET renewals", "\x03COMMIT"} {
@@ -194,7 +194,7 @@ func TestRenewalInABlackHole(t *testing.T) {
 	}
 }
 
-// TestReadInABlackHole: a read that nothing comes of any more ends with an error.
+// TestReadInABlackHole checks that a read whose answer stops coming ends with an error.
 func TestReadInABlackHole(t *testing.T) {
 	t.Parallel()
 	wires := &cable{}

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Commit makes all writes by one transaction. It looks at ctx before it begins; from then on it lasts as long as it
-// takes, or the term.
+// Commit makes all writes in one transaction. It checks ctx only before it begins; from then on only the end of the
+// term interrupts it.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
 	if err := ctx.Err(); err != nil {
@@ -60,9 +60,9 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 }
 
-// try is one transaction, of as few requests as may be: a small one without conditions is a single request. Sent says
-// that its COMMIT was sent, so that only the fence knows what has become of it if there was no answer; unsure, that
-// this has happened to an earlier one. A conflict and every refusal leave nothing behind.
+// try sends one transaction in as few requests as possible: a small one without conditions is a single request. sent
+// reports that its COMMIT was sent, so that, without an answer, only the fence's row shows whether it was done. unsure
+// reports that this happened to an earlier try. A conflict or a refusal leaves nothing behind.
 func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 	conn, err := t.connection()
 	if err != nil {
@@ -79,7 +79,7 @@ func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 		}
 	}()
 	statements := append([]statement{t.fence()}, p.statements()...)
-	if len(p.conditional) > 0 { // which are looked at behind the fence: a deposed term must not take its end for a conflict
+	if len(p.conditional) > 0 { // are checked behind the fence: a deposed term must not mistake its end for a conflict
 		if err = t.exec(conn, statements[0]); err == nil {
 			err = t.place.within(t.ctx, func(ctx context.Context) error { return t.meets(ctx, conn, p) })
 		}
@@ -103,16 +103,16 @@ func (t *term) exec(conn *sqlx.Conn, s statement) error {
 	return t.place.within(t.ctx, func(ctx context.Context) error { return s.exec(ctx, conn) })
 }
 
-// fence begins a transaction and counts it in the fence's row, which only the term that stands there can (rule T2).
-// For any other one the count is beyond what a number can be, in every mode of the database: with that error the
-// server leaves out all that follows in the request.
+// fence begins a transaction and increments the count in the fence's row, which succeeds only in the term that the row
+// names (rule T2). In any other term the statement adds 1 to the greatest BIGINT, which is an error in every SQL mode,
+// so that the server skips all that follows in the request.
 func (t *term) fence() statement {
 	return statement{"START TRANSACTION; UPDATE REGISTRY_FENCE SET changes = IF(term = ? AND holder = ? AND changes = ?, changes + 1, 9223372036854775807 + changes + 1) WHERE id = 1",
 		[]any{t.leader.Term, t.holder, t.changes.Load()}, 0}
 }
 
-// refused finds out why the fence has refused a commit: because an earlier try, which had no answer, was made after
-// all, which is no error.
+// refused finds out why the fence refused a commit. It returns nil if the reason is that an earlier try of the same
+// commit, whose answer was lost, was committed.
 func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error {
 	changes := t.changes.Load()
 	var now rows
@@ -129,7 +129,8 @@ func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error 
 		return fmt.Errorf("%w: the fence is at change %d, not %d: somebody has written to it", errDeposed, now.Changes,
 			changes)
 	}
-	// InnoDB shows a commit a moment before it is on the disk, and writes its log in order: this is behind it.
+	// InnoDB shows a commit a moment before it is on the disk, and writes its log in order. When this later commit has
+	// been answered, the earlier one is on the disk too.
 	if _, err := conn.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET renewals = renewals + 1 WHERE id = 1"); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error 
 	return err
 }
 
-// meets checks the conditions.
+// meets checks the conditions of the commit against the stored versions.
 func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
 	versions := map[string]int64{}
 	for _, batch := range batches(p.conditional, func(path string) int { return len(path) }) {
@@ -160,7 +161,8 @@ func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
 	return nil
 }
 
-// connection is that of commits. One that the server may have ended, since it was silent for long, is replaced.
+// connection returns the connection for commits. It replaces one that was idle for so long that the server may have
+// closed it.
 func (t *term) connection() (*sqlx.Conn, error) {
 	if t.conn != nil && time.Since(t.used) > time.Duration(t.place.silence())*time.Second/2 {
 		t.drop()
@@ -179,14 +181,14 @@ func (t *term) connection() (*sqlx.Conn, error) {
 	return t.conn, nil
 }
 
-// rollBack ends a transaction that leaves nothing behind.
+// rollBack rolls the transaction back, or drops the connection if that fails.
 func (t *term) rollBack() {
 	if err := t.exec(t.conn, statement{text: "ROLLBACK"}); err != nil {
 		t.drop()
 	}
 }
 
-// drop closes the connection, with which the server rolls back what was not committed.
+// drop closes the connection, so that the server rolls back what was not committed.
 func (t *term) drop() {
 	if t.conn != nil {
 		discard(t.conn)

@@ -20,15 +20,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// place is where a registry is: Options, checked and with defaults, and what its database is reached with.
+// place is the location of a registry: the checked Options with defaults, and the connections to its database.
 type place struct {
 	Options
-	name   string // for people: address and database
+	name   string // address and database, for messages
 	config *mysqldriver.Config
 	db     *sqlx.DB
-	// values has connections of their own for shared values: however many people ask for, the lease is renewed.
+	// values is a separate pool for shared values, so that many requests for them never delay a renewal of the lease.
 	values *sqlx.DB
-	// lax is done once the log has said that commits are not synced.
+	// lax guards the warning that commits are not synced, which is logged once.
 	lax sync.Once
 }
 
@@ -38,12 +38,12 @@ func newPlace(o Options) (*place, error) {
 		return nil, fmt.Errorf("%w: the address of the database: %w", registry.ErrUnusable, err)
 	}
 	o.setDefaults()
-	c.Logger = log.New(io.Discard, "", 0) // broken connections are errors of calls
+	c.Logger = log.New(io.Discard, "", 0) // calls return the errors of broken connections
 	c.ParseTime = true
-	// A request may have several statements. All values are arguments, which the driver writes into them: safe, since
-	// the character set is UTF-8.
+	// One request may hold several statements. The driver writes all values into them as escaped literals, which is
+	// safe because the character set is UTF-8.
 	c.InterpolateParams, c.MultiStatements = true, true
-	c.Timeout = min(c.Timeout, o.Lease/2) // who remembers more than the others has a lease to say so
+	c.Timeout = min(c.Timeout, o.Lease/2) // a server that saw more than others must tell them within a lease
 	if o.Dial != nil {
 		c.DialFunc = o.Dial
 	}
@@ -59,16 +59,16 @@ func newPlace(o Options) (*place, error) {
 	return p, err
 }
 
-// close ends all connections. Errors are of some that have broken already.
+// close ends all connections. Its errors concern connections that are already broken.
 func (p *place) close() {
 	_ = p.db.Close()
 	_ = p.values.Close()
 }
 
-// silence is for how many seconds the server bears with a connection that says nothing, and with what it may hold.
+// silence is the timeout in seconds after which the server closes a silent connection and frees its locks.
 func (o Options) silence() int { return int(math.Ceil((o.Lease / 2).Seconds())) }
 
-// open makes a pool of connections, which are made when they are used.
+// open creates a pool. The pool connects on first use.
 func (p *place) open() (*sqlx.DB, error) {
 	inner, err := mysqldriver.NewConnector(p.config)
 	if err != nil {
@@ -82,11 +82,11 @@ func (p *place) open() (*sqlx.DB, error) {
 	return db, nil
 }
 
-// connections are enough for looks, renewals, commits and reads at once.
+// connections suffice for the simultaneous looks, renewals, commits and reads.
 const connections = 8
 
-// connector makes connections that have the isolation level which all here rests on: what one transaction reads is of
-// one moment.
+// connector sets the isolation level of each connection to REPEATABLE READ. This package relies on it: all reads of a
+// transaction show one moment.
 type connector struct{ driver.Connector }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -102,15 +102,15 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// discard closes a connection of which nobody knows how it stands, instead of giving it back to its pool.
+// discard closes a connection whose state is unknown, so that it does not return to its pool.
 func discard(conn *sqlx.Conn) {
-	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // which is what it returns
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // Raw returns this error itself
 	_ = conn.Close()
 }
 
-// inTx does something in one transaction on any connection. After an error it may still have happened, if the answer
-// to its COMMIT was lost. COMMIT is a request as others: that of database/sql takes no context, and would wait for a
-// database that is gone without a word.
+// inTx runs a function in one transaction on any connection. After an error it may have been committed, if the answer
+// to its COMMIT was lost. COMMIT is sent as an ordinary request, because the one of database/sql takes no context and
+// would block on a database that disappeared without closing the connection.
 func (p *place) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) error) error {
 	conn, err := p.db.Connx(ctx)
 	if err != nil {
@@ -123,23 +123,23 @@ func (p *place) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) e
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
 	if err != nil {
-		discard(conn) // which rolls back
+		discard(conn) // closing the connection rolls back
 		return err
 	}
 	return conn.Close()
 }
 
-// patience is how long one request of a commit may take, or the next row of a read, before the connection counts as
-// broken: locks are waited for less long, and a machine that is gone without a word would be waited for until TCP
-// gives up, which may take 15 minutes.
+// patience is the timeout of one request of a commit, and of the wait for the next row of a read. After it the
+// connection counts as broken. It is longer than the server's lock timeouts. Without it, a request to a host that
+// disappeared would block until TCP gives up, which may take 15 minutes.
 func (o Options) patience() time.Duration { return max(o.Lease, 10*time.Second) }
 
-// within does one request, which counts as lost if it takes too long.
+// within runs one request with the timeout of patience.
 func (p *place) within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
 	return do(ctx)
 }
 
-// Dial makes connections to an address.
+// Dial connects to an address.
 type Dial = func(ctx context.Context, network, address string) (net.Conn, error)

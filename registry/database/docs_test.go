@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestTheDocumentsRightsAreEnough sets databases up as docs/registry-in-sql.md and docs/kubernetes.md have
-// administrators do it, and leads with them.
+// TestTheDocumentsRightsAreEnough sets up databases as docs/registry-in-sql.md and docs/kubernetes.md tell
+// administrators to, and leads with them.
 func TestTheDocumentsRightsAreEnough(t *testing.T) {
 	t.Parallel()
 	_, quoted, _ := strings.Cut(reference.Block(t, "../../docs/kubernetes.md", "CREATE USER"), `"`)
@@ -20,7 +20,7 @@ func TestTheDocumentsRightsAreEnough(t *testing.T) {
 	} {
 		t.Run(from, func(t *testing.T) {
 			t.Parallel()
-			// Databases and users have names of the test's own: all are on one server.
+			// Use names of databases and users that no other test has, since all are on one server.
 			name := "of_" + strings.NewReplacer("-", "_", ".md", "").Replace(from)
 			mine := strings.NewReplacer("elasticjob", name, "'…'", "'very-secret'", "'PASSWORD'", "'very-secret'")
 			text := mine.Replace(text)

@@ -13,27 +13,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// errHeld says that the lead is somebody's, so that a candidate waits.
+// errHeld is the error of a candidate that finds the lead held, so it keeps waiting.
 var errHeld = errors.New("somebody else leads")
 
-// behind is the error of a registry that lacks what this server has seen.
+// behind is the error for a registry that lacks commits which this server has seen.
 type behind struct{ what string }
 
 func (b behind) Error() string { return b.what }
 
-// taken is a lead that was taken.
+// taken is a lead that this process has just taken.
 type taken struct {
 	leader  registry.Leader
 	lineage string
 	holder  string
 	changes int64
-	// until is the moment by this process's monotonic clock at which the lease may end.
+	// until is the earliest time, by this process's monotonic clock, at which the lease may end.
 	until time.Time
 }
 
-// take takes the lead if nobody has it, in one transaction (rule T1). Found is the lease that was found free. After an
-// error the lead may have been taken: it is left to whoever comes, which may be this process, since the holder is its
-// own.
+// take takes the lead if it is free, in one transaction (rule T1). found is the lease that was found free. After an
+// error the lead may have been taken under t.holder; this process recognizes that holder as its own and may take the
+// lead again.
 func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, err error) {
 	p := r.place
 	t.holder = uuid.NewString()
@@ -41,7 +41,8 @@ func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, e
 	before := r.memory.get()
 	err = p.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 		var now rows
-		// The lease's row first, as everywhere; the fence's waits for the end of a commit.
+		// Lock the lease's row first, as every transaction does; the lock of the fence's row may wait for the end of a
+		// commit.
 		if err := tx.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
 			return err
 		}
@@ -78,12 +79,12 @@ func (r *Registry) take(ctx context.Context, who string, found rows) (t taken, e
 	return t, nil
 }
 
-// holds is how long a leader may lead after it has sent a renewal: a little less than its lease, in which clocks may
-// run apart.
+// holds is how long a leader may lead after it has sent a renewal: a little less than its lease, because the clocks of
+// leader and database may run at different speeds.
 func (o Options) holds() time.Duration { return o.Lease - o.Lease/20 }
 
-// waits says to the leader that there is a standby, or to candidates what a registry lacks that this one has seen. It
-// holds for a lease.
+// waits registers a candidate for one lease: it tells the leader that there is a standby, or, with lacks, tells the
+// other candidates what the registry lacks that this server has seen.
 func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error {
 	ctx, cancel := context.WithTimeout(ctx, p.patience())
 	defer cancel()
@@ -93,10 +94,10 @@ func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error 
 	return err
 }
 
-// mostLacks is how much of what a candidate says the others get.
+// mostLacks is the greatest length in bytes of the text lacks that a candidate publishes.
 const mostLacks = 512
 
-// othersRemember says what another candidate has seen that the registry lacks.
+// othersRemember returns an error if another candidate has published that the registry lacks something.
 func (r *Registry) othersRemember(ctx context.Context, tx *sqlx.Conn, lineage string) error {
 	var lacks string
 	err := tx.GetContext(ctx, &lacks, "SELECT lacks FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lineage = ? AND lacks <> '' LIMIT 1", lineage)
@@ -112,13 +113,13 @@ func (r *Registry) othersRemember(ctx context.Context, tx *sqlx.Conn, lineage st
 	return behind{lacks}
 }
 
-// waitsNoMore takes that back, with what those have left who went without a word.
+// waitsNoMore deletes the candidate's row, and the rows of candidates that disappeared without deleting theirs.
 func (p *place) waitsNoMore(ctx context.Context, holder string) error {
 	_, err := p.db.ExecContext(ctx, "DELETE FROM REGISTRY_CANDIDATE WHERE holder = ? OR expires < UTC_TIMESTAMP(6) - INTERVAL 1 HOUR", holder)
 	return err
 }
 
-// try takes the lead as soon as it is free, or fails.
+// try waits until the lead is free and takes it, or returns the first error.
 func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 	if err := r.place.prepare(ctx, r.memory.get()); err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 		if !said.IsZero() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.place.Lease/5)
 			defer cancel()
-			_ = r.place.waitsNoMore(ctx, candidate) // else it expires
+			_ = r.place.waitsNoMore(ctx, candidate) // otherwise the row expires
 		}
 	}()
 	for {
@@ -144,7 +145,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 				return t, err
 			}
 		}
-		// Who knows that something is lost is no standby.
+		// A server that knows of lost commits is no standby.
 		if lacks := r.follower.missing(); lacks == "" && time.Since(said) > r.place.Lease/3 {
 			if err := r.place.waits(ctx, candidate, found.Lineage, ""); err != nil {
 				return nil, r.place.explain("stand by", err)
@@ -159,7 +160,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 	}
 }
 
-// takeWithin takes the lead, unless that takes so long that the lease is over before it begins.
+// takeWithin takes the lead, unless that takes longer than the lease, which would end before the term begins.
 func (r *Registry) takeWithin(ctx context.Context, who string, found rows) (*term, error) {
 	within, cancel := context.WithTimeout(ctx, max(r.place.Lease, takePatience))
 	defer cancel()
@@ -176,5 +177,5 @@ func (r *Registry) takeWithin(ctx context.Context, who string, found rows) (*ter
 	return newTerm(r, t), nil
 }
 
-// takePatience is how long the fence's lock may be waited for, which a leader may have left that went silent.
+// takePatience is how long take waits for the fence's lock, which a leader that disappeared may still hold.
 const takePatience = 10 * time.Second

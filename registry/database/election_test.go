@@ -12,7 +12,7 @@ import (
 
 var errSilent = errors.New("silent for a test")
 
-// awaitStandby waits until a leader knows that somebody waits.
+// awaitStandby waits until the leader knows of a standby.
 func awaitStandby(t testing.TB, leader *term) {
 	t.Helper()
 	eventually.Works(t, "the next candidate", func() error {
@@ -23,7 +23,7 @@ func awaitStandby(t testing.TB, leader *term) {
 	})
 }
 
-// standBy has another registry wait for the lead.
+// standBy makes another registry wait for the lead.
 func standBy(t *testing.T, leader *term, o Options) (led <-chan *term) {
 	t.Helper()
 	r := open(t, o)
@@ -50,7 +50,7 @@ func await(t *testing.T, led <-chan *term) *term {
 	}
 }
 
-// TestResignHandsOverAtOnce: nobody waits for the end of the lease.
+// TestResignHandsOverAtOnce checks that the next leader does not wait for the end of the lease after Resign.
 func TestResignHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
 	o := Options{DSN: shared.Server(t).Database(t), Lease: MostLease}
@@ -73,14 +73,14 @@ func TestResignHandsOverAtOnce(t *testing.T) {
 	})
 }
 
-// TestSilentLeader: another leads when the lease is over, and not before the leader knows that.
+// TestSilentLeader checks that another server leads when the lease has expired, but not before the leader knows that.
 func TestSilentLeader(t *testing.T) {
 	t.Parallel()
 	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
 	_, term := lead(t, o)
 	next := standBy(t, term, o)
 	begun := time.Now()
-	term.until.Store(int64(time.Since(term.began) + o.Lease)) // by which it must not lead any more
+	term.until.Store(int64(time.Since(term.began) + o.Lease)) // the time at which it must have stopped leading
 	term.end(errSilent)
 	if got := await(t, next); got.leader.Since.IsZero() {
 		t.Error("the next one does not know since when it leads")
@@ -90,14 +90,14 @@ func TestSilentLeader(t *testing.T) {
 	}
 }
 
-// TestDatabasesClock: one that leaps ahead deposes nobody who renews, and one that was set back keeps nobody from the
-// lead for longer than a lease and a bit.
+// TestDatabasesClock checks that a database clock that leaps ahead deposes no leader that renews, and that one that
+// was set back delays the next leader by no more than about one lease.
 func TestDatabasesClock(t *testing.T) {
 	t.Parallel()
 	o := Options{DSN: shared.Server(t).Database(t), Lease: 2 * LeastLease}
 	_, term := lead(t, o)
 	next := standBy(t, term, o)
-	for range 10 { // each time the lease is over by the database's clock until it is renewed
+	for range 10 { // each time, the lease is expired by the database's clock until it is renewed
 		change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR")
 		if err := term.renewOnce(time.Second); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestDatabasesClock(t *testing.T) {
 	await(t, next)
 }
 
-// TestIsFree: when a lease may be taken, by the database's clock and by how long it was seen unchanged.
+// TestIsFree checks when a lease may be taken, by the database's clock and by how long it was unchanged.
 func TestIsFree(t *testing.T) {
 	t.Parallel()
 	held := rows{LeaseHolder: "h", LeaseMS: 10_000}
@@ -148,8 +148,7 @@ func TestIsFree(t *testing.T) {
 	}
 }
 
-// TestAcceptAfterALeapOfTheClock: a lease that lasts for long by the database's clock only keeps nobody from
-// accepting.
+// TestAcceptAfterALeapOfTheClock checks that Accept does not wait for a lease that lasts only by the database's clock.
 func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 	t.Parallel()
 	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
@@ -165,12 +164,12 @@ func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 	}
 }
 
-// TestStaleAnswer: an answer that is older than the term's commits ends it only if the connection of commits says the
-// same.
+// TestStaleAnswer checks that an answer older than the term's commits ends the term only if the connection for commits
+// confirms it.
 func TestStaleAnswer(t *testing.T) {
 	t.Parallel()
 	_, term := lead(t, Options{DSN: shared.Server(t).Database(t), Lease: MostLease})
-	term.writing.Lock() // a commit is under way, which will find out by itself
+	term.writing.Lock() // a commit is running, which will find out itself
 	term.changes.Add(1)
 	if err := term.renewOnce(time.Minute); err == nil || term.Err() != nil {
 		t.Errorf("renewed: %v; the term: %v", err, term.Err())
@@ -185,7 +184,7 @@ func TestStaleAnswer(t *testing.T) {
 	}
 	term.changes.Add(1)
 	eventually.Works(t, "the end of a term that lacks a change",
-		func() error { // the term renews by itself, too: one at a time can confirm
+		func() error { // the term also renews on its own, and only one at a time can confirm
 			if err := term.renewOnce(time.Minute); err == nil {
 				t.Error("renewed beyond what the registry has")
 			}

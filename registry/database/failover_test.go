@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// replica makes a copy of the registry that stays as it is, and returns what brings it in the registry's place, as a
-// failover does to a replica that was behind.
+// replica makes a copy of the registry that does not change any more. failOver puts the copy in the registry's place,
+// like a failover to a lagging replica.
 func replica(t *testing.T, dsn string) (failOver func()) {
 	t.Helper()
 	tables := []string{"REGISTRY_ENTRY", "REGISTRY_SHARED", "REGISTRY_FENCE", "REGISTRY_LEASE"}
@@ -31,7 +31,7 @@ func replica(t *testing.T, dsn string) (failOver func()) {
 	}
 }
 
-// wantNoLeader expects that a registry does not lead for longer than any lease, and says why.
+// wantNoLeader expects that a registry does not lead for longer than any lease, and reports why.
 func wantNoLeader(t *testing.T, r *Registry, why string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*LeastLease)
@@ -42,7 +42,7 @@ func wantNoLeader(t *testing.T, r *Registry, why string) {
 	wantTrouble(t, r, why)
 }
 
-// wantTrouble waits until a registry says that this is why it can't be used.
+// wantTrouble waits until the registry reports this reason in Trouble.
 func wantTrouble(t *testing.T, r *Registry, why string) {
 	t.Helper()
 	eventually.Works(t, "it says "+why, func() error {
@@ -53,8 +53,8 @@ func wantTrouble(t *testing.T, r *Registry, why string) {
 	})
 }
 
-// TestReplicaThatIsBehind: nobody who knows better leads with it, neither the leader nor a standby nor one that was
-// started again, until a person accepts what is lost.
+// TestReplicaThatIsBehind checks that no server that has seen more leads a lagging replica: neither the leader nor a
+// standby nor a restarted server, until an operator accepts the loss.
 func TestReplicaThatIsBehind(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -95,8 +95,8 @@ func closeOf(t *testing.T, r *Registry) {
 	}
 }
 
-// TestOneRemembers: a server that has seen nothing does not lead a database that went back while another one waits
-// that knows better, and says why; nor is that one a standby that a leader could hand over to.
+// TestOneRemembers checks that a server that has seen nothing does not lead a database that went back while another
+// candidate has seen more, and reports why. That candidate is no standby for a handover either.
 func TestOneRemembers(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -138,8 +138,8 @@ func TestOneRemembers(t *testing.T) {
 	})
 }
 
-// TestLeaderAloneRemembers: a standby that has not looked since the last commits does not lead a database that lacks
-// them, though the leader, who knows, leads it no more.
+// TestLeaderAloneRemembers checks that a standby that has not looked since the last commits does not lead a database
+// that lacks them, although the leader, which knows of them, has stopped leading.
 func TestLeaderAloneRemembers(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -165,7 +165,7 @@ func TestLeaderAloneRemembers(t *testing.T) {
 	wantNoLeader(t, standby, "another server remembers more")
 }
 
-// gate lets connections through while it is open.
+// gate passes connections through while it is open.
 type gate struct {
 	mu    sync.Mutex
 	shut  bool
@@ -202,7 +202,7 @@ func (g *gate) open() {
 	g.shut = false
 }
 
-// standsFor has a registry stand for election until the test ends.
+// standsFor makes a registry stand for election until the test ends.
 func standsFor(t *testing.T, r *Registry) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -214,8 +214,8 @@ func standsFor(t *testing.T, r *Registry) {
 	t.Cleanup(func() { cancel(); <-ended })
 }
 
-// TestOutageLongerThanALease: the database was away for longer than a lease, and is a replica that was behind when it
-// is back. A standby that remembers less than the leader, and reaches it first, does not lead it.
+// TestOutageLongerThanALease: the database is away for longer than a lease and returns as a lagging replica. A standby
+// that has seen less than the leader, and reaches the database first, does not lead.
 func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -239,7 +239,7 @@ func TestOutageLongerThanALease(t *testing.T) {
 	ofStandby.open()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { // the leader comes when the standby has looked several times
+	go func() { // the leader returns after the standby has looked several times
 		for looks := 0; looks < 6 && ctx.Err() == nil; goruntime.Gosched() {
 			if now := looked(); !now.Equal(latest) {
 				latest, looks = now, looks+1
@@ -250,8 +250,8 @@ func TestOutageLongerThanALease(t *testing.T) {
 	wantNoLeader(t, standby, "another server remembers more")
 }
 
-// TestResignedBehindAFailover: a leader that is told to stop when its database has just failed over does not hand over
-// to a standby that remembers less.
+// TestResignedBehindAFailover checks that a leader that is stopped just after a failover does not hand over to a
+// standby that has seen less.
 func TestResignedBehindAFailover(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)

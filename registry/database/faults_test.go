@@ -15,9 +15,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// counting commits numbers one after the other, each on the condition that the one before is there, until stop is
-// called, in as many terms as it takes. What is there in the end must be what was answered: no commit lost, and none
-// made twice.
+// counting commits consecutive numbers, each on the condition that the previous one exists, in as many terms as
+// needed, until stop is called. In the end the registry must hold exactly the answered commits: none lost, none made
+// twice.
 func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -44,7 +44,7 @@ func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 			unknown := n + 1
 			switch {
 			case len(found) == n:
-			case len(found) == unknown: // whose commit ended the term before
+			case len(found) == unknown: // its commit ended the term
 				n++
 			default:
 				t.Errorf("%d commits are there, and %d were answered", len(found), n)
@@ -72,7 +72,7 @@ func counting(t *testing.T, r *Registry) (stop func() (commits, terms int)) {
 	}
 }
 
-// wantCounted reads what a registry holds after counting.
+// wantCounted compares the content of a registry with the commits of counting.
 func wantCounted(t *testing.T, r *Registry, commits int) {
 	t.Helper()
 	term := elect(t, r, "127.0.0.1:8899")
@@ -86,7 +86,7 @@ func wantCounted(t *testing.T, r *Registry, commits int) {
 	}
 }
 
-// committed waits until so many are there.
+// committed waits until that many commits are stored.
 func committed(t *testing.T, r *Registry, n int) {
 	t.Helper()
 	eventually.Works(t, "commits go on", func() error {
@@ -97,11 +97,11 @@ func committed(t *testing.T, r *Registry, n int) {
 	})
 }
 
-// TestServerFaults has what is done to a whole server, one after the other.
+// TestServerFaults groups the tests that need a whole server, one after the other.
 func TestServerFaults(t *testing.T) {
 	t.Parallel()
 	server := mariadb.Start(t)
-	restart := func() { server.Restart(t) } // which runs until this test ends
+	restart := func() { server.Restart(t) } // so that it runs until this test ends
 	for name, test := range map[string]func(*testing.T, *mariadb.Server, string){
 		"killed": func(t *testing.T, server *mariadb.Server, dsn string) { testKilled(t, server, dsn, restart) },
 		"frozen": testFrozen, "read-only": testReadOnly, "small packets": testSmallPackets,
@@ -110,7 +110,7 @@ func TestServerFaults(t *testing.T) {
 	}
 }
 
-// testKilled: a database that is killed and comes back within the lease ends no term, and loses no commit.
+// testKilled checks that a database that is killed and returns within the lease ends no term and loses no commit.
 func testKilled(t *testing.T, server *mariadb.Server, dsn string, restart func()) {
 	r := open(t, Options{DSN: dsn, Lease: time.Minute})
 	stop := counting(t, r)
@@ -128,8 +128,8 @@ func testKilled(t *testing.T, server *mariadb.Server, dsn string, restart func()
 	wantCounted(t, r, commits)
 }
 
-// testFrozen: a leader whose database is silent has ended its term before the lease is over, and leads again when it
-// answers.
+// testFrozen checks that a leader whose database is silent ends its term before the lease expires, and leads again
+// when the database answers.
 func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 	r, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
 	commit(t, term, write("/a", "before"))
@@ -148,7 +148,7 @@ func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 	commit(t, elect(t, r, "127.0.0.1:8899"), write("/a", "after"))
 }
 
-// testReadOnly: nobody leads with a database that became a replica, and who asks is told why.
+// testReadOnly checks that no server leads with a database that became a replica, and that Trouble reports why.
 func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
 	r, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
 	root := server.Root(t)
@@ -177,7 +177,8 @@ func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
 	commit(t, elect(t, r, "127.0.0.1:8899"), write("/a", "after"))
 }
 
-// testSmallPackets: a database that the largest value does not fit is refused with what to set.
+// testSmallPackets checks that a database whose packets are too small for the largest value is refused, with the
+// setting.
 func testSmallPackets(t *testing.T, server *mariadb.Server, dsn string) {
 	root := server.Root(t)
 	for _, set := range []int{1 << 20, 64 << 20} {
@@ -192,7 +193,7 @@ func testSmallPackets(t *testing.T, server *mariadb.Server, dsn string) {
 	}
 }
 
-// TestConnectionsCut: connections that break in the middle of commits lose none, and double none.
+// TestConnectionsCut checks that connections that break during commits lose no commit and double none.
 func TestConnectionsCut(t *testing.T) {
 	t.Parallel()
 	o, proxy := proxied(t)
@@ -211,7 +212,7 @@ func TestConnectionsCut(t *testing.T) {
 	wantCounted(t, r, commits)
 }
 
-// proxied is a database behind a proxy.
+// proxied returns a database behind a proxy.
 func proxied(t *testing.T) (Options, *netproxy.Proxy) {
 	t.Helper()
 	server := shared.Server(t)
@@ -220,8 +221,8 @@ func proxied(t *testing.T) (Options, *netproxy.Proxy) {
 	return Options{DSN: strings.Replace(dsn, server.Address(), proxy.Address(), 1)}, proxy
 }
 
-// TestCutOffInATransaction: a leader that goes silent in the middle of a commit keeps nobody from the lead: the
-// database ends its connection, with the locks that it holds.
+// TestCutOffInATransaction checks that a leader that falls silent during a commit does not block the next leader: the
+// database closes its connection and frees its locks.
 func TestCutOffInATransaction(t *testing.T) {
 	t.Parallel()
 	o, proxy := proxied(t)
@@ -256,7 +257,7 @@ func TestCutOffInATransaction(t *testing.T) {
 	}
 }
 
-// TestLockedFence: whoever holds the fence's lock delays commits and ends no term.
+// TestLockedFence checks that a held lock on the fence's row delays commits but ends no term.
 func TestLockedFence(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -286,7 +287,8 @@ func TestLockedFence(t *testing.T) {
 	}
 }
 
-// TestSharedValueOverBrokenConnections: each write of a shared value happens once, whatever becomes of its answer.
+// TestSharedValueOverBrokenConnections checks that each write of a shared value happens once, even if its answer is
+// lost.
 func TestSharedValueOverBrokenConnections(t *testing.T) {
 	t.Parallel()
 	o, proxy := proxied(t)
@@ -298,7 +300,7 @@ func TestSharedValueOverBrokenConnections(t *testing.T) {
 	const writes = 100
 	for n := range writes {
 		if n%5 == 0 {
-			proxy.DropAfter(int64(n)) // the connection breaks in the middle of an answer, now or later
+			proxy.DropAfter(int64(n)) // the connection breaks within an answer, now or later
 		}
 		version, err = r.WriteShared(t.Context(), "access", fmt.Append(nil, n), registry.AtVersion(version))
 		if err != nil {
@@ -321,7 +323,7 @@ func TestSharedValueOverBrokenConnections(t *testing.T) {
 	proxy.Heal()
 }
 
-// TestRequestSentTwice: nobody is told that a commit was not made which a proxy has brought to the database twice.
+// TestRequestSentTwice checks that a commit that a proxy delivers twice is not reported as failed.
 func TestRequestSentTwice(t *testing.T) {
 	t.Parallel()
 	_, term := lead(t, Options{DSN: shared.Server(t).Database(t)})

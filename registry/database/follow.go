@@ -12,10 +12,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// lookEvery is how often a registry looks who leads, more or less.
+// lookEvery is the interval, with jitter, at which a registry reads who leads.
 const lookEvery = 250 * time.Millisecond
 
-// rows are the lease's and the fence's row as one look has found them.
+// rows are the rows of the lease and the fence as read by one look.
 type rows struct {
 	LeaseTerm   int64     `db:"lease_term"`
 	LeaseHolder string    `db:"lease_holder"`
@@ -31,8 +31,8 @@ type rows struct {
 	ReadOnly    bool      `db:"read_only"`
 }
 
-// readOnlyNow is true of a server that takes no writes. The variable is a number, or from MariaDB 12.0 on one of the
-// words OFF, ON, NO_LOCK and NO_LOCK_NO_ADMIN.
+// readOnlyNow is an SQL condition that is true on a server that takes no writes. The variable is a number, or, since
+// MariaDB 12.0, one of the words OFF, ON, NO_LOCK and NO_LOCK_NO_ADMIN.
 const readOnlyNow = "CAST(@@global.read_only AS CHAR) NOT IN ('0','OFF')"
 
 const selectRows = `SELECT l.term AS lease_term, l.holder AS lease_holder, l.address AS address, l.since AS since, l.renewals AS renewals,
@@ -49,9 +49,10 @@ func (r rows) leader() registry.Leader {
 	return registry.Leader{Term: r.LeaseTerm, Address: r.Address, Since: r.Since}
 }
 
-// isFree reports whether nobody can lead any more, of a lease that has been seen unchanged for a while: that of its
-// own measure, and a bit more where the database's clock says that it lasts. That clock alone says nothing: in a
-// failover another one takes its place.
+// isFree reports whether no process can still lead under a lease that was observed unchanged for that long. The lease
+// must have stayed unchanged for its length, and for a tenth longer if the database's clock says that it has not
+// expired. The database's clock alone decides nothing, because after a failover another server's clock takes its
+// place.
 func (r rows) isFree(unchanged time.Duration) bool {
 	switch {
 	case r.LeaseHolder == "", unchanged > r.lease()+r.lease()/10:
@@ -61,18 +62,18 @@ func (r rows) isFree(unchanged time.Duration) bool {
 	}
 }
 
-// follower knows who leads, from looks several times a second for as long as the registry is open.
+// follower tracks who leads. It reads the rows several times a second while the registry is open.
 type follower struct {
 	mu      sync.Mutex
 	latest  rows
-	since   time.Time // from when on latest has been seen unchanged, but for the fence's changes, and without a gap between looks
-	looked  time.Time // when the last look that was answered was sent
+	since   time.Time // since when latest is unchanged (but for the fence's changes), without a gap in looks
+	looked  time.Time // when the last answered look was sent
 	refusal error     // why the last look failed
-	lacks   string    // what the registry lacks of what was seen before
-	others  string    // what it lacks of what another candidate has seen
+	lacks   string    // what the registry lacks that this server has seen
+	others  string    // what the registry lacks that another candidate has seen
 }
 
-// look asks once.
+// look reads the rows once.
 func (r *Registry) look(ctx context.Context) (rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
 	defer cancel()
@@ -83,12 +84,13 @@ func (r *Registry) look(ctx context.Context) (rows, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if f.refusal = nil; !is(err, noSuchTable) { // nobody has led there
+		if f.refusal = nil; !is(err, noSuchTable) { // without the table no process has led there yet
 			f.refusal = r.place.explain("look who leads", err)
 		}
 		return rows{}, err
 	}
-	// Behind a gap another database may answer: for a lease all who remember what it lacks get to say so.
+	// After a gap another database may answer. Restarting the measurement gives every server one lease to publish what
+	// that database lacks.
 	if f.since.IsZero() || !found.same(f.latest) || sent.Sub(f.looked) > max(r.place.Lease/4, time.Second) {
 		f.since = time.Now()
 	}
@@ -98,33 +100,33 @@ func (r *Registry) look(ctx context.Context) (rows, error) {
 	}
 	f.lacks = r.noted(found.seen(), before)
 	if !found.isFree(time.Since(f.since)) {
-		f.others = "" // somebody leads
+		f.others = "" // a leader exists
 	}
 	return found, nil
 }
 
-// heard keeps what another candidate says that the registry lacks.
+// heard records what the registry lacks according to another candidate.
 func (f *follower) heard(lacks string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.others = lacks
 }
 
-// missing is what the registry lacks of what this server has seen before.
+// missing returns what the registry lacks that this server has seen.
 func (f *follower) missing() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lacks
 }
 
-// unchanged is for how long the lease has been seen as it is.
+// unchanged returns for how long the lease was observed unchanged.
 func (f *follower) unchanged() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return time.Since(f.since)
 }
 
-// leader is the latest that was seen, unless it may have lost the lead since.
+// leader returns the latest observed leader, or false if it may have lost the lead since.
 func (f *follower) leader() (rows, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +143,7 @@ func (f *follower) trouble() error {
 	return f.refusal
 }
 
-// noted remembers what was seen, and returns what is to be said if it lacks something of what was remembered before.
+// noted remembers what a look found. It returns a message if the registry lacks something that was remembered before.
 func (r *Registry) noted(s, before seen) string {
 	lacks, followed := r.memory.saw(s, before)
 	if followed != "" {
@@ -153,14 +155,14 @@ func (r *Registry) noted(s, before seen) string {
 	return ""
 }
 
-// wentBack says what a database lacks and what to do.
+// wentBack returns the message for a database that went back, with what it lacks and what to do.
 func (r *Registry) wentBack(lacks string) string {
 	return fmt.Sprintf("the database %s went back: %s. Did it fail over to a replica that was behind, or was it restored from a copy? Bring back the database that has all; "+
 		"or accept that what was done since may be done again: scheduler accept-registry with this server's --registry, once", r.place.name, lacks)
 }
 
-// warn says to all who stand for election what the registry lacks that this server has seen. That stays there for a
-// lease, also when this server goes, or until the registry lacks nothing any more.
+// warn publishes to all candidates what the registry lacks that this server has seen. The row stays for one lease,
+// even if this server ends, or until the registry lacks nothing any more.
 func (r *Registry) warn(ctx context.Context, lineage string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
 	defer cancel()
@@ -170,12 +172,13 @@ func (r *Registry) warn(ctx context.Context, lineage string) error {
 	return r.place.waitsNoMore(ctx, r.witness)
 }
 
-// follow looks until ctx ends, warns others, and keeps what was seen about once a second.
+// follow reads the rows until ctx ends, warns the other servers, and writes the memory to its file about once a
+// second.
 func (r *Registry) follow(ctx context.Context) {
 	var kept, warned time.Time
 	said, forgot, lacked := "", "", ""
 	for {
-		found, err := r.look(ctx) // the follower keeps its error
+		found, err := r.look(ctx) // the follower records the error
 		if lacks := r.follower.missing(); err == nil &&
 			(lacks != lacked || lacks != "" && time.Since(warned) > r.place.Lease/3) &&
 			r.warn(ctx, found.Lineage) == nil {
@@ -208,7 +211,7 @@ func (r *Registry) follow(ctx context.Context) {
 	}
 }
 
-// jitter is a pause of about so long, so that servers don't all ask at once.
+// jitter returns a random pause around d, so that the servers do not all send requests at the same time.
 func jitter(d time.Duration) time.Duration {
 	return d*4/5 + time.Duration(rand.Int64N(int64(d)*2/5))
 }

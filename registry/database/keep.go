@@ -11,10 +11,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// errDeposed ends a term whose rows are another's.
+// errDeposed ends a term whose rows belong to another leader.
 var errDeposed = errors.New("somebody else has taken the lead")
 
-// renew renews the lease five times in its length, and looks whether the fence is as the last commit has left it.
+// renew renews the lease five times per lease, and checks that the fence is as the last commit has left it.
 func (t *term) renew() {
 	for every := t.place.Lease / 5; ; {
 		pause := every
@@ -31,7 +31,7 @@ func (t *term) renew() {
 	}
 }
 
-// renewOnce renews the lease by one transaction, or ends the term where the rows show that it is over.
+// renewOnce renews the lease in one transaction. It ends the term if the rows show that another leader has taken over.
 func (t *term) renewOnce(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.ctx, max(patience, 200*time.Millisecond))
 	defer cancel()
@@ -68,11 +68,11 @@ func (t *term) renewOnce(patience time.Duration) error {
 	return err
 }
 
-// errStale is an answer that lacks what the connection of commits has.
+// errStale is the error of an answer that is older than what the connection for commits has seen.
 var errStale = errors.New("it answered with what is older than this term: are connections spread over nodes of which some are late? All have to go to one at a time")
 
-// confirmed asks on the connection of commits, by a locking read, whether the registry lacks what it seems to. A
-// commit that is under way finds out by itself.
+// confirmed verifies with a locking read on the connection for commits that the registry lacks something. It leaves
+// that to a running commit, which finds out itself.
 func (t *term) confirmed(ctx context.Context, err error) error {
 	if !errors.As(err, new(behind)) {
 		return err
@@ -96,7 +96,8 @@ func (t *term) confirmed(ctx context.Context, err error) error {
 	return errStale
 }
 
-// stands says why the fence is not the one that this term has left at least so many changes ago.
+// stands returns why the fence's row is not the one that this term left, with at least that many changes; nil if it
+// is.
 func (t *term) stands(now rows, changes int64) error {
 	switch {
 	case now.Changes < changes || now.Term < t.leader.Term || now.Lineage != t.lineage && now.Term <= t.leader.Term:
@@ -107,7 +108,7 @@ func (t *term) stands(now rows, changes int64) error {
 	return nil
 }
 
-// expired is why the term ended with its lease.
+// expired returns why the term ended with its lease.
 func (t *term) expired() error {
 	why := errors.New("the lease could not be renewed in time, so another server may lead")
 	if last := t.hindrance.Load(); last != nil && *last != nil {
@@ -116,7 +117,7 @@ func (t *term) expired() error {
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 }
 
-// expire ends the term when its lease is over by this process's own clock.
+// expire ends the term when its lease has expired by this process's own clock.
 func (t *term) expire() {
 	for {
 		left := t.left()

@@ -5,22 +5,23 @@ import (
 	"time"
 )
 
-// Options say which database, and how a registry behaves in it.
+// Options choose the database and the behaviour of the registry in it.
 type Options struct {
-	// DSN is the database's address, as package mysql reads it.
+	// DSN is the address of the database, in the form that package mysql reads.
 	DSN string
-	// Lease is the silence after which a leader has lost the lead, DefaultLease when zero.
+	// Lease is how long a leader may be silent before it loses the lead; zero means DefaultLease.
 	Lease time.Duration
-	// Seen is the file that remembers the latest commit which this server has seen. Empty: it is remembered in memory
-	// only.
+	// Seen is the file that stores the latest commit that this server has seen. If it is empty, the server remembers
+	// that in memory only.
 	Seen string
-	// Logger gets what an operator should know; nil: nobody.
+	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
-	// Dial makes connections; nil: a net.Dialer's.
+	// Dial connects to the database; nil uses a net.Dialer.
 	Dial Dial
 }
 
-// DefaultLease and its bounds. The server's timeouts, which are in seconds, are made of it.
+// DefaultLease, LeastLease and MostLease are the default and the bounds of Options.Lease. The server's timeouts, in
+// whole seconds, derive from the lease.
 const (
 	DefaultLease = 10 * time.Second
 	LeastLease   = 2 * time.Second

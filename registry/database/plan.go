@@ -6,17 +6,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// plan is a commit as statements make it: all deletes, then all puts, each path at most once in each.
+// plan is a commit in the form of its statements: first all deletes, then all puts, each path at most once in each
+// list.
 type plan struct {
 	writes []registry.Write
-	// conditional are the paths that some write has a condition for.
+	// conditional are the paths of the writes that have a condition.
 	conditional []string
 	deletes     []string
 	puts        []put
 }
 
-// put stores a value. Before says how often the path was put in the same commit before, after its last delete there:
-// so many versions are between the one that was there and the new one.
+// put stores a value. before counts the earlier puts of the path in the same commit, after its last delete there: the
+// version grows by so many additional steps.
 type put struct {
 	path   string
 	before int64
@@ -41,7 +42,7 @@ func newPlan(writes []registry.Write) plan {
 				p.deletes = append(p.deletes, w.Path)
 			}
 			if there {
-				p.puts[i].path = "" // undone
+				p.puts[i].path = "" // the delete cancels the put
 				delete(at, w.Path)
 			}
 		case there:
@@ -56,8 +57,8 @@ func newPlan(writes []registry.Write) plan {
 	return p
 }
 
-// conflict is the path of the first write whose condition does not hold, of the versions that the conditional paths
-// have; empty if all hold.
+// conflict returns the path of the first write whose condition does not hold, given the versions of the conditional
+// paths. It returns "" if all hold.
 func (p plan) conflict(versions map[string]int64) string {
 	for _, w := range p.writes {
 		version, there := versions[w.Path]
@@ -69,7 +70,7 @@ func (p plan) conflict(versions map[string]int64) string {
 		case there:
 			versions[w.Path]++
 		default:
-			versions[w.Path] = 0 // which is wrong where nobody asks for it
+			versions[w.Path] = 0 // a wrong version, but only conditional paths are read
 		}
 	}
 	return ""

@@ -14,19 +14,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// versionTable says which migrations were done.
+// versionTable records which migrations were applied.
 const versionTable = "REGISTRY_VERSION"
 
-// leastPacket is the least max_allowed_packet: the largest value, of which each byte may take two in a statement, and
-// a batch beside it.
+// leastPacket is the smallest max_allowed_packet in bytes: the largest value, each byte of which may take two in a
+// statement, plus one batch.
 const leastPacket = 4 << 20
 
-// preparePatience is how long the tables may take to be made. A lock of another process that makes them is waited for
-// as well.
+// preparePatience is the timeout for creating the tables, including the wait for another process that creates them.
 const preparePatience = time.Minute
 
-// prepare looks whether the database can be used, and makes its tables, or brings those of an earlier release up to
-// date.
+// prepare checks that the database is usable, and creates its tables or migrates those of an earlier release.
 func (p *place) prepare(ctx context.Context, remembered seen) error {
 	ctx, cancel := context.WithTimeout(ctx, preparePatience)
 	defer cancel()
@@ -52,7 +50,7 @@ func (p *place) prepare(ctx context.Context, remembered seen) error {
 		if err != nil {
 			return p.explain("make the tables of the registry", err)
 		}
-		p.db.SetMaxIdleConns(0) // MySQL looks up permissions when it connects
+		p.db.SetMaxIdleConns(0) // MySQL checks permissions when a connection is opened
 		p.db.SetMaxIdleConns(connections)
 	}
 	var lineage string
@@ -64,7 +62,7 @@ func (p *place) prepare(ctx context.Context, remembered seen) error {
 	return p.explain("prepare the registry", err)
 }
 
-// checkServer says what no migration mends.
+// checkServer returns an error for server settings that make the registry unusable and that no migration can change.
 func (p *place) checkServer(ctx context.Context) error {
 	var server struct {
 		Packet   int64 `db:"packet"`
@@ -94,7 +92,7 @@ func (p *place) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// versions are the version of the tables, 0 where there are none, and the one that this program wants.
+// versions returns the version of the tables, 0 without tables, and the version that this program needs.
 func (p *place) versions(ctx context.Context) (is, want int64, err error) {
 	provider, err := p.provider()
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Reads are one statement each, which has the fence's row beside each entry. The database is not asked for an order,
-// for which it would make a temporary table of all values.
+// A read is one statement, which returns the fence's row beside each entry. It has no ORDER BY, because the database
+// would build a temporary table of all values for it.
 const (
 	readBegin = "SELECT f.term AS term, f.holder AS holder, f.changes AS changes, f.lineage AS lineage, e.path AS path, e.version AS version, e.value AS value" +
 		" FROM REGISTRY_FENCE f LEFT JOIN REGISTRY_ENTRY e ON "
 	readEnd = " WHERE f.id = 1"
 )
 
-// errNoFence is a registry without its fence's row, of which nothing that is read may be believed.
+// errNoFence is the error of a registry without its fence's row. Nothing that was read from it can be trusted.
 var errNoFence = errors.New("the row of REGISTRY_FENCE is missing: was something restored below running servers? Stop them, restore all tables of the registry, and start them again")
 
-// List reads all below the path by one statement, so it is of one moment.
+// List reads all entries below the path in one statement, so the result shows one moment.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if err := registry.CheckListPath(path); err != nil {
 		return nil, err
 	}
-	// All below /a is between /a/ and /a0: the character after the slash.
+	// All paths below /a are between /a/ and /a0, since 0 is the character after the slash.
 	below := strings.TrimSuffix(path, "/")
 	found, err := t.read(ctx, "e.path > ? AND e.path < ?", []byte(below+"/"), []byte(below+"0"))
 	if err != nil {
@@ -52,8 +52,8 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	return found[0], nil
 }
 
-// read reads entries while the term lasts. What was read after its end is not returned: another term may have written
-// since.
+// read reads entries while the term lasts. It returns nothing that was read after the end of the term, because another
+// term may have written since.
 func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.
 	return found, err
 }
 
-// readRows reports each row that came to progress.
+// readRows reads the entries, and calls progress after each row.
 func (t *term) readRows(ctx context.Context, progress func(), where string, args ...any) (found []registry.Entry,
 	err error) {
 	changes := t.changes.Load()
@@ -102,7 +102,7 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 			}
 			fenced = true
 		}
-		if path.Valid { // else there is none
+		if path.Valid { // otherwise no entry matched
 			found = append(found, registry.Entry{Path: path.String, Version: version.Int64, Value: notNil(value)})
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// TestRefusals: what the database refuses for a moment is tried again, and what it refuses for good changes nothing
-// and ends no term.
+// TestRefusals checks that temporary refusals are retried, and that permanent ones change nothing and end no term.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
@@ -32,7 +31,7 @@ func TestRefusals(t *testing.T) {
 			case err := <-result:
 				t.Errorf("%d: the commit ended: %v", number, err)
 				result <- err
-			case <-time.After(100 * time.Millisecond): // it is tried again
+			case <-time.After(100 * time.Millisecond): // it is retried
 			}
 			change(t, dsn, "DROP TRIGGER refuse")
 			if err := <-result; err != nil {
@@ -49,7 +48,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReadOnlyNow: a server's word for read_only is read as its number is.
+// TestReadOnlyNow checks that read_only is recognized as a word as well as a number.
 func TestReadOnlyNow(t *testing.T) {
 	t.Parallel()
 	root := shared.Server(t).Root(t)
@@ -63,7 +62,7 @@ func TestReadOnlyNow(t *testing.T) {
 	}
 }
 
-// TestUnsyncedLog: a database that writes a log for replicas, and does not sync it, is warned of.
+// TestUnsyncedLog checks for the warning about a database that writes a binary log and does not sync it.
 func TestUnsyncedLog(t *testing.T) {
 	t.Parallel()
 	for sync, want := range map[string]bool{"0": true, "1": false} {

@@ -19,12 +19,12 @@ import (
 type Registry struct {
 	place  *place
 	memory *memory
-	// witness is under which name this server says to others what it remembers.
+	// witness is the name of the row in which this server publishes what the registry lacks.
 	witness string
 
 	leadership *campaign.Leadership
 	holders    campaign.Holders
-	wasUsable  atomic.Bool // the database could be used once
+	wasUsable  atomic.Bool // the database was usable at least once
 
 	follower follower
 	owned    sync.WaitGroup
@@ -32,7 +32,7 @@ type Registry struct {
 
 var _ registry.Registry = (*Registry)(nil)
 
-// Open checks the options and begins to look who leads; it does not wait for the database, which Campaign does.
+// Open checks the options and begins to track who leads. It does not wait for the database; Campaign does.
 func Open(o Options) (*Registry, error) {
 	p, err := newPlace(o)
 	if err != nil {
@@ -48,7 +48,7 @@ func Open(o Options) (*Registry, error) {
 	return r, nil
 }
 
-// Leader is who leads by the lease's row.
+// Leader returns the leader according to the row of the lease.
 func (r *Registry) Leader() (registry.Leader, bool) {
 	if own, ok := r.leadership.Leader(); ok {
 		return own, true
@@ -60,15 +60,15 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	return found.leader(), true
 }
 
-// Trouble says why the database can't be reached or used at present; nil when it can. It asks nobody.
+// Trouble returns why the database can't be reached or used at present; nil if it can. It sends no request.
 func (r *Registry) Trouble() error { return r.follower.trouble() }
 
-// complain is how often the log says that standing for election fails.
+// complain is the interval at which the log reports a failing campaign.
 const complain = 30 * time.Second
 
-// Campaign waits until the lead is free and takes it. It keeps trying while the database can't be reached, and says so
-// in the log. A term of this registry that still lasts ends. Its error is registry.ErrUnusable only as long as the
-// database could not be used once: what worked once comes back, and is tried on.
+// Campaign waits until the lead is free and takes it. It ends this registry's previous term if that still lasts. While
+// the database can't be reached it retries, and reports that in the log. The error is registry.ErrUnusable only if the
+// database was never usable: one that was usable before is expected to come back.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r, wait: firstPause})
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	return t, nil
 }
 
-// Close ends the term, gives the lead back and waits for everything.
+// Close ends the term, releases the lease and waits for all goroutines of the registry.
 func (r *Registry) Close() error {
 	r.leadership.Close()
 	r.owned.Wait()
@@ -116,7 +116,7 @@ func (e *election) Pause(error, time.Duration) time.Duration {
 	return wait/2 + rand.N(wait)
 }
 
-// firstPause and longestPause are between tries.
+// firstPause and longestPause bound the pause between two tries.
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = time.Second

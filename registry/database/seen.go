@@ -10,18 +10,19 @@ import (
 	"sync"
 )
 
-// seen is how far a registry was when somebody looked.
+// seen is the position of a registry at the time of a look.
 type seen struct {
-	// Lineage tells registries apart: one that was restored or accepted has another.
+	// Lineage identifies a registry. A restored or accepted one gets a new lineage.
 	Lineage string `json:"lineage"`
 	Term    int64  `json:"term"`
-	// Holder is who began the term: two databases that went apart may both have a term of a number.
+	// Holder is the candidate that began the term. It tells apart two diverged databases that both have a term of that
+	// number.
 	Holder string `json:"holder"`
-	// Changes counts commits and terms from the registry's beginning on.
+	// Changes counts commits and terms since the registry was created.
 	Changes int64 `json:"changes"`
 }
 
-// lacks says what a registry that was seen lacks of one that is remembered; empty if it is the same one, or later.
+// lacks returns what s lacks of the remembered position; "" if s is at that position, past it, or of another lineage.
 func (s seen) lacks(remembered seen) string {
 	switch {
 	case s.Lineage != remembered.Lineage:
@@ -35,32 +36,34 @@ func (s seen) lacks(remembered seen) string {
 	return ""
 }
 
-// memory is the latest that this server has seen of its registry, with a file that outlives the process.
+// memory holds the latest position that this server has seen of its registry, and writes it to a file that survives
+// the process.
 type memory struct {
-	path string // empty: nothing outlives the process
+	path string // empty: nothing survives the process
 
-	// writing is held by who writes the file, whose disk may be slow: a commit waits for mu only.
+	// writing is held while the file is written. The disk may be slow, and a commit waits only for mu.
 	writing sync.Mutex
-	kept    seen // what the file holds
+	kept    seen // the content of the file
 
 	mu     sync.Mutex
 	latest seen
-	left   []string // lineages that were left for others, which must not come back
+	left   []string // former lineages, which must not come back
 
 	behind string // the lineage that was found to lack something
-	what   string // which is this
+	what   string // what it lacks
 }
 
-// mostLeft is more than anybody accepts or restores while the first of them may come back.
+// mostLeft bounds the former lineages. No operator accepts or restores that often while the first of them may come
+// back.
 const mostLeft = 20
 
-// record is the file.
+// record is the content of the file.
 type record struct {
 	seen
 	Left []string `json:"left,omitempty"`
 }
 
-// openMemory reads the file, which need not be there.
+// openMemory reads the file, if it exists.
 func openMemory(path string) (*memory, error) {
 	m := &memory{path: path}
 	if path == "" {
@@ -68,7 +71,7 @@ func openMemory(path string) (*memory, error) {
 	}
 	text, err := os.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0: // a machine that failed may leave it empty
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0: // a crash of the machine may leave it empty
 		return m, nil
 	case err == nil:
 		var r record
@@ -90,14 +93,14 @@ func (m *memory) get() seen {
 	return m.latest
 }
 
-// saw remembers what a look has found, and returns what that lacks of before, which was remembered when the look
-// began: a commit may have been made since. followed is the lineage that was left for this one, if any.
+// saw remembers what a look found, and returns what that lacks of before, the position remembered when the look began
+// (a commit may have been made since). followed is the former lineage if the look found a new one, else "".
 func (m *memory) saw(s, before seen) (lacks, followed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lacks = m.judge(s, before)
 	switch {
-	case s.Lineage == "" || lacks != "": // nobody has prepared it; or it is not what counts
+	case s.Lineage == "" || lacks != "": // not prepared yet, or not the valid registry
 	case s.Lineage == m.latest.Lineage:
 		if s.lacks(m.latest) == "" {
 			m.latest = s
@@ -112,7 +115,7 @@ func (m *memory) saw(s, before seen) (lacks, followed string) {
 	return lacks, followed
 }
 
-// says is what a registry of that lineage was last found to lack.
+// says returns what the last look found a registry of that lineage to lack.
 func (m *memory) says(lineage string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,8 +125,9 @@ func (m *memory) says(lineage string) string {
 	return m.what
 }
 
-// judge says what a registry lacks. One that lacked something stays so while it has its lineage, however far it is
-// led, until the one that has all is back: commits of others do not make up for those that are lost.
+// judge returns what a registry lacks. A registry that has lacked something is refused while it keeps its lineage,
+// however many commits it gets since, because commits of other leaders do not replace those that are lost. It is
+// accepted again when the database that has all of them is back.
 func (m *memory) judge(s, before seen) (lacks string) {
 	lacks = s.lacks(before)
 	if s.Lineage != m.latest.Lineage && slices.Contains(m.left, s.Lineage) {
@@ -141,8 +145,8 @@ func (m *memory) judge(s, before seen) (lacks string) {
 	return lacks
 }
 
-// keep writes the file if it is behind. It is not synced: what a machine's crash takes from it is what other servers
-// remember.
+// keep writes the file if it is out of date. It does not sync the file: if a crash of the machine loses it, the other
+// servers still remember the position.
 func (m *memory) keep() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
 
-// TestLacks: which registries a server that remembers another state takes.
+// TestLacks checks which registries a server accepts that remembers another position.
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	remembered := seen{"l", 5, "h", 100}
@@ -37,7 +37,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestMemory: what is in the file of what was seen, and what a server makes of one that it can't read.
+// TestMemory checks the content of the memory's file, and the handling of an unreadable one.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seen.json")
@@ -69,8 +69,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestLeftLineage: a registry that was left for an accepted one is not followed when it comes back, also by a server
-// that was started again, until a third one is accepted; and what went back is not forgiven because it was led on.
+// TestLeftLineage checks that a registry that was abandoned for an accepted one is not followed when it returns, not
+// even by a restarted server, until a third one is accepted. Further commits do not make a registry valid that went
+// back.
 func TestLeftLineage(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seen.json")
@@ -102,7 +103,7 @@ func TestLeftLineage(t *testing.T) {
 	look(seen{"third", 5, "k", 91}, "")
 }
 
-// TestSlowDisk: a data folder whose disk hangs keeps no commit waiting.
+// TestSlowDisk checks that a hanging disk of the data folder delays no commit.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "seen.json")

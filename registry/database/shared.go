@@ -15,7 +15,7 @@ import (
 
 var _ registry.Shared = (*Registry)(nil)
 
-// ReadShared waits for the database until ctx ends.
+// ReadShared reads a shared value. It retries until ctx ends while the database can't be reached.
 func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
 	fail := func(err error) (registry.Entry, error) {
 		return registry.Entry{}, fmt.Errorf("read the shared value %s: %w", name, err)
@@ -43,8 +43,9 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 	}
 }
 
-// WriteShared waits for the database until ctx ends. After a lost answer it writes again: the condition lets the write
-// happen once, and the writer's mark shows whether it has.
+// WriteShared writes a shared value. It retries until ctx ends while the database can't be reached. After a lost
+// answer it writes again: the condition prevents a second write, and the writer's mark in the row shows whether the
+// first succeeded.
 func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
 	error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
@@ -98,7 +99,7 @@ type sharedWrite struct {
 	condition    registry.Condition
 }
 
-// try writes if the condition holds, and returns the version that there is then.
+// try writes the value if the condition holds, and returns the new version.
 func (w sharedWrite) try(ctx context.Context, p *place) (version int64, met bool, err error) {
 	at, there := w.condition.Version()
 	if !there {
@@ -120,7 +121,7 @@ func (w sharedWrite) try(ctx context.Context, p *place) (version int64, met bool
 	return at + 1, n == 1, err
 }
 
-// wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more.
+// wasWritten reports whether the condition no longer holds because an earlier try, whose answer was lost, succeeded.
 func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
 	var version int64
 	var writer string
@@ -142,7 +143,7 @@ func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
 	return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, w.name, err)
 }
 
-// betweenTries waits a moment. Its error says what hinders.
+// betweenTries waits before the next try. Its error contains the cause of the failed one.
 func (r *Registry) betweenTries(ctx context.Context, why error) error {
 	select {
 	case <-time.After(firstPause):

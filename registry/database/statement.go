@@ -7,7 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// statement is one statement, or several with a semicolon between them, with arguments of about so many bytes.
+// statement is one statement, or several separated by semicolons. bytes is the approximate size of its arguments.
 type statement struct {
 	text  string
 	args  []any
@@ -19,7 +19,7 @@ func (s statement) exec(ctx context.Context, conn *sqlx.Conn) error {
 	return err
 }
 
-// statements are those that make the writes.
+// statements returns the statements that make the writes.
 func (p plan) statements() (all []statement) {
 	for _, batch := range batches(p.deletes, func(path string) int { return len(path) }) {
 		s := statement{text: "DELETE FROM REGISTRY_ENTRY WHERE path IN " + places(len(batch)), args: arguments(batch)}
@@ -34,7 +34,7 @@ func (p plan) statements() (all []statement) {
 			s.args = append(s.args, []byte(x.path), x.before, notNil(x.value))
 			s.bytes += x.bytes()
 		}
-		// VALUES() is known to MySQL and MariaDB, its successor to one of them.
+		// Both MySQL and MariaDB know VALUES(); only MySQL knows its successor.
 		s.text = "INSERT INTO REGISTRY_ENTRY (path, version, value) VALUES (?,?,?)" + strings.Repeat(",(?,?,?)",
 			len(batch)-1) +
 			" ON DUPLICATE KEY UPDATE version = version + VALUES(version) + 1, value = VALUES(value)"
@@ -43,7 +43,7 @@ func (p plan) statements() (all []statement) {
 	return all
 }
 
-// requests put statements together that are small enough. The server does them in their order, and none after one that
+// requests joins statements into requests of limited size. The server runs them in order, and none after one that
 // failed.
 func requests(statements []statement) (all []statement) {
 	for _, batch := range batches(statements, func(s statement) int { return s.bytes }) {
@@ -57,13 +57,13 @@ func requests(statements []statement) (all []statement) {
 	return all
 }
 
-// Batches keep a request far below leastPacket, in which each byte of a value may take two.
+// batchRows and batchBytes keep a request far below leastPacket, in which each byte of a value may take two.
 const (
 	batchRows  = 1000
 	batchBytes = 1 << 20
 )
 
-// batches cuts items into runs that are each at most so many and so large, but at least one.
+// batches splits items into runs of at most batchRows items and batchBytes bytes. A larger item is a run of its own.
 func batches[T any](items []T, size func(T) int) (all [][]T) {
 	begin, bytes := 0, 0
 	for i, item := range items {
@@ -79,10 +79,10 @@ func batches[T any](items []T, size func(T) int) (all [][]T) {
 	return all
 }
 
-// places are n places for arguments.
+// places returns a list of n placeholders.
 func places(n int) string { return "(?" + strings.Repeat(",?", n-1) + ")" }
 
-// arguments are paths as bytes, as they are compared.
+// arguments returns paths as bytes, because the database compares them as bytes.
 func arguments(paths []string) []any {
 	all := make([]any, len(paths))
 	for i, path := range paths {
@@ -91,7 +91,7 @@ func arguments(paths []string) []any {
 	return all
 }
 
-// notNil is a value as it is stored: nil would be NULL.
+// notNil replaces nil by an empty value, since nil would be stored as NULL.
 func notNil(value []byte) []byte {
 	if value == nil {
 		return []byte{}

@@ -18,7 +18,7 @@ import (
 var shared mariadb.Shared
 
 func TestMain(m *testing.M) {
-	// A random operation costs milliseconds here: fewer of them do.
+	// A random operation takes milliseconds here, so run fewer of them.
 	flag.Parse()
 	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(shared.Main(m))
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 60 * time.Second
 
 // lease is long enough for a busy machine.
@@ -76,13 +76,13 @@ func lead(t testing.TB, o Options) (*Registry, *term) {
 	return r, elect(t, r, "127.0.0.1:8899")
 }
 
-// free makes the lease nobody's, as if it had expired.
+// free releases the lease, as if it had expired.
 func free(t testing.TB, dsn string) {
 	t.Helper()
 	change(t, dsn, "UPDATE REGISTRY_LEASE SET holder = '', renewals = renewals + 1")
 }
 
-// change does something to the tables that no registry does. It may be called beside the test.
+// change changes the tables in a way that no registry does. It may be called from another goroutine than the test's.
 func change(t testing.TB, dsn string, statements ...string) {
 	t.Helper()
 	p, err := newPlace(Options{DSN: dsn})

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// term is one leader's time.
+// term is one leader's term in the database.
 type term struct {
 	registry *Registry
 	place    *place
@@ -21,20 +21,20 @@ type term struct {
 	lineage  string
 	holder   string
 
-	// changes is the count in the fence's row after the last commit that was answered.
+	// changes is the count in the fence's row after the last answered commit.
 	changes atomic.Int64
-	// until is when the lease may end, in nanoseconds since began, by the monotonic clock.
+	// until is the earliest end of the lease, in nanoseconds since began, by the monotonic clock.
 	until atomic.Int64
 	began time.Time
-	// hindrance is why the last renewal failed.
+	// hindrance is the error of the last failed renewal.
 	hindrance atomic.Pointer[error]
 
-	// writing is held by a commit.
+	// writing is held during a commit.
 	writing sync.Mutex
-	conn    *sqlx.Conn // of commits; nil: none is open
-	used    time.Time  // when it was used last
+	conn    *sqlx.Conn // for commits; nil if none is open
+	used    time.Time  // the time of its last use
 
-	// ctx ends with the term. Its cause says why.
+	// ctx ends with the term. Its cause is the reason.
 	ctx   context.Context
 	end   context.CancelCauseFunc // the first reason stays
 	owned sync.WaitGroup
@@ -56,10 +56,10 @@ func (t *term) Number() int64           { return t.leader.Term }
 func (t *term) Leader() registry.Leader { return t.leader }
 func (t *term) Done() <-chan struct{}   { return t.ctx.Done() }
 
-// Changed is nil: only terms write entries.
+// Changed returns nil, because only terms write entries.
 func (t *term) Changed() <-chan string { return nil }
 
-// Err ends the term if its lease is over: the process may have been stopped since.
+// Err ends the term first if its lease has expired, because the process may have been suspended since.
 func (t *term) Err() error {
 	if t.left() <= 0 {
 		t.end(t.expired())
@@ -71,24 +71,24 @@ func (t *term) Err() error {
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 }
 
-// left is for how long the lease lasts at least.
+// left returns how long the lease lasts at least.
 func (t *term) left() time.Duration {
 	return time.Duration(t.until.Load()) - time.Since(t.began)
 }
 
-// committed keeps the count of the fence.
+// committed records the count of the fence.
 func (t *term) committed(changes int64) {
 	t.changes.Store(changes)
 	now := seen{t.lineage, t.leader.Term, t.holder, changes}
 	t.registry.memory.saw(now, now)
 }
 
-// Finish ends the term, gives the lead back if it is still held, and waits for all that the term started.
+// Finish ends the term, releases the lease if this term still holds it, and waits for the goroutines of the term.
 func (t *term) Finish(why error) {
 	t.end(why)
 	t.owned.Wait()
 	t.over.Do(func() {
-		t.writing.Lock() // a commit under way fails
+		t.writing.Lock() // a running commit fails
 		defer t.writing.Unlock()
 		t.drop()
 		t.release()
@@ -96,15 +96,15 @@ func (t *term) Finish(why error) {
 	})
 }
 
-// releasePatience is for how long a database is tried that is to free the lease. Without an answer the next leader
-// waits until it expires.
+// releasePatience is how long Finish tries to release the lease. Without an answer the next leader waits for its
+// expiry.
 const releasePatience = 3 * time.Second
 
-// release frees the lease, unless the registry lacks something of this term, as one does that has failed over a moment
-// ago: then this server says so to the candidates, of whom none may know it, and they wait until the lease is over.
+// release frees the lease, unless the registry lacks something of this term, as after a failover a moment ago. In that
+// case this server tells the candidates, none of which may know it, and they wait for the expiry of the lease.
 func (t *term) release() {
 	if errors.As(context.Cause(t.ctx), new(behind)) {
-		return // which was said before
+		return // the candidates were told before
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(releasePatience, t.place.Lease))
 	defer cancel()
@@ -116,21 +116,22 @@ func (t *term) release() {
 	}
 	if n, err := done.RowsAffected(); err == nil && n == 0 {
 		if found, err := t.registry.look(ctx); err == nil {
-			_ = t.registry.warn(ctx, found.Lineage) // what it is, the follower has said in the log
+			_ = t.registry.warn(ctx, found.Lineage) // the follower has logged what the registry lacks
 		}
 	}
 }
 
-// Resign frees the lease, so that the next leader can begin at once. A commit under way fails.
+// Resign frees the lease, so that the next leader can begin at once. A running commit fails.
 func (t *term) Resign(context.Context) error {
 	t.Finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
 	return nil
 }
 
-// countWaiting counts who would lead if nobody did.
+// countWaiting counts the candidates that would lead if the lead were free.
 const countWaiting = "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lacks = ''"
 
-// Standby reports whether another candidate waits for the end of this term. It is false when that can't be found out.
+// Standby reports whether another candidate waits for the end of this term. It returns false if that can't be found
+// out.
 func (t *term) Standby(ctx context.Context) bool {
 	var waiting int
 	err := t.place.db.GetContext(ctx, &waiting, countWaiting)

@@ -1,20 +1,18 @@
 // Package embedded is the registry in one file, for one machine and for tests.
 //
-// The file is a bbolt B+tree. A commit is one bbolt transaction: it checks the fence
-// and the conditions, writes the entries and the leader's record, and returns
-// after two fdatasyncs, of the pages and then of the page that makes them
-// count. A crash at any moment leaves the file as of the last commit.
+// The file is a bbolt B+tree. A commit is one bbolt transaction: it checks the fence and the conditions, writes the
+// entries and the leader's record, and returns after two fdatasyncs, first of the pages and then of the page that
+// makes them valid. After a crash at any moment the file is as of the last commit.
 //
 //	bucket "entries": path                → version (8 bytes, big-endian), value
 //	bucket "leader":  "term", "commit"    → number (8 bytes, big-endian)
 //	                  "who"               → the leader's address
-//	bucket "shared":  name                → as entries: values beside all terms
+//	bucket "shared":  name                → as entries: values outside all terms
 //
-// Paths are kept flat; since they sort as bytes, all that is below /a is the
-// one range that begins with "/a/".
+// Paths are stored flat. They sort as bytes, so all entries below /a are the one range that begins with "/a/".
 //
-// One process at a time has the file, by bbolt's flock; the file FILE.holder beside
-// it says who, for the message that a second process gets.
+// One process at a time holds bbolt's flock on the file. The file FILE.holder beside it names that process, for the
+// error message of a second one.
 package embedded
 
 import (
@@ -36,11 +34,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// lockWait is how long Open waits for a process that is just ending.
+// lockWait is how long Open waits for the lock of a process that is just ending.
 const lockWait = time.Second
 
-// mapSize is address space, not memory: a map that never moves lets readers and
-// commits go on beside each other, and the file grow in steps of 16 MiB.
+// mapSize is address space, not memory. A map of this size need not move, so that readers and commits do not block
+// each other, and the file grows in steps of 16 MiB.
 const mapSize = 1 << 30
 
 var (
@@ -57,23 +55,23 @@ var (
 type Registry struct {
 	path  string
 	db    *bolt.DB
-	files []*os.File // that bbolt has open: the last one is the file
+	files []*os.File // opened by bbolt; the last one is the registry's file
 	log   *slog.Logger
 
-	reserved   int64 // bytes from the file's beginning that have their blocks on the disk
-	unreserved bool  // the log has said that no space can be reserved
+	reserved   int64 // bytes at the beginning of the file whose disk blocks are allocated
+	unreserved bool  // the log has reported that no space can be reserved
 
 	mu      sync.Mutex
 	current *term
-	leader  registry.Leader // who began the current term
+	leader  registry.Leader // the leader of the current term
 	closed  bool
-	// broken is why a write failed. After a failed fsync nobody knows what the
-	// disk holds and what just the page cache, so nothing is read or written any more.
+	// broken is the reason of a failed write. After a failed fsync the content of the disk and the page cache may
+	// differ, so nothing is read or written any more.
 	broken error
-	// faulted: a page could not be read in the middle of bbolt's work, which may hold its locks since.
+	// faulted: bbolt panicked on an unreadable page, so it may still hold its locks.
 	faulted bool
-	opened  os.FileInfo // which file it is
-	size    int64       // of the file when it was last looked at
+	opened  os.FileInfo // identifies the open file
+	size    int64       // of the file at the last look
 
 	closing chan struct{} // closed by Close
 	owned   sync.WaitGroup
@@ -81,8 +79,8 @@ type Registry struct {
 
 var _ registry.Registry = (*Registry)(nil)
 
-// Open opens the registry in the file, which it creates with its folder when
-// it is not there. A process that holds it makes an *InUse error, after a second.
+// Open opens the registry in the file, and creates the file and its folder if they do not exist. If another process
+// still holds the file after a second, the error is *InUse.
 func Open(path string, log *slog.Logger) (*Registry, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -102,7 +100,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 	return r, nil
 }
 
-// openFile opens the file with its buckets there and its name on disk, and says who holds it.
+// openFile opens the file, creates its buckets, makes its name durable and announces this process as the holder.
 func (r *Registry) openFile() (err error) {
 	path := r.path
 	fail := func(err error) error { return fmt.Errorf("open the registry %s: %w", path, err) }
@@ -154,10 +152,9 @@ func (r *Registry) openFile() (err error) {
 func (r *Registry) openBolt() error {
 	options := bolt.Options{
 		Timeout: lockWait,
-		// Which pages are free follows from which are used: it need not be written
-		// with every commit (after the deletion of 99,000 of 100,000 entries that made 0.7 of
-		// 0.4 ms), Open finds it out by a walk over the tree (30 ms at 100,000 entries). No
-		// crash can make a difference, since the list is in memory only.
+		// The free pages follow from the used ones, so the list need not be written with every commit; doing so took
+		// 0.3 of a commit's 0.7 ms after the deletion of 99,000 of 100,000 entries. Open rebuilds the list by a walk
+		// over the tree (30 ms at 100,000 entries). A crash makes no difference, since the list is in memory only.
 		NoFreelistSync:  true,
 		FreelistType:    bolt.FreelistMapType,
 		InitialMmapSize: mapSize,
@@ -183,8 +180,8 @@ func (r *Registry) openBolt() error {
 	return err
 }
 
-// closeFiles gives the file up where bbolt can't. Its lock would stay as long as its pages are mapped, which they are
-// to the end of this process.
+// closeFiles unlocks and closes the file when bbolt can't. Otherwise the lock would last as long as the pages are
+// mapped, which is until the end of this process.
 func (r *Registry) closeFiles() {
 	for _, f := range r.files {
 		_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
@@ -192,7 +189,7 @@ func (r *Registry) closeFiles() {
 	}
 }
 
-// checkWhole finds a file that was cut short or has damaged pages, before they are used.
+// checkWhole detects a truncated file or damaged pages before they are used.
 func checkWhole(path string, options bolt.Options) error {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
@@ -231,15 +228,15 @@ func syncFolder(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Leader is who began the present term, while it lasts.
+// Leader returns the leader of the current term while it lasts.
 func (r *Registry) Leader() (registry.Leader, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.leader, r.current != nil && r.current.Err() == nil
 }
 
-// Campaign begins the next term at once, by a fenced write (rule T1), and ends
-// the one before: whoever has the file leads.
+// Campaign begins the next term at once, by a fenced write (rule T1), and ends the previous one: the process that
+// holds the file leads.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -270,7 +267,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	return r.current, nil
 }
 
-// usable says why nothing can be done. r.mu is held.
+// usable returns why the registry can't be used, nil if it can. The caller holds r.mu.
 func (r *Registry) usable() error {
 	switch {
 	case r.closed:
@@ -281,8 +278,8 @@ func (r *Registry) usable() error {
 	return r.look()
 }
 
-// breakDown ends all use after a failed write or pages that can't be read, and says why it failed: because the file is
-// lost, or as bbolt says. r.mu is held.
+// breakDown ends all use of the registry after a failed write or an unreadable page. It returns the reason: the loss
+// of the file if that is the cause, otherwise bbolt's error. The caller holds r.mu.
 func (r *Registry) breakDown(cause error, faulted bool) error {
 	r.faulted = r.faulted || faulted
 	switch {
@@ -297,7 +294,7 @@ func (r *Registry) breakDown(cause error, faulted bool) error {
 	return cause
 }
 
-// Close ends the term, waits for reads and a commit under way, and gives the file up.
+// Close ends the term, waits for running reads and commits, and closes the file.
 func (r *Registry) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -313,14 +310,14 @@ func (r *Registry) Close() error {
 	if r.current != nil {
 		r.current.end(fmt.Errorf("%w: the registry was closed", registry.ErrTermEnded))
 	}
-	// Removed while the lock is still ours, or it might be the next holder's. It stays where the file is lost: it
-	// says to the next start that there was one.
+	// Remove the holder file while this process still holds the lock; later it might be the next holder's. If the file
+	// is lost, the holder file stays and tells the next start that there was a registry.
 	var err error
 	if !errors.Is(r.broken, ErrFileLost) {
 		err = removeHolder(r.path)
 	}
 	if r.faulted {
-		r.closeFiles() // bbolt would wait for its own locks
+		r.closeFiles() // bbolt would block on its own locks
 	} else {
 		err = errors.Join(err, r.db.Close())
 	}

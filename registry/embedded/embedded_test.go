@@ -21,7 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/registrytest"
 )
 
-// childFile, when set, makes the test binary a process that commits to that file until it is killed.
+// childFile is an environment variable. If it is set, the test binary commits to that file until it is killed.
 const childFile = "REGISTRY_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -64,10 +64,10 @@ func lead(t testing.TB, path string) (*embedded.Registry, registry.Term) {
 	return r, term
 }
 
-// bigEntries of 100 kB are in each commit of commitForever.
+// bigEntries is the number of 100 kB entries in each commit of commitForever.
 const bigEntries = 6
 
-// commitForever commits entries together and prints each commit's number once it is acknowledged.
+// commitForever makes commits of several entries and prints the number of each commit once it is acknowledged.
 func commitForever(path string) error {
 	r, err := embedded.Open(path, nil)
 	if err != nil {
@@ -99,7 +99,7 @@ func commitForever(path string) error {
 	}
 }
 
-// child is a running commitForever.
+// child is a process that runs commitForever.
 type child struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
@@ -130,7 +130,7 @@ func (c *child) line() string {
 	return c.lines.Text()
 }
 
-// kill kills it with signal 9 and returns the last line that it wrote whole.
+// kill kills the process with signal 9 and returns the last complete line of its output.
 func (c *child) kill() (last string) {
 	_ = c.cmd.Process.Kill()
 	for c.lines.Scan() {
@@ -165,7 +165,7 @@ func TestKillLosesNoAcknowledgedCommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// One more commit may have been done whose number was not printed any more.
+		// One more commit may have been made whose number was not printed.
 		if len(found) != acknowledged+1 && len(found) != acknowledged+2 {
 			t.Errorf("%d commits are there, the last acknowledged one is number %d", len(found), acknowledged)
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// breakDisk puts /dev/full where the registry's file was: every write fails
-// with "no space left on device".
+// breakDisk replaces the registry's file by /dev/full, so that every write fails with "no space left on device".
 func breakDisk(t *testing.T, r *Registry) {
 	t.Helper()
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
@@ -85,7 +84,7 @@ func TestFailedWriteEndsTheTerm(t *testing.T) {
 	}
 }
 
-// What shows in the file although its write was answered by an error may have been done.
+// A commit that was answered by an error but is visible in the file has an unknown outcome.
 func TestOutcomeOfACommitThatShows(t *testing.T) {
 	t.Parallel()
 	r, err := Open(filepath.Join(t.TempDir(), "registry.db"), nil)
@@ -112,7 +111,7 @@ func TestOutcomeOfACommitThatShows(t *testing.T) {
 	}
 }
 
-// A second commit of a term whose number is not the file's is refused (rule T2).
+// A second commit of a term whose number is not the one in the file is refused (rule T2).
 func TestFenceIsInTheFile(t *testing.T) {
 	t.Parallel()
 	r, err := Open(filepath.Join(t.TempDir(), "registry.db"), nil)

@@ -7,9 +7,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// guarded does work on the file's pages, and makes an error of what bbolt panics at and of what the kernel answers
-// with SIGBUS: pages that somebody damages, or cuts off, while the file is in use. faulted says that it ended so;
-// locks of bbolt may be held for ever after it.
+// guarded runs work on the file's pages. It turns panics of bbolt and SIGBUS into errors; both happen when another
+// program damages or truncates the file while it is in use. faulted reports such an end; bbolt may then hold its locks
+// forever.
 func guarded(work func() error) (faulted bool, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -20,8 +20,9 @@ func guarded(work func() error) (faulted bool, err error) {
 	return false, work()
 }
 
-// update makes all of the writes in one transaction, or none, and says whether a page could not be read. After that
-// nothing is rolled back, as by [bolt.DB.Update]: it would read all pages on a goroutine that nothing guards.
+// update makes all of the writes in one transaction, or none. faulted reports that a page could not be read. It does
+// not roll back after that, as [bolt.DB.Update] would, because the rollback reads all pages on a goroutine that is not
+// guarded.
 func (r *Registry) update(writes func(*bolt.Tx) error) (faulted bool, err error) {
 	return guarded(func() error {
 		tx, err := r.db.Begin(true)
@@ -29,7 +30,7 @@ func (r *Registry) update(writes func(*bolt.Tx) error) (faulted bool, err error)
 			return err
 		}
 		if err := writes(tx); err != nil {
-			_ = tx.Rollback() // bbolt's only error here is a transaction that has ended
+			_ = tx.Rollback() // fails only if the transaction has ended
 			return err
 		}
 		return tx.Commit()

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// InUse is Open's error when another process has the file.
+// InUse is the error of Open when another process holds the file.
 type InUse struct {
 	Path string
-	// PID is the holder's process id as the holder wrote it down, 0 when that can't be read.
+	// PID is the process id that the holder wrote down, 0 if it can't be read.
 	PID int
 }
 
@@ -24,8 +24,8 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("the registry %s is in use by %s: stop that first, or use another data folder", e.Path, holder)
 }
 
-// FILE.holder has the process id of who has the file. A killed process leaves it behind, so it counts only while the
-// file is locked.
+// holderPath returns the path of FILE.holder, which contains the process id of the holder. A killed process leaves it
+// behind, so it is valid only while the file is locked.
 func holderPath(path string) string { return path + ".holder" }
 
 func announce(path string) error {
@@ -39,7 +39,7 @@ func removeHolder(path string) error {
 	return nil
 }
 
-// inUse says who holds the file.
+// inUse returns the error that names the holder of the file.
 func inUse(path string) *InUse {
 	e := &InUse{Path: path}
 	if b, err := os.ReadFile(holderPath(path)); err == nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// ErrFileLost says that the file is no longer what this process writes to: somebody has removed, replaced or cut it.
-// It is registry.ErrUnusable, too. Nothing is stored from then on, and nothing is said to be.
+// ErrFileLost is the error after another program has removed, replaced or truncated the file. It is also
+// registry.ErrUnusable. From then on every write fails.
 var ErrFileLost = fmt.Errorf("%w: its file is lost", registry.ErrUnusable)
 
-// lookEvery is how often it is looked whether the file is still there. Each commit looks as well.
+// lookEvery is the interval of the checks that the file still exists. Each commit checks too.
 const lookEvery = 2 * time.Second
 
-// watch looks at the file until the registry is closed.
+// watch checks the file periodically until the registry is closed.
 func (r *Registry) watch(every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -35,16 +35,16 @@ func (r *Registry) watch(every time.Duration) {
 	}
 }
 
-// look breaks the registry down when its path no longer names the file that it has open, or that file is shorter than
-// it was: a kernel goes on writing to a removed file without a word, and all of it is gone with this process. r.mu is
-// held.
+// look breaks the registry down if its path no longer names the open file, or if the file has become shorter. A kernel
+// silently continues to write to a removed file, and all of that would be lost with this process. The caller holds
+// r.mu.
 func (r *Registry) look() error {
 	now, err := os.Stat(r.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = r.removed("was removed")
 	case err != nil:
-		return nil // such as a folder that may not be searched any more: what is open is still written to
+		return nil // for example an unsearchable folder: writes to the open file still work
 	case !os.SameFile(now, r.opened):
 		err = r.removed("was replaced by another file")
 	case now.Size() < r.size:
@@ -58,7 +58,7 @@ func (r *Registry) look() error {
 	return err
 }
 
-// removed saves what only this process can still read: nobody but root may look at its files.
+// removed saves the content of the removed file, which only this process, or root, can still read.
 func (r *Registry) removed(how string) error {
 	if err := r.save(r.path + ".saved"); err != nil {
 		return fmt.Errorf("%w: %s %s while this server used it; what it had is there as long as this process runs, and could not be saved (%w): "+
@@ -69,7 +69,7 @@ func (r *Registry) removed(how string) error {
 		ErrFileLost, r.path, how, r.path, r.path)
 }
 
-// save copies the file that is open.
+// save copies the open file.
 func (r *Registry) save(to string) error {
 	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -79,10 +79,10 @@ func (r *Registry) save(to string) error {
 	return errors.Join(err, target.Sync(), target.Close())
 }
 
-// held is the file that bbolt has open.
+// held returns the file that bbolt has open.
 func (r *Registry) held() *os.File { return r.files[len(r.files)-1] }
 
-// fail ends all use of the registry. r.mu is held.
+// fail ends all use of the registry. The caller holds r.mu.
 func (r *Registry) fail(why error) {
 	r.broken = why
 	if r.current != nil {
@@ -91,8 +91,8 @@ func (r *Registry) fail(why error) {
 	r.log.Error("the registry can't be used any more: no change is taken", "file", r.path, "err", why)
 }
 
-// checkNew refuses to make a new registry where there was a registry: what a killed process leaves beside the file
-// says so.
+// checkNew refuses to create a new registry in place of a lost one, which it recognizes by the holder file that a
+// killed process left behind.
 func checkNew(path string) error {
 	info, err := os.Stat(path)
 	how := "is not there"

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// filled is a registry with entries, and the path of its file.
+// filled returns a registry with n entries, and the path of its file.
 func filled(t *testing.T, n int) (*Registry, registry.Term, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "registry.db")
@@ -38,7 +38,7 @@ func filled(t *testing.T, n int) (*Registry, registry.Term, string) {
 	return r, term, path
 }
 
-// lose are ways to lose a file under who uses it.
+// lose lists ways in which a registry in use loses its file.
 var lose = map[string]func(*testing.T, string){
 	"removed": func(t *testing.T, path string) { must(t, os.Remove(path)) },
 	"replaced": func(t *testing.T, path string) {
@@ -59,8 +59,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A file that is no longer there, or not whole, takes no commit, though the kernel would: what is answered with a
-// success must be there after a restart.
+// A removed or truncated file accepts no commit, although the kernel would accept the writes: an acknowledged commit
+// must exist after a restart.
 func TestLostFileTakesNoCommit(t *testing.T) {
 	t.Parallel()
 	for name, how := range lose {
@@ -88,7 +88,7 @@ func TestLostFileTakesNoCommit(t *testing.T) {
 	}
 }
 
-// The loss is noticed without a commit, too.
+// The loss is also detected without a commit.
 func TestLossIsNoticedBetweenCommits(t *testing.T) {
 	t.Parallel()
 	for name, how := range lose {
@@ -109,7 +109,7 @@ func TestLossIsNoticedBetweenCommits(t *testing.T) {
 	}
 }
 
-// What a removed file had is saved, as the message says.
+// The content of a removed file is saved, as the message says.
 func TestRemovedFileIsSaved(t *testing.T) {
 	t.Parallel()
 	r, term, path := filled(t, 100)
@@ -133,23 +133,23 @@ func TestRemovedFileIsSaved(t *testing.T) {
 	}
 }
 
-// An empty file is new only where nothing says that there was one.
+// An empty file counts as new only if there was no registry before.
 func TestEmptyFileIsNewOnlyOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "registry.db")
-	must(t, os.WriteFile(path, nil, 0o600)) // a first start that was killed early
+	must(t, os.WriteFile(path, nil, 0o600)) // left by a first start that was killed early
 	r, err := Open(path, nil)
 	must(t, err)
 	must(t, r.Close())
 	must(t, os.Truncate(path, 0))
-	must(t, os.WriteFile(holderPath(path), []byte("{}"), 0o600)) // as kill -9 leaves it
+	must(t, os.WriteFile(holderPath(path), []byte("{}"), 0o600)) // left by kill -9
 	if _, err := Open(path, nil); !errors.Is(err, registry.ErrUnusable) ||
 		!strings.Contains(err.Error(), "the file is empty, though") {
 		t.Errorf("an emptied file: %v", err)
 	}
 }
 
-// Damaged pages are reported in a sentence, at the latest when they are used, and end no process.
+// Damaged pages are reported in a sentence, at the latest when they are used, and do not end the process.
 func TestDamagedPagesAreReported(t *testing.T) {
 	t.Parallel()
 	r, _, path := filled(t, 3000)
@@ -163,7 +163,7 @@ func TestDamagedPagesAreReported(t *testing.T) {
 	const tries = 100
 	for i := range tries {
 		content := bytes.Clone(used)
-		at := random.IntN(len(content)/4096)*4096 + random.IntN(64) // where pages keep their form
+		at := random.IntN(len(content)/4096)*4096 + random.IntN(64) // in the header of a page
 		if i%4 == 0 {
 			at = random.IntN(len(content))
 		}
@@ -183,8 +183,8 @@ func TestDamagedPagesAreReported(t *testing.T) {
 	}
 }
 
-// A branch whose first key is greater than those below it ends no process either: bbolt finds it in a goroutine of its
-// own.
+// A branch whose first key is greater than the keys below it does not end the process either, although bbolt detects
+// it on a goroutine of its own.
 func TestDamagedBranchesAreReported(t *testing.T) {
 	t.Parallel()
 	r, _, path := filled(t, 3000)
@@ -215,7 +215,7 @@ func TestDamagedBranchesAreReported(t *testing.T) {
 	}
 }
 
-// useAll opens, reads and writes.
+// useAll opens, reads and writes the registry.
 func useAll(t *testing.T, path string) error {
 	r, err := Open(path, nil)
 	if err != nil {
@@ -238,11 +238,11 @@ func useAll(t *testing.T, path string) error {
 	return nil
 }
 
-// Pages that go bad, or away, under who reads them are an error of the reader, and the end of the term.
+// Pages that become damaged or disappear while in use cause an error for the reader, and end the term.
 func TestPagesThatGoAwayWhileInUse(t *testing.T) {
 	t.Parallel()
 	r, term, path := filled(t, 3000)
-	r.mu.Lock() // nobody looks at the file meanwhile
+	r.mu.Lock() // the file is not checked meanwhile
 	must(t, os.Truncate(path, 8192))
 	read := make(chan error, 1)
 	go func() {
@@ -260,7 +260,7 @@ func TestPagesThatGoAwayWhileInUse(t *testing.T) {
 	must(t, r.Close())
 }
 
-// TestSharedValueOfALostFile can be read as long as this process runs, and is not said to be written.
+// TestSharedValueOfALostFile checks that the value stays readable while this process runs, and that a write fails.
 func TestSharedValueOfALostFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "registry.db")
@@ -268,7 +268,7 @@ func TestSharedValueOfALostFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.Close() }) // it says that the file is lost
+	t.Cleanup(func() { _ = r.Close() }) // it reports that the file is lost
 	if _, err := r.WriteShared(t.Context(), "access", []byte("before"), registry.Absent()); err != nil {
 		t.Fatal(err)
 	}

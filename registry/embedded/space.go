@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// growth is the step in which space is reserved. Half of it is more than almost any commit takes.
+// growth is the step in bytes in which space is reserved. Half of it exceeds the need of almost any commit.
 const growth = 8 << 20
 
-// reserveSpace allocates the disk's blocks for the part of the file that is used, and for a step of
-// growth behind it, so that commits succeed when a task has filled the disk: bbolt makes the file longer
-// without blocks, and a page would get its own at its first write, or not. When the disk is full now, nothing
-// fails: the log says so once, and each commit tries again. r.mu is held, or nobody else has r yet.
+// reserveSpace allocates disk blocks for the used part of the file and for a step of growth behind it, so that commits
+// succeed after a task has filled the disk. Without it, bbolt extends the file without blocks, and the first write to
+// a page may fail for lack of one. If the disk is full now, nothing fails: the log reports it once, and each commit
+// tries again. The caller holds r.mu, or is the only user of r.
 func (r *Registry) reserveSpace() {
 	var used int64
 	err := r.db.View(func(tx *bolt.Tx) error {
@@ -32,7 +32,7 @@ func (r *Registry) reserveSpace() {
 	case err == nil:
 		r.reserved, r.unreserved = want, false
 	case errors.Is(err, unix.EOPNOTSUPP):
-		r.reserved = math.MaxInt64 // this file system reserves nothing
+		r.reserved = math.MaxInt64 // this file system can't reserve space
 	case !r.unreserved:
 		r.unreserved = true
 		r.log.Warn("no space reserved for the registry: its writes fail when the disk is full; free some", "file",

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestSpaceIsReserved: the file has its blocks before it needs them, so a disk that others have filled stops no
+// TestSpaceIsReserved checks that blocks are allocated before they are needed, so that a disk that fills up stops no
 // commit.
 func TestSpaceIsReserved(t *testing.T) {
 	t.Parallel()

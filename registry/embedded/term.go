@@ -13,11 +13,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// term is one leader's time with the file.
+// term is one leader's term in the file.
 type term struct {
 	registry *Registry
 	number   int64
-	// commits counts what this term has committed; only Commit, with the registry's lock, uses it.
+	// commits counts the commits of this term. Only Commit uses it, with the registry's lock held.
 	commits int64
 
 	mu   sync.Mutex
@@ -34,10 +34,10 @@ func (t *term) Err() error {
 	return t.err
 }
 
-// Changed is nil: only this process can write to the file.
+// Changed returns nil, because only this process can write to the file.
 func (t *term) Changed() <-chan string { return nil }
 
-// end ends the term; the first reason stays.
+// end ends the term. The first reason counts.
 func (t *term) end(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *term) end(why error) {
 	}
 }
 
-// Resign ends the term. The file need not know: the next term's first write fences this one.
+// Resign ends the term. It writes nothing, because the first write of the next term fences this one.
 func (t *term) Resign(context.Context) error {
 	t.registry.mu.Lock()
 	defer t.registry.mu.Unlock()
@@ -55,7 +55,7 @@ func (t *term) Resign(context.Context) error {
 	return nil
 }
 
-// List answers from one moment: a commit is in it whole or not at all.
+// List reads one moment: it sees all of a commit or nothing of it.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if err := registry.CheckListPath(path); err != nil {
 		return nil, err
@@ -115,8 +115,8 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	return t.registry.view(entriesBucket, read)
 }
 
-// Commit writes, syncs and returns. A write that fails ends the term and the
-// use of the registry; it may have been done only if the page that makes it count had been written.
+// Commit writes and syncs. A failed write ends the term and the use of the registry. The commit may still have
+// happened if the page that makes it valid was written.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
@@ -142,7 +142,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		t.end(err)
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	case err == nil:
-		err = r.look() // what was written to a file without a name is lost with this process
+		err = r.look() // a write to a removed file is lost with this process
 	default:
 		err = r.breakDown(err, faulted)
 	}
@@ -158,7 +158,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	return nil
 }
 
-// apply checks the fence, counts the commit (rule T2), then checks and makes the writes in order.
+// apply checks the fence, counts the commit (rule T2), then checks the conditions and makes the writes in order.
 func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	leader := tx.Bucket(leaderBucket)
 	if term, commit := numberAt(leader, termKey), numberAt(leader, commitKey); term != t.number ||
@@ -178,7 +178,7 @@ func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	return nil
 }
 
-// applyOne makes a write, and returns the version that there is then.
+// applyOne makes one write and returns the version of the entry after it, 0 after a delete.
 func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	key := []byte(w.Path)
 	version := int64(-1)
@@ -201,8 +201,8 @@ func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	return version + 1, entries.Put(key, append(value, w.Value...))
 }
 
-// mayShow reports whether the file, as this process sees it, is or may be at
-// that commit. What it does not show can't become durable later.
+// mayShow reports whether the file, as this process sees it, is or may be at that commit. A commit that it does not
+// show can't become durable later.
 func (t *term) mayShow(commit int64) bool {
 	if t.registry.faulted {
 		return true
@@ -217,7 +217,7 @@ func (t *term) mayShow(commit int64) bool {
 	return shows || err != nil
 }
 
-// decode copies what is stored, since bbolt's memory is lent for one transaction.
+// decode copies the stored bytes, because bbolt's memory is valid only within the transaction.
 func decode(path string, stored []byte) (registry.Entry, error) {
 	if len(stored) < 8 {
 		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are no version", path, len(stored))

@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// verify reads all pages in use once, and says what is wrong with them. bbolt itself finds some of that when it opens
-// a file, in a goroutine of its own, by a panic that ends the process, and follows pages in a circle for ever. What is
-// checked here is no more than bbolt's own form: values have no checksum.
+// verify reads all used pages once and returns what is wrong with them. bbolt itself finds some of these faults when
+// it opens a file, but by a panic on a goroutine of its own that ends the process, and it loops forever on a cycle of
+// pages. verify checks only bbolt's page format: values have no checksum.
 func verify(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -26,12 +26,12 @@ func verify(path string) error {
 	return v.bucket(v.root, nil)
 }
 
-// The form of bbolt's pages, version 2.
+// The layout of bbolt's pages, version 2.
 const (
 	pageHeader  = 16
-	element     = 16 // of a branch or a leaf
+	element     = 16 // of a branch or leaf element
 	metaBytes   = 64
-	bucketBytes = 16 // before what an inline bucket has
+	bucketBytes = 16 // the header of an inline bucket
 
 	branchPage = 0x01
 	leafPage   = 0x02
@@ -48,14 +48,14 @@ type verifier struct {
 	file     io.ReaderAt
 	pageSize int64
 	root     uint64
-	end      uint64 // the first page that is not in use
+	end      uint64 // the first page after the used ones
 	seen     map[uint64]bool
 }
 
 func newVerifier(f io.ReaderAt) (*verifier, error) {
 	v := &verifier{file: f, seen: map[uint64]bool{}}
 	var latest uint64
-	// The second one's place follows from the page size, which the first one may have lost.
+	// The position of the second meta page depends on the page size, which a damaged first one may have lost.
 	for _, at := range []int64{0, 4096, 8192, 16384, 32768, 65536} {
 		page := make([]byte, pageHeader+metaBytes)
 		if _, err := f.ReadAt(page, at); err != nil {
@@ -79,14 +79,14 @@ func newVerifier(f io.ReaderAt) (*verifier, error) {
 	return v, nil
 }
 
-// bucket checks the tree below a page. Its keys are between those of the pages above.
+// bucket checks the tree below a page.
 func (v *verifier) bucket(root uint64, path []uint64) error {
 	var last []byte
 	return v.tree(root, path, nil, &last)
 }
 
-// tree checks a page and those below it. least is the key that the page above has for it: none of its own is below
-// that.
+// tree checks a page and the pages below it. least is the key of this page in its parent: no key of the page is
+// smaller.
 func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) error {
 	bad := func(format string, args ...any) error {
 		return damaged(fmt.Sprintf("page %d: ", id) + fmt.Sprintf(format, args...))
@@ -123,7 +123,7 @@ func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) er
 	return v.page(page, append(path, id), least, last, bad)
 }
 
-// page checks a page, which may be that of a small bucket in its parent's leaf.
+// page checks a page, or a small bucket that is stored inline in the leaf of its parent.
 func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, bad func(string, ...any) error) error {
 	if len(page) < pageHeader {
 		return bad("too short")

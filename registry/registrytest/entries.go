@@ -17,7 +17,7 @@ import (
 // wantGet expects exactly this entry.
 func wantGet(t *testing.T, term registry.Term, want registry.Entry) {
 	t.Helper()
-	// Values are compared as a whole: byte by byte a large one takes seconds.
+	// Compare values as a whole: byte by byte, a large one takes seconds.
 	if diff := cmp.Diff(want, get(t, term, want.Path), cmp.Comparer(bytes.Equal)); diff != "" {
 		t.Fatalf("get %s (-want +got):\n%s", want.Path, diff)
 	}
@@ -176,7 +176,7 @@ func paths(t *testing.T, s Store) {
 	wantGet(t, term, entry(long, "v", 0))
 }
 
-// readers checks that what is read beside commits is always of one moment.
+// readers checks that concurrent reads always show one moment.
 func readers(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	const entries, commits = 20, 100

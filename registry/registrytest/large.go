@@ -8,16 +8,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Rule T5: a commit is all or nothing at any size. These are too large for one request of ZooKeeper.
+// Rule T5: a commit of any size is all or nothing. These commits are too large for one ZooKeeper request.
 
-// largeEntries with largeValue bytes each are more than three requests of ZooKeeper.
+// largeEntries of largeValue bytes each fill more than three ZooKeeper requests.
 const (
 	largeEntries = 40
 	largeValue   = 90_000
 )
 
-// large is a commit that changes all there is: entries and a document, which must have the version; one entry goes,
-// and one comes, each time.
+// large returns a commit that changes every entry and a document, which must be at the version. Each round also
+// removes one entry and adds one.
 func large(round int, version int64) (writes []registry.Write) {
 	for i := range largeEntries {
 		writes = append(writes, put(fmt.Sprintf("/large/%02d", i), fmt.Sprint(round, strings.Repeat("v", largeValue))))
@@ -27,7 +27,7 @@ func large(round int, version int64) (writes []registry.Write) {
 			registry.Absent()))
 }
 
-// largeRound says which commit of large the entries are of, and fails when they are of more than one.
+// largeRound returns the round of the stored entries, and fails if they belong to different rounds.
 func largeRound(t *testing.T, term registry.Term) (round int) {
 	t.Helper()
 	_, err := fmt.Sscan(string(get(t, term, "/config/job/large").Value), &round)
@@ -80,7 +80,7 @@ func largeCommits(t *testing.T, s Store) {
 	}
 }
 
-// cutCommits cuts a large commit at each of its requests, lost and done.
+// cutCommits cuts a large commit off at each of its requests, once with that request lost and once with it done.
 func cutCommits(t *testing.T, s Store) {
 	first := s.Open(t)
 	term := campaign(t, first)
@@ -92,7 +92,7 @@ func cutCommits(t *testing.T, s Store) {
 		for n, cut := 1, true; cut; n++ {
 			r, arm := s.Cut(t)
 			term := campaign(t, r)
-			list(t, term, "/") // as a leader does first
+			list(t, term, "/") // as a new leader does first
 			version := get(t, term, "/config/job/large").Version
 			struck := arm(n, arrives)
 			result := make(chan error, 1)

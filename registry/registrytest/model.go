@@ -15,11 +15,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// world is what a registry must look like, as a map.
+// world is the expected content of a registry.
 type world map[string]registry.Entry
 
-// apply is Commit's promise in the plainest words: the path of the first conflict, or
-// the world after all writes.
+// apply is the specification of Commit: it returns the path of the first conflict, or the world after all writes.
 func (w world) apply(writes []registry.Write) (after world, conflict string) {
 	after = maps.Clone(w)
 	for _, write := range writes {
@@ -49,7 +48,7 @@ func (w world) below(path string) (found []registry.Entry) {
 	return found
 }
 
-// model plays random commits in several terms and compares all that can be read.
+// model runs random commits in several terms and compares all reads with the model.
 func model(t *testing.T, s Store) {
 	var leaves []string
 	for _, folder := range []string{"/m/a", "/m/a-b", "/m/ab", "/m/a/deep"} {

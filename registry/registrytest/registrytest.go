@@ -1,6 +1,5 @@
-// Package registrytest is the suite that every registry passes: atomic, fenced and
-// counted commits, conditions, lists, limits. An implementation's test calls
-// Run with a way to open stores of its own.
+// Package registrytest is the test suite for implementations of the registry: atomic, fenced and counted commits,
+// conditions, lists, limits. The test of an implementation calls Run with a function that creates stores.
 package registrytest
 
 import (
@@ -11,26 +10,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// patience is how long the suite waits for what must come.
+// patience is how long the suite waits for an expected event.
 const patience = 30 * time.Second
 
-// Store is one place where a registry keeps things, empty at first.
+// Store is one location of a registry. It is empty at first.
 type Store struct {
-	// Open opens the store; what it returns is a registry.Shared, too. The suite closes what it opened before it opens
-	// the store again.
+	// Open opens the store. The result must also be a registry.Shared. The suite closes it before it opens the store
+	// again.
 	Open func(t *testing.T) registry.Registry
-	// Depose makes another leader take over from the term that was got from r,
-	// without a word to that term, and returns the other's term. Nil: r
-	// campaigns again.
+	// Depose makes another leader take over from the term that r began, without notifying that term, and returns the
+	// new leader's term. If Depose is nil, r campaigns again.
 	Depose func(t *testing.T, r registry.Registry) registry.Term
-	// Cut opens the store for somebody who dies in a commit. After arm, the nth of its requests that write is lost,
-	// or done if it arrives, and all that would follow is lost; then struck is closed, and the store is free for
-	// another leader at once. Nil for a store that makes a commit by one write of its own.
+	// Cut opens the store for a process that dies in a commit. After arm, the nth writing request is lost, or done if
+	// arrives is true, and all later requests are lost. struck is closed then, and another leader can take over at
+	// once. Cut is nil for a store whose commit is a single local write.
 	Cut func(t *testing.T) (r registry.Registry, arm func(n int, arrives bool) (struck <-chan struct{}))
 }
 
-// Run runs the suite; newStore makes a store of its own for each test, and
-// removes it with t.Cleanup.
+// Run runs the suite. newStore creates a new store for each test and removes it with t.Cleanup.
 func Run(t *testing.T, newStore func(t *testing.T) Store) {
 	type test struct {
 		name string
@@ -72,7 +69,7 @@ func Run(t *testing.T, newStore func(t *testing.T) Store) {
 	}
 }
 
-// open opens the store for the rest of the test.
+// open opens the store until the end of the test.
 func (s Store) open(t *testing.T) registry.Registry {
 	t.Helper()
 	r := s.Open(t)
@@ -94,7 +91,7 @@ func (s Store) lead(t *testing.T) (registry.Registry, registry.Term) {
 	return r, campaign(t, r)
 }
 
-// depose is Depose or its default.
+// depose calls Depose, or campaigns again if it is nil.
 func (s Store) depose(t *testing.T, r registry.Registry) registry.Term {
 	t.Helper()
 	if s.Depose != nil {
@@ -137,7 +134,7 @@ func commit(t *testing.T, term registry.Term, writes ...registry.Write) {
 	}
 }
 
-// conflict expects a commit to fail at the path and the term to go on.
+// conflict expects the commit to fail with a conflict at the path, and the term to continue.
 func conflict(t *testing.T, term registry.Term, path string, writes ...registry.Write) {
 	t.Helper()
 	err := term.Commit(t.Context(), writes)
@@ -157,7 +154,7 @@ func wantError(t *testing.T, what string, got, want error) {
 	}
 }
 
-// wantEnded expects an error that says that the term has ended.
+// wantEnded expects an error that is registry.ErrTermEnded.
 func wantEnded(t *testing.T, err error) {
 	t.Helper()
 	wantError(t, "use of an ended term", err, registry.ErrTermEnded)

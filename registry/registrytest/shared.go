@@ -34,7 +34,7 @@ func wantShared(t *testing.T, s registry.Shared, name, value string, version int
 	}
 }
 
-// sharedValues live beside terms: no term is needed, none hinders them, and none sees them.
+// sharedValues checks that shared values are independent of terms: they need no term and no term lists them.
 func sharedValues(t *testing.T, s Store) {
 	r, shared := s.shared(t)
 	_, err := shared.ReadShared(t.Context(), "access")
@@ -88,7 +88,7 @@ func sharedLimits(t *testing.T, s Store) {
 	wantShared(t, shared, "access", most, 0)
 }
 
-// sharedRaces: of writers who all read the same, one is let through each time.
+// sharedRaces checks that of several writers that have read the same version exactly one succeeds.
 func sharedRaces(t *testing.T, s Store) {
 	_, shared := s.shared(t)
 	writeShared(t, shared, "access", "", registry.Absent(), 0)

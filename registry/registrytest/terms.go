@@ -49,7 +49,7 @@ func deposed(t *testing.T, s Store) {
 	}
 	for _, writes := range [][]registry.Write{
 		{put("/a", "x")}, {del("/a")}, {put("/b", "x")}, {putIf("/a", "x", registry.AtVersion(0))},
-		// The fence goes before conditions: a deposed leader must not take this for a conflict.
+		// The fence precedes the conditions: a deposed leader must not get a conflict.
 		{putIf("/a", "x", registry.AtVersion(9))}, nil,
 	} {
 		wantEnded(t, old.Commit(t.Context(), writes))

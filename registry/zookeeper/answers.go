@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// explain turns a refusal into a sentence that says what to do. What no time
-// heals is registry.ErrUnusable. The path is ZooKeeper's.
+// explain adds what to do next to an error of ZooKeeper. A permanent one is also registry.ErrUnusable. path is a
+// ZooKeeper path.
 func (p *place) explain(doing, path string, err error) error {
 	refused := p.refused(doing, path, err)
 	denied := errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, zk.ErrInvalidACL)
@@ -21,7 +21,7 @@ func (p *place) explain(doing, path string, err error) error {
 	return refused
 }
 
-// refused explains a refusal that is not of the whole registry. The path is ZooKeeper's.
+// refused explains a refusal that concerns one node and not the whole registry. path is a ZooKeeper path.
 func (p *place) refused(doing, path string, err error) error {
 	what := doing + " " + path
 	code := zookeeper.Code(err)
@@ -43,7 +43,7 @@ func (p *place) refused(doing, path string, err error) error {
 	}
 }
 
-// noPermission says who has none, and where to look.
+// noPermission says which user lacks the permission and how to change that.
 func (p *place) noPermission(full string) string {
 	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
 		p.user(), full)

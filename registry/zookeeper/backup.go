@@ -13,23 +13,23 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Node is a node of a namespace as a backup has it, by its path below the namespace.
+// Node is a node of a namespace in a backup. Path is relative to the namespace.
 type Node struct {
 	Path  string `json:"node"`
 	Value []byte `json:"value"`
 }
 
-// ErrBusy is wrapped by Backup's error when ctx ended before it had read all of the namespace with no commit
-// meanwhile, and ErrUnfinished when what it had read last was of one moment, but has half of a large commit, which
-// only a leader can finish.
+// ErrBusy is wrapped by the error of Backup if ctx ended before Backup had read the whole namespace without a commit
+// in between. ErrUnfinished is wrapped if its last read was consistent but included half of a large commit, which only
+// a leader can finish.
 var (
 	ErrBusy       = errors.New("no pause between two commits of the leader was long enough to read all of it")
 	ErrUnfinished = errors.New("a large commit waits to be finished by a leader")
 )
 
-// Backup reads a namespace as it is between two commits, whoever leads: if the fence has changed meanwhile it reads
-// again, until ctx ends, which is ErrBusy or ErrUnfinished then. What people edit may have changed while it is read.
-// Sessions' own nodes and parts of commits are left out.
+// Backup reads a namespace as it is between two commits, with or without a leader. If the fence changes during a read,
+// it reads again until ctx ends; the error is then ErrBusy or ErrUnfinished. Entries that users may edit may change
+// during the read. Ephemeral nodes and parts of commits are left out.
 func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	err = o.within(ctx, func(c *client) error {
 		why := ErrBusy
@@ -55,10 +55,10 @@ func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	return nodes, nil
 }
 
-// joinPatience is for how long a ZooKeeper is tried that does not answer: somebody waits at a terminal.
+// joinPatience is how long a command waits for ZooKeeper to answer, while its user waits at a terminal.
 const joinPatience = 20 * time.Second
 
-// within does something on a session of its own. A request that waits for a connection ends with ctx.
+// within runs a function with a session of its own. The end of ctx also ends requests that wait for a connection.
 func (o Options) within(ctx context.Context, do func(*client) error) error {
 	p, err := newPlace(o)
 	if err != nil {
@@ -81,8 +81,8 @@ func (o Options) within(ctx context.Context, do func(*client) error) error {
 	return do(c)
 }
 
-// readBetweenCommits reads all nodes. It is ErrBusy or ErrUnfinished if they are not all of one moment between two
-// commits, as far as only the leader writes them.
+// readBetweenCommits reads all nodes. The error is ErrBusy or ErrUnfinished if the nodes that only the leader writes
+// are not all of one moment between two commits.
 func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err error) {
 	before, err := c.fenceZxid(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err erro
 	return nodes, nil
 }
 
-// fenceZxid is another one after each commit.
+// fenceZxid returns a number that every commit changes.
 func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 	full := c.place.full(fencePath)
 	err = c.Ask(ctx, func() error {
@@ -127,8 +127,8 @@ func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 	return zxid, nil
 }
 
-// readLevel reads nodes, and says which are below them. One that is gone since is left out: what the leader has
-// removed shows in the fence.
+// readLevel reads nodes and returns the paths of their children. It leaves out nodes that were removed meanwhile; a
+// removal by the leader shows in the fence.
 func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, below []string, err error) {
 	var mu sync.Mutex
 	err = parallel(ctx, reads, len(paths), func(ctx context.Context, i int) error {
@@ -164,13 +164,13 @@ func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, b
 	return nodes, below, err
 }
 
-// restoring is the fence's value while a namespace is restored: no server can begin a term on it.
+// restoring is the value of the fence while a namespace is restored. No server can begin a term on it.
 const restoring = "restoring"
 
-// Restore makes the nodes of a backup in a namespace that is not there, or has nothing in it; any other is refused,
-// and left as it is. The entries at the paths of without are left out. No server may run with the namespace meanwhile:
-// one that does can't lead, and the restore fails as soon as it sees what that has made. What a restore that failed or
-// was cut off has made can't be led either; it is to be removed before the next try.
+// Restore creates the nodes of a backup in a namespace that does not exist or is empty; it refuses any other and
+// leaves it unchanged. It leaves out the entries at the paths in without. No server may run with the namespace
+// meanwhile: such a server can't lead, and the restore fails when it finds the server's nodes. A restore that failed
+// or was interrupted leaves a namespace on which no server can lead; remove it before the next try.
 func Restore(ctx context.Context, o Options, nodes []Node, without ...string) error {
 	for _, n := range nodes {
 		if err := checkPath(n.Path); err != nil && !isEdited(n.Path) {
@@ -206,7 +206,7 @@ func Restore(ctx context.Context, o Options, nodes []Node, without ...string) er
 	return nil
 }
 
-// isEmpty says what is in the namespace, if anything is.
+// isEmpty returns an error that lists the children of the namespace, or nil if it has none.
 func (c *client) isEmpty() error {
 	root := c.place.root
 	names, _, err := c.Children(root)
@@ -220,8 +220,8 @@ func (c *client) isEmpty() error {
 	return nil
 }
 
-// makeAll makes nodes, those nearest to the root first, but for the registry's own folder and its fence, which are
-// there.
+// makeAll creates nodes, parents before children. It skips the registry's own folder and its fence, which already
+// exist.
 func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) error {
 	left := []string{ownPath, fencePath}
 	for _, path := range without {
@@ -244,8 +244,8 @@ func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) er
 	return nil
 }
 
-// makeNew makes a node that must not be there: whoever has made it while the namespace is restored may have other keys
-// than the backup.
+// makeNew creates a node that must not exist. If it exists, a server has created it during the restore, perhaps with
+// other keys than the backup's.
 func (c *client) makeNew(n Node) error {
 	full := c.place.full(n.Path)
 	_, err := c.Create(full, n.Value, 0, c.place.acl)
@@ -258,7 +258,8 @@ func (c *client) makeNew(n Node) error {
 	return nil
 }
 
-// openFence lets servers lead, unless one stands for election already, which may have kept what it saw meanwhile.
+// openFence lets servers lead. It fails if a server already stands for election, because that server may have cached
+// what it read during the restore.
 func (c *client) openFence(f fence) error {
 	standing, err := c.standing()
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {

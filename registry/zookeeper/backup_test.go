@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// testBackupAndRestore: what was read from a namespace that is led is the same in another one: all entries, shared
-// values, a later term. What is there already is not touched.
+// testBackupAndRestore checks that a backup of a namespace with a leader is restored completely in another namespace:
+// all entries, shared values and a later term. Existing nodes are not touched.
 func testBackupAndRestore(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	from := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -90,8 +90,8 @@ func all(t *testing.T, term registry.Term) map[string]string {
 	return values
 }
 
-// testRestoreBesideAServer: what a server does that was not stopped fails the restore, and what that leaves can't be
-// led.
+// testRestoreBesideAServer checks that a running server makes the restore fail, and that no server can lead what
+// remains.
 func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	from := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -142,7 +142,7 @@ func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// testBackupOfHalfACommit: what nobody goes on with is not called busy.
+// testBackupOfHalfACommit checks that a commit that no leader continues is reported as ErrUnfinished, not as ErrBusy.
 func testBackupOfHalfACommit(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -155,14 +155,14 @@ func testBackupOfHalfACommit(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// testBackupIsOfOneMoment: while a leader commits, a backup has all of a commit or nothing of it, or is refused as too
-// busy.
+// testBackupIsOfOneMoment checks that a backup during commits has all of a commit or nothing of it, or fails with
+// ErrBusy.
 func testBackupIsOfOneMoment(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
 	_, term := lead(t, o)
 	const pairs = 50
-	large := strings.Repeat("x", 30_000) // of each entry: such a commit has parts
+	large := strings.Repeat("x", 30_000) // of each entry, so that a commit has several parts
 	var writing sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	commit := func(n int) error {
@@ -185,7 +185,7 @@ func testBackupIsOfOneMoment(t *testing.T, server *zkserver.Server) {
 				t.Error(err)
 				return
 			}
-			if n%3 == 0 { // a leader has its pauses, and the other tests their share of the server
+			if n%3 == 0 { // a leader pauses too, and other tests share the server
 				select {
 				case <-time.After(20 * time.Millisecond):
 				case <-ctx.Done():

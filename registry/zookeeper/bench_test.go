@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// BenchmarkCommit is the latency of a commit, with ZooKeeper's fsync.
+// BenchmarkCommit measures the latency of a commit, with ZooKeeper's fsync.
 func BenchmarkCommit(b *testing.B) {
 	server := zkserver.Start(b)
 	for _, writes := range []int{1, 10, 100} {
@@ -36,7 +36,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad is a new leader's start with 100,000 jobs: document and state of each.
+// BenchmarkLoad measures the start of a new leader with 100,000 jobs: document and state of each.
 func BenchmarkLoad(b *testing.B) {
 	server := zkserver.Start(b)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
@@ -65,7 +65,7 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/load")
 }
 
-// BenchmarkHandOver is from one leader's Resign to the next one's term.
+// BenchmarkHandOver measures the time from a leader's Resign to the next term.
 func BenchmarkHandOver(b *testing.B) {
 	server := zkserver.Start(b)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}

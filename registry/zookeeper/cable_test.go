@@ -13,14 +13,14 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// cable is what a registry dials through: a test can freeze it, cut it, or break it
-// at a commit, and knows the session that goes over it.
+// cable is the dialer of a registry. A test can freeze its connections, cut them, or break them at a commit, and can
+// read their session ids.
 type cable struct {
 	mu     sync.Mutex
 	conns  map[*plug]bool
-	frozen chan struct{} // not nil: nothing comes through until it is closed
-	dead   bool          // nothing comes through any more
-	// at has what the next packet of a kind is given to.
+	frozen chan struct{} // if not nil, no traffic passes until it is closed
+	dead   bool          // no traffic passes any more
+	// at maps the type of a request to the function that handles its next packet.
 	at map[uint32]func(*plug, []byte) (int, error)
 }
 
@@ -51,7 +51,7 @@ func (c *cable) dial(ctx context.Context, network, address string) (net.Conn, er
 	return p, nil
 }
 
-// freeze stops everything, as SIGSTOP stops a process; the function returned lets it go on.
+// freeze stops all traffic, as SIGSTOP stops a process. resume lets it continue.
 func (c *cable) freeze() (resume func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *cable) cut() {
 	}
 }
 
-// cutAt has the connections die at the nth commit's request from now on, which is lost or done, and the session end.
+// cutAt breaks the connections at the nth commit from now on, whose request is lost or done, and ends the session.
 func (c *cable) cutAt(t testing.TB, client *zk.Conn, address, root string, n int,
 	arrives bool) (struck <-chan struct{}) {
 	done := make(chan struct{})
@@ -133,17 +133,17 @@ func (c *cable) isDead() bool {
 	return c.dead
 }
 
-// onMulti has the next Multi's packet given to f instead of to the server.
+// onMulti passes the next Multi's packet to f instead of the server.
 func (c *cable) onMulti(f func(p *plug, packet []byte) (int, error)) { c.on(opMulti, f) }
 
-// on does the same for another kind of request.
+// on does the same for another type of request.
 func (c *cable) on(op uint32, f func(p *plug, packet []byte) (int, error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at[op] = f
 }
 
-// sessions are the ids and passwords that servers gave, latest connections only.
+// sessions returns the session ids and passwords of the latest connections.
 func (c *cable) sessions() (all [][]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,8 +206,8 @@ func (p *plug) Close() error {
 
 var errCable = errors.New("the cable was cut")
 
-// expire ends a session as its owner would, and returns when the server has forgotten it: its owner, who loses the
-// connection by that, may come back with the session before it is closed.
+// expire ends a session as its owner would, and returns when the server has forgotten it. Until then the owner, whose
+// connection breaks by that, could resume the session.
 func expire(t testing.TB, address string, session []byte) {
 	t.Helper()
 	hello := binary.BigEndian.AppendUint32(nil, 44)
@@ -227,7 +227,7 @@ func expire(t testing.TB, address string, session []byte) {
 			return false
 		}
 		if binary.BigEndian.Uint64(greeting[12:]) == 0 {
-			return true // there is no such session
+			return true // the session no longer exists
 		}
 		_, _ = conn.Write([]byte{0, 0, 0, 8, 0, 0, 0, 1, 255, 255, 255, 245})
 		_, _ = io.Copy(io.Discard, conn)

@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// refits bounds how often, beyond once for each operation, a commit is changed to fit what is there, because
-	// people edit the very nodes that it is about.
+	// refits bounds how often a commit is changed to match the existing nodes, in addition to once per operation. It
+	// is needed because users edit the very nodes that a commit changes.
 	refits = 20
-	// longest sessions are enough for one request: a server whose disk hangs keeps the session alive and answers no
-	// write.
+	// longest is the number of session timeouts after which an unanswered request ends the term: a server whose disk
+	// hangs keeps the session alive and answers no write.
 	longest = 2
-	// wireLimit is ZooKeeper's jute.maxbuffer unless it was set: no request is longer.
+	// wireLimit is the default of ZooKeeper's jute.maxbuffer, the greatest size of a request.
 	wireLimit = 0xfffff
-	// frameBytes is room for what a request has beside its operations: headers, the
-	// fence and the check of the election node, and the registry's own operations of a staged commit.
+	// frameBytes is the space for the rest of a request: headers, the fence, the check of the election node, and the
+	// registry's own operations of a staged commit.
 	frameBytes = 4096
 )
 
-// mostBytes is how many bytes of operations fit one request.
+// mostBytes returns the greatest total size of the operations in one request.
 func (p *place) mostBytes() int { return wireLimit - frameBytes - 6*len(p.root) }
 
-// Commit makes the writes by one Multi with the election node's check and the fence from its last version (rule T2),
-// or by several if they are too large for one; see stage. Until the outcome is known it does not return, unless the
-// session ends, which ctx does not shorten (rule T3).
+// Commit makes the writes in one Multi that also checks the election node and sets the fence from its last version
+// (rule T2), or in several if they are too large for one; see stage. It returns when the outcome is known or the
+// session has ended; the end of ctx does not shorten that (rule T3).
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
 	if err := ctx.Err(); err != nil {
@@ -64,14 +64,14 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	return fail(t.permitted("write", nodeOf(refused.Path), err))
 }
 
-// awaitCommit waits for the end of a commit under way.
+// awaitCommit waits for the end of a running commit.
 func (t *term) awaitCommit() {
 	t.writing.RLock()
 	defer t.writing.RUnlock()
 }
 
-// write sends operations, after it has changed those that it finds planned on what is not so. One that is refused for
-// another reason is returned with its error; then nothing was done.
+// write sends operations. It first corrects operations that assumed the wrong existence of their node. If one is
+// refused for another reason, write returns it with the error, and nothing was done.
 func (t *term) write(ops *[]op) (refused *op, err error) {
 	for most := len(*ops) + refits; ; most-- {
 		at, err := t.send(*ops)
@@ -86,12 +86,12 @@ func (t *term) write(ops *[]op) (refused *op, err error) {
 
 var errFenced = errors.New("ZooKeeper refused the fence: another leader has taken over")
 
-// isFence reports whether the refusal of the election node's check or of the fence is for what they say, and not
-// because of, say, a quota.
+// isFence reports whether a refusal of the first two operations concerns the election node or the fence, and not, for
+// example, a quota.
 func isFence(err error) bool { return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) }
 
-// send sends operations in one fenced Multi until the outcome is known. With an error, refused is the operation that
-// was refused, and nothing was done; or -1.
+// send sends the operations in one fenced Multi and repeats it until the outcome is known. If an operation was
+// refused, refused is its index and nothing was done; otherwise refused is -1.
 func (t *term) send(ops []op) (refused int, err error) {
 	next := fence{t.Number(), t.commits + 1, t.own.name}
 	requests := []any{
@@ -101,7 +101,7 @@ func (t *term) send(ops []op) (refused int, err error) {
 	for i := range ops {
 		requests = append(requests, ops[i].request(t.place))
 	}
-	unsure := false // an earlier try may have been done
+	unsure := false // an earlier try may have succeeded
 	ended := func(why error) (int, error) {
 		t.end(why)
 		if unsure {
@@ -126,7 +126,7 @@ func (t *term) send(ops []op) (refused int, err error) {
 			if failed == 0 && isFence(err) {
 				return ended(errFenced)
 			}
-			// Whether it, or an earlier try, was done is for the fence to say.
+			// The fence shows whether this try, or an earlier one, succeeded.
 			shown, stat, readErr := t.shows(next)
 			switch {
 			case readErr != nil:
@@ -156,7 +156,7 @@ func (t *term) send(ops []op) (refused int, err error) {
 	}
 }
 
-// committed keeps what a Multi has done, which has left the fence so.
+// committed records the effects of a Multi that left the fence in this state.
 func (t *term) committed(fence *zk.Stat, ops []op) {
 	t.commits++
 	t.fenceVersion = fence.Version
@@ -165,7 +165,7 @@ func (t *term) committed(fence *zk.Stat, ops []op) {
 	}
 }
 
-// shows reports whether the fence shows the term and commit.
+// shows reports whether the stored fence has the term and commit number of f.
 func (t *term) shows(f fence) (yes bool, stat *zk.Stat, err error) {
 	value, stat, err := t.get(t.ctx, fencePath)
 	if errors.Is(err, zk.ErrNoNode) {

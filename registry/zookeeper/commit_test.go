@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// scene is a term whose connections go over a cable, and somebody beside it who may do with its nodes what he likes.
+// scene is a term whose connections go through a cable, and a second client that may change its nodes.
 type scene struct {
 	*testing.T
 	server *zkserver.Server
@@ -34,21 +34,21 @@ func newScene(t *testing.T, server *zkserver.Server, o zookeeper.Options) *scene
 	return s
 }
 
-// set changes a node by hand.
+// set changes a node as an external edit does.
 func (s *scene) set(path, value string) {
 	if _, err := s.client.Set(s.root+path, []byte(value), -1); err != nil {
 		s.Errorf("set %s: %v", path, err)
 	}
 }
 
-// drop deletes a node by hand.
+// drop deletes a node as an external edit does.
 func (s *scene) drop(path string) {
 	if err := s.client.Delete(s.root+path, -1); err != nil {
 		s.Errorf("delete %s: %v", path, err)
 	}
 }
 
-// fence is the fence's value.
+// fence returns the value of the fence.
 func (s *scene) fence() string {
 	value, _, err := s.client.Get(s.root + "/registry/fence")
 	if err != nil {
@@ -57,14 +57,14 @@ func (s *scene) fence() string {
 	return string(value)
 }
 
-// expire ends the registry's sessions without a word to it.
+// expire ends the registry's sessions without notifying it.
 func (s *scene) expire() {
 	for _, session := range s.cable.sessions() {
 		expire(s, s.server.Address(), session)
 	}
 }
 
-// way is what becomes of a request: lost, passed on, or both.
+// way decides the fate of a request: lost, passed on, or both.
 type way func(s *scene, p *plug, packet []byte) (int, error)
 
 func pass(_ *scene, p *plug, packet []byte) (int, error) { return p.Conn.Write(packet) }
@@ -75,7 +75,7 @@ func lost(_ *scene, p *plug, _ []byte) (int, error) {
 	return 0, errCable
 }
 
-// first does something while the request is on its way.
+// first calls do while the request is on its way.
 func first(do func(s *scene), then way) way {
 	return func(s *scene, p *plug, packet []byte) (int, error) {
 		do(s)
@@ -83,7 +83,7 @@ func first(do func(s *scene), then way) way {
 	}
 }
 
-// answerLost lets the request arrive, and its answer not.
+// answerLost passes the request on and drops its answer.
 func answerLost(s *scene, p *plug, packet []byte) (int, error) {
 	resume := s.cable.freeze()
 	defer resume()
@@ -95,14 +95,14 @@ func answerLost(s *scene, p *plug, packet []byte) (int, error) {
 	return lost(s, p, packet)
 }
 
-// hang is a server that keeps the session alive and answers no write, as when its disk hangs.
+// hang behaves like a server whose disk hangs: it keeps the session alive and answers no write.
 func hang(s *scene, p *plug, packet []byte) (int, error) {
 	s.cable.onMulti(func(p *plug, packet []byte) (int, error) { return hang(s, p, packet) })
 	time.AfterFunc(1200*time.Millisecond, func() { _ = p.Conn.Close() })
 	return len(packet), nil
 }
 
-// quota lets the namespace have no more nodes than it has.
+// quota limits the namespace to its present number of nodes.
 func quota(s *scene) {
 	folder := "/zookeeper/quota" + s.root
 	create(s, s.client, "/zookeeper/quota/tests", "")
@@ -111,11 +111,11 @@ func quota(s *scene) {
 	create(s, s.client, folder+"/zookeeper_stats", "count=20,bytes=200")
 }
 
-// Rules T2, T3, T4: whatever happens to a commit on its way, it is done once or not at all, and what is said of it is
-// so.
+// Rules T2, T3, T4: whatever happens to the request of a commit, it is made once or not at all, and Commit reports
+// which.
 func testCommitFaults(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
-	// Each commit puts /s/mark, and this, which is /config/job/a unless it has another path.
+	// Each commit puts /s/mark and this write, whose path is /config/job/a by default.
 	ours := registry.Write{Value: []byte("ours")}
 	atVersion, absent, deleted := ours, ours, registry.Write{Delete: true, If: registry.AtVersion(0)}
 	atVersion.If, absent.If = registry.AtVersion(0), registry.Absent()
@@ -142,7 +142,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 		"another commits first, and it's lost": {way: first(other, lost), write: ours, ends: true, unknown: true},
 		"a disk hangs":                         {session: 2 * time.Second, way: hang, write: ours, ends: true, unknown: true, says: []string{"does a disk of ZooKeeper hang?"}},
 
-		// T4: a condition is ZooKeeper's to check, not only ours: somebody may edit a node before the commit arrives.
+		// T4: ZooKeeper checks conditions as well, because a node may be edited externally before the commit arrives.
 		"a version is another":            {way: edited, write: atVersion, conflict: true},
 		"a version is another, to delete": {way: edited, write: deleted, conflict: true},
 		"what has a version is gone":      {way: first(func(s *scene) { s.drop("/config/job/a") }, pass), write: atVersion, conflict: true},
@@ -152,7 +152,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 			write:  absent, conflict: true,
 		},
 
-		// A refusal for whatever reason changes nothing, says what to do, and ends no term.
+		// Any refusal changes nothing, says what to do, and ends no term.
 		"a quota is exceeded": {before: quota, write: put("/config/job/new", "ours"),
 			says: []string{"/config/job/new", "-125", "listquota /tests/", "setquota"}},
 		"a node is somebody else's": {before: func(s *scene) {
@@ -167,7 +167,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 			t.Parallel()
 			s := newScene(t, server, zookeeper.Options{SessionTimeout: c.session})
 			commit(t, s.term, put("/s/mark", "0"), put("/config/job/a", "1"))
-			paths(t, s.term, "/") // as a leader does: all of it is known now
+			paths(t, s.term, "/") // as a new leader does: everything is known now
 			if c.before != nil {
 				c.before(s)
 			}

@@ -1,54 +1,55 @@
-// Package zookeeper is the registry in ZooKeeper, for several schedulers of
-// which one leads.
+// Package zookeeper is the registry in ZooKeeper, for several schedulers of which one leads.
 //
 // # Terms
 //
-// A campaign opens a session and stands in the election in the form of Curator's LeaderSelector, so that an
-// ElasticJob-Cloud 3.0.1 which still runs and we exclude each other. The first candidate begins a term by one Multi
-// (rule T1), and keeps that session to the term's end. A commit is one Multi that checks the election node, sets the
-// fence from its last version and makes the writes (rule T2), so ZooKeeper itself refuses whoever is not the leader
-// any more. An answer that got lost is asked for by sending the same again: the fence shows whether it was done (rule
-// T3). Any other refusal of a commit, such as a quota's, means that nothing was written, and the term goes on. A
-// commit that is too large for one Multi is staged, named by one, and applied (rule T5); see term.stage.
+// A campaign opens a session and stands for election in the format of Curator's LeaderSelector, so that a running
+// ElasticJob-Cloud 3.0.1 and this scheduler exclude each other. The first candidate begins a term with one Multi (rule
+// T1), and keeps its session to the end of the term. A commit is one Multi that checks the election node, sets the
+// fence from its last version and makes the writes (rule T2), so ZooKeeper itself refuses a deposed leader. If an
+// answer is lost, the term sends the same Multi again: the fence shows whether the first one succeeded (rule T3). Any
+// other refusal of a commit, for example by a quota, means that nothing was written, and the term continues. A commit
+// that is too large for one Multi is staged in parts, committed by one Multi that names them, and then applied (rule
+// T5); see term.stage.
 //
 //	writes ─► plan ─► operations ─► write ─► send ─► Multi: election node, fence, operations
 //	            ▲                     ▲ one that was planned wrongly   │
 //	            │                     └── refit ◄──────────────────────┤ refused
 //	          known ◄──────────────────────────────────────────────────┘ done
 //
-// A condition of a write is an operation's version, for ZooKeeper to check. Whether an operation without one creates
-// or sets a node is planned on what the term knows (known); where that is wrong, ZooKeeper refuses the Multi, and the
-// refusal shows what is so.
+// The condition of a write becomes the version of an operation, which ZooKeeper checks. Whether an operation without a
+// condition creates or sets a node is planned from what the term knows (known). If that is wrong, ZooKeeper refuses
+// the Multi, and the refusal shows the actual state.
 //
-// A term ends with its session, with its election node, when the fence is refused or another's, and with nothing else.
-// When a session ends is said in package zookeeper: it is over here before ZooKeeper can give the lead to another.
+// A term ends with its session, with its election node, or when the fence is refused or belongs to another term;
+// nothing else ends it. Package internal/zookeeper defines when a session ends: this process considers it ended before
+// ZooKeeper can give the lead to another.
 //
 // # Reading
 //
-// All that the term reads is read on its own session, so it is never older than the term (rule T1), nor than its
-// commits. A list is of one moment, since no commit happens meanwhile and nobody else writes, but for documents and
-// marks.
+// A term reads everything on its own session, so no read is older than the term (rule T1) or than its commits. A list
+// shows one moment, because no commit happens during it and only documents and disabled marks have other writers.
 //
-// Beside the term's session there is one that looks at the election several times a second for as long as the registry
-// is open, for Leader: the first candidate leads once the fence names it. Shared values are read and written on it.
-// And while a term lasts there is one that watches the documents and disabled marks, for Changed.
+// A second session reads the election several times a second while the registry is open, for Leader: the first
+// candidate leads once the fence names it. Shared values use this session too. While a term lasts, a third session
+// watches the documents and disabled marks, for Changed.
 //
-// A node that may not be read is one entry that says so (Entry.Unreadable); its version comes from
-// exists, for which nobody needs a permission, so it can be deleted where its parent's ACL lets us.
+// A node that may not be read is an entry with Entry.Unreadable set. Its version comes from exists, which needs no
+// permission, so it can be deleted if the ACL of its parent allows that.
 //
 // # When ZooKeeper goes back
 //
-// Stop all schedulers before ZooKeeper is restored from an older copy, or the namespace is emptied. What was done
-// since the copy is not in it: fires and executions that have ended since count as open again, and
-// may run twice. Terms that were there are no longer; a server that has seen them begins its own above, sees
-// leaders of lower ones too, and warns. A server that has stood for election once takes nothing for
-// hopeless any more: it waits for what is missing to come back, and warns.
+// Stop all schedulers before ZooKeeper is restored from an older copy, or the namespace is emptied. The copy lacks
+// everything since it was made: fires and executions that have ended since count as open again and may run twice.
+// Terms since then are missing too. A server that has seen them numbers its own term above them, also sees leaders of
+// lower terms, and warns. A server that has stood for election once treats no error as permanent any more: it waits
+// for the missing nodes to come back, and warns.
 //
 // # Layout
 //
-// All below /<chroot>/<namespace>. What the original has too is in its places and formats; all that is under /registry
-// is ours, and flat: the name of an entry's node is its escaped path, so no folders have to be made and removed. An
-// entry's version is its node's. "Leader" is the present term's holder, in its commits.
+// All nodes are below /<chroot>/<namespace>. Nodes that the original also has keep its places and formats. All nodes
+// under /registry are new, and flat: the name of an entry's node is its escaped path, so that no folders have to be
+// created and removed. The version of an entry is that of its node. "Leader" is the holder of the present term, in its
+// commits.
 //
 //	node                          value                    written by               read by                   goes
 //	/config/app/{app}             document                 leader; people, console  leader: start, Changed    app deleted
@@ -72,6 +73,6 @@
 //	/registry/shared/{name}       a shared value, such as  each server, commands    each server, each second  never
 //	                              users, tokens and keys
 //
-// A shared value is written beside all terms and fences, on the follower's session, from the version that was read.
-// Without a digest everybody who reaches ZooKeeper can read and write it, as all else.
+// A shared value is written outside all terms and fences, on the follower's session, with the version that was read.
+// Without a digest, everyone who can reach ZooKeeper can read and write it, like all other nodes.
 package zookeeper

@@ -16,35 +16,37 @@ import (
 )
 
 // documents reports what others change in the edited folders. It watches the folders and each node in them on a
-// session of its own, which ends with its connection: another then begins by a look at everything. What it sees of a
-// node is compared with what the term has read or written of it (known.watched); where that differs, the path is
-// reported, and read again by whoever hears of it. ZooKeeper reports no changed ACLs and, from 3.8.4 on, nothing of
-// nodes that may not be read. So all nodes are looked at again every lookEvery, or more seldom where they are many,
-// and unreadable ones each second; the version of an ACL is seen without a permission.
+// separate session, which ends with its connection; the next session begins by reading the state of all nodes. The
+// observed state of a node is compared with the state that the term has last read or written (known.watched). If they
+// differ, the path is reported, and the receiver reads the entry again. ZooKeeper reports no changes of ACLs and,
+// since 3.8.4, no events of nodes that may not be read. Therefore all nodes are checked again every lookEvery (less
+// often if there are many), and unreadable ones every second; the version of an ACL can be read without a permission.
 type documents struct {
 	term     *term
 	changed  chan string
-	troubles map[string]string // what hindered the last look, by folder, or all of it
+	troubles map[string]string // the error of the last look, by folder; "" for all folders
 
 	mu     sync.Mutex
-	events []zk.Event    // what was reported, and is to be looked at
-	wake   chan struct{} // holds a token when there are some
+	events []zk.Event    // reported by watches, not yet processed
+	wake   chan struct{} // holds a token while there are events
 }
 
 const (
 	lookEvery = 10 * time.Second
-	// lookPerNode is how much longer, for each node, it is to the next look.
+	// lookPerNode is the additional time until the next look for each node.
 	lookPerNode = 5 * time.Millisecond
-	// lookAtOnce is how many nodes are looked at between two looks at what has just changed.
+	// lookAtOnce is the number of nodes that are checked before the recent events are processed again.
 	lookAtOnce = 500
-	// probeEvery is how often unreadable nodes are looked at, and how old a session is when it sets its first watch.
+	// probeEvery is the interval at which unreadable nodes are checked, and the age of a session at which it sets its
+	// first watch.
 	//
-	// When a connection begins, the library goes through the watches that it has, beside the goroutine that takes
-	// answers. Where it finds one, it reads the number of the last transaction, which that goroutine changes without a
-	// lock, and sets them all again. A session that ends with its connection has none then, unless its first one is
-	// set before the library has come so far. Watches that are set twice do no harm, but the read is a data race, and
-	// nothing tells when the library is through: a moment after the session has begun. So the first watch comes with
-	// the first probe. Nothing is lost by that: what changes meanwhile is found by the look that sets the watches.
+	// When a connection begins, the library walks over its watches, concurrently with the goroutine that receives
+	// answers. If it finds a watch, it reads the number of the last transaction, which that goroutine changes without
+	// a lock, and sets all watches again. A session that ends with its connection has no watches at that time, unless
+	// it sets its first one before the library's walk. Setting a watch twice is harmless, but the unlocked read is a
+	// data race, and nothing reports the end of the walk, which happens a moment after the session has begun. So the
+	// first watch is set with the first probe. No change is lost by that, because the look that sets the watches also
+	// finds earlier changes.
 	probeEvery = time.Second
 	probeMost  = 500
 )
@@ -53,7 +55,7 @@ func newDocuments(t *term) *documents {
 	return &documents{term: t, changed: make(chan string), troubles: map[string]string{}, wake: make(chan struct{}, 1)}
 }
 
-// run has sessions that watch, one after the other, while the term lasts.
+// run keeps a session that watches, one after the other, while the term lasts.
 func (d *documents) run() {
 	d.term.place.sessions(d.term.ctx, d.take, d.watch, func(err error) {
 		if zookeeper.Answered(err) {
@@ -62,7 +64,7 @@ func (d *documents) run() {
 	})
 }
 
-// complain warns of what hinders the looks at a folder, once for each reason. Nil is the end of it.
+// complain logs a warning about the failed looks at a folder, once for each reason. A nil error ends the failure.
 func (d *documents) complain(folder string, why error) {
 	said := fmt.Sprint(why)
 	if why != nil && said != d.troubles[folder] {
@@ -72,7 +74,7 @@ func (d *documents) complain(folder string, why error) {
 	d.troubles[folder] = said
 }
 
-// take takes what ZooKeeper reports.
+// take queues an event that ZooKeeper reports.
 func (d *documents) take(e zk.Event) {
 	d.mu.Lock()
 	d.events = append(d.events, e)
@@ -83,10 +85,10 @@ func (d *documents) take(e zk.Event) {
 	}
 }
 
-// noEvent is the type of what is to be looked at though its watch has reported nothing.
+// noEvent is the type of a check that no watch has requested.
 const noEvent = zk.EventType(0)
 
-// recheck has a node looked at again of which a read has shown an earlier state than the watch.
+// recheck requests a check of a node for which a read has returned an earlier state than the watch.
 func (d *documents) recheck(path string) {
 	d.take(zk.Event{Type: noEvent, Path: d.term.place.full(path)})
 }
@@ -96,10 +98,10 @@ type watcher struct {
 	*documents
 	ctx    context.Context
 	client *client
-	armed  map[string]bool // nodes whose next change ZooKeeper reports; folders too
+	armed  map[string]bool // nodes and folders whose next change ZooKeeper will report
 }
 
-// watch watches until the session ends, or the term.
+// watch watches until the session or the term ends.
 func (d *documents) watch(ctx context.Context, c *client, succeeded func()) error {
 	if err := c.join(ctx); err != nil {
 		return err
@@ -107,7 +109,7 @@ func (d *documents) watch(ctx context.Context, c *client, succeeded func()) erro
 	w := &watcher{documents: d, ctx: c.Context(), client: c, armed: map[string]bool{}}
 	probe := time.NewTicker(probeEvery)
 	defer probe.Stop()
-	var wake chan struct{} // from the first look on
+	var wake chan struct{} // nil until the first look
 	for next := time.Now(); ; {
 		var err error
 		select {
@@ -130,7 +132,7 @@ func (d *documents) watch(ctx context.Context, c *client, succeeded func()) erro
 	}
 }
 
-// look looks at all nodes, and returns how many there are. A folder that may not be listed hinders no other.
+// look checks all nodes and returns their number. A folder that may not be listed does not affect the others.
 func (w *watcher) look() (nodes int, err error) {
 	refused := false
 	for _, folder := range edited {
@@ -146,12 +148,12 @@ func (w *watcher) look() (nodes int, err error) {
 		w.complain(folder, err)
 	}
 	if refused {
-		nodes = 0 // which is soon
+		nodes = 0 // so that the next look is soon
 	}
 	return nodes, nil
 }
 
-// lookAt looks at all nodes of a folder, and at those that were known to be there.
+// lookAt checks all nodes of a folder, and the nodes that were known to exist.
 func (w *watcher) lookAt(folder string, names []string) error {
 	paths := w.term.known.below(folder)
 	for _, name := range names {
@@ -162,14 +164,14 @@ func (w *watcher) lookAt(folder string, names []string) error {
 		if err := w.stats(some); err != nil {
 			return err
 		}
-		if err := w.follow(); err != nil { // what changes meanwhile does not wait for the end of a long look
+		if err := w.follow(); err != nil { // process changes during a long look, not after it
 			return err
 		}
 	}
 	return nil
 }
 
-// follow looks at what was reported.
+// follow checks the nodes and folders of the reported events.
 func (w *watcher) follow() error {
 	w.mu.Lock()
 	events := w.events
@@ -185,7 +187,7 @@ func (w *watcher) follow() error {
 		switch {
 		case slices.Contains(edited, path):
 			folders[path] = true
-		case e.Type == zk.EventNodeDeleted: // its folder shows when it is made again
+		case e.Type == zk.EventNodeDeleted: // its folder reports when it is created again
 			gone = append(gone, path)
 		default:
 			paths[path] = true
@@ -208,7 +210,7 @@ func (w *watcher) follow() error {
 	return w.stats(slices.Collect(maps.Keys(paths)))
 }
 
-// list lists a folder, and watches it if it is not watched yet.
+// list lists a folder, and sets a watch if it has none.
 func (w *watcher) list(folder string) (names []string, err error) {
 	full := w.term.place.full(folder)
 	if w.armed[folder] {
@@ -223,7 +225,7 @@ func (w *watcher) list(folder string) (names []string, err error) {
 	return names, w.term.permitted("list", folder, err)
 }
 
-// stats looks at nodes, and watches those that are not watched yet.
+// stats reads the state of nodes, and sets a watch on those that have none.
 func (w *watcher) stats(paths []string) error {
 	stats := make([]*zk.Stat, len(paths))
 	err := parallel(w.ctx, background, len(paths), func(_ context.Context, i int) (err error) {
@@ -247,15 +249,15 @@ func (w *watcher) stats(paths []string) error {
 	return w.compare(paths, stats)
 }
 
-// compare reports the paths of nodes of which the term knows another state.
+// compare reports the paths of nodes whose state differs from the one that the term knows.
 func (w *watcher) compare(paths []string, stats []*zk.Stat) error {
-	w.term.awaitCommit() // it may be what has changed them
+	w.term.awaitCommit() // a running commit may be the cause of the change
 	for i, path := range paths {
 		if !w.term.known.watched(path, stateOf(stats[i])) {
 			continue
 		}
 		select {
-		case w.changed <- path: // also after the session's end: it counts as reported
+		case w.changed <- path: // also after the session's end, because known counts it as reported
 		case <-w.term.ctx.Done():
 			return w.term.Err()
 		}

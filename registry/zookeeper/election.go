@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// candidate is one child of the election node, in the form of Curator's
-// LeaderSelector: _c_<guid>-lock-<10 digits>. The lowest number leads.
+// candidate is one child of the election node, in the format of Curator's LeaderSelector: _c_<guid>-lock-<10 digits>.
+// The candidate with the lowest number leads.
 type candidate struct {
 	name   string
 	number int64
@@ -28,7 +28,7 @@ const (
 	candidateInfix  = "-lock-"
 )
 
-// candidates are those who stand, the leading one first. A child with another name takes no part.
+// candidates returns the candidates among the children, the leading one first. It ignores children with other names.
 func candidates(children []string) (found []candidate) {
 	for _, name := range children {
 		i := strings.LastIndex(name, "lock-")
@@ -43,19 +43,20 @@ func candidates(children []string) (found []candidate) {
 	return found
 }
 
-// isOurs reports whether a candidate will begin a term: ours have ids of version 7, Curator's of version 4.
+// isOurs reports whether a candidate is of this scheduler and so will begin a term. Its ids have UUID version 7, those
+// of Curator version 4.
 func (c candidate) isOurs() bool {
 	guid, _, _ := strings.Cut(strings.TrimPrefix(c.name, candidatePrefix), candidateInfix)
 	id, err := uuid.Parse(guid)
 	return err == nil && id.Version() == 7
 }
 
-// lookStanding is how often a candidate looks who stands before it. It sets no watch: that would only save reads, and
-// a session with watches ends with its connection.
+// lookStanding is the interval at which a candidate reads which candidates precede it. It sets no watch: that would
+// only save reads, and a session with watches ends with its connection.
 const lookStanding = 20 * time.Millisecond
 
-// stand makes a candidate, reports its name, and waits until it is the first. The node goes with the session, also
-// when the answer to its making got lost.
+// stand creates a candidate, reports its name to stands, and waits until it is the first. The node is removed with the
+// session, even if the answer to its creation was lost.
 func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
 	guid, err := uuid.NewV7()
 	if err != nil {
@@ -101,8 +102,8 @@ func (c *client) standing() ([]candidate, error) {
 	return candidates(children), nil
 }
 
-// fence is the value of /registry/fence: the term, how many requests have committed something in it, and the election
-// node that it stands on.
+// fence is the value of /registry/fence: the term, the number of requests that have committed something in it, and the
+// name of the term's election node.
 type fence struct {
 	term, commit int64
 	candidate    string
@@ -118,8 +119,9 @@ func readFence(value []byte) (f fence, err error) {
 	return f, nil
 }
 
-// begin begins a term by one Multi that sets the election node, and so checks that it is there (rule T1). The term's
-// number is above highest. After an error the candidate has to go: the term may have begun, and ends with its session.
+// begin begins a term with one Multi that sets the election node and thereby checks that it exists (rule T1). The
+// number of the term is above highest. After an error the candidate must be given up: the term may have begun, and
+// ends with its session.
 func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32,
 	err error) {
 	p := c.place
@@ -141,7 +143,7 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 			"term", before.term, "before", highest)
 	}
 	if before.term == 0 {
-		before.term = own.number // somebody may have deleted the fence: there were no more terms than candidates
+		before.term = own.number // the fence may have been deleted: there were no more terms than candidates
 	}
 	next := fence{term: max(before.term, highest) + 1, candidate: own.name}
 	results, err := c.Multi(
@@ -153,7 +155,7 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 	return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
 }
 
-// leaderOf is who leads in the term of a fence, by the election node, which was set when the term began.
+// leaderOf returns the leader of the fence's term. Since is the time at which the election node was set.
 func leaderOf(f fence, address string, election *zk.Stat) registry.Leader {
 	return registry.Leader{Term: f.term, Address: address, Since: time.UnixMilli(election.Mtime).UTC()}
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Nodes are the nodes of a backup of a registry that is kept elsewhere: what a namespace with these entries and shared
-// values would have.
+// Nodes converts the entries and shared values of another kind of registry into the nodes of a backup.
 func Nodes(term int64, entries, shared []registry.Entry) (nodes []Node) {
 	nodes = append(nodes, Node{fencePath, fence{term: term}.bytes()})
 	for _, e := range entries {
@@ -34,8 +33,8 @@ func Nodes(term int64, entries, shared []registry.Entry) (nodes []Node) {
 	return nodes
 }
 
-// Entries are what the nodes of a backup hold, for a registry that is kept elsewhere: all entries but those at the
-// paths of without, and the shared values.
+// Entries converts the nodes of a backup into entries and shared values for another kind of registry. It leaves out
+// the entries at the paths in without.
 func Entries(nodes []Node, without ...string) (term int64, entries, shared []registry.Entry, err error) {
 	there := false
 	for _, n := range nodes {

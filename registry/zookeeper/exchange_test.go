@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestExchange: what a registry that is kept elsewhere holds is the same after it was nodes of a backup.
+// TestExchange checks that entries and shared values survive the conversion into nodes of a backup and back.
 func TestExchange(t *testing.T) {
 	t.Parallel()
 	entries := []registry.Entry{

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// T2: a leader whose session was ended, and who does not know it yet, writes nothing.
+// T2: a leader whose session has ended, and which does not know it yet, writes nothing.
 func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -27,8 +27,8 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 		_, old := lead(t, with)
 		commit(t, old, put("/s/mark", fmt.Sprintf("old %d", round)))
 		next := open(t, o)
-		// It stands for election before the leader freezes: the leader knows by itself once no server has answered for
-		// the session timeout, and this test is about the time before.
+		// The second server stands for election before the leader freezes: after the session timeout without an answer
+		// the leader knows by itself, and this test is about the time before.
 		var term registry.Term
 		elected := make(chan error, 1)
 		go func() {
@@ -70,7 +70,7 @@ func testDeposedLeaderWritesNothing(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// awaitCandidates waits until so many servers stand for election.
+// awaitCandidates waits until n servers stand for election.
 func awaitCandidates(t *testing.T, client *zk.Conn, o zookeeper.Options, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprint(n, " candidates"), func() bool {
@@ -79,8 +79,8 @@ func awaitCandidates(t *testing.T, client *zk.Conn, o zookeeper.Options, n int) 
 	})
 }
 
-// T1: a term ends when no server has answered for the session timeout: the one that is granted, since servers may end
-// the session then.
+// T1: a term ends when no server has answered for the session timeout. The granted timeout counts, because servers may
+// end the session after it.
 func TestSilenceEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ asked, earliest time.Duration }{
@@ -227,9 +227,8 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 	}
 }
 
-// T2: whatever takes the lead away ends the term by itself, not only with the next commit or with another's term: an
-// idle leader would be taken for one for ever, and requests sent to it. The next term has a higher number, and
-// followers know it.
+// T2: every loss of the lead ends the term at once, not only at the next commit or the next term; otherwise followers
+// would keep sending requests to an idle former leader. The next term has a higher number, and followers know it.
 func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for name, strike := range map[string]func(s *scene){
@@ -277,8 +276,8 @@ func testEndsOfTerms(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// T1: after the loss of its session a term reads nothing any more: the library goes on with another session, perhaps
-// at a server that lags, and what it shows may be older than what the term has committed.
+// T1: after the loss of its session a term reads nothing more. The library continues with another session, perhaps at
+// a lagging server, whose answers may be older than the commits of the term.
 func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for range 5 {
@@ -303,7 +302,8 @@ func testReadsEndWithTheSession(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// T1: a candidate that has lost its election node, as after a long pause, begins no term: another leads by then.
+// T1: a candidate that has lost its election node, as after a long pause, begins no term, because another may lead by
+// then.
 func testCandidateWithoutItsNodeDeposesNobody(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client, cable := server.Client(t), newCable()

@@ -13,11 +13,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// lookLeader is how often a follower looks who leads.
+// lookLeader is the interval at which a follower reads who leads.
 const lookLeader = 250 * time.Millisecond
 
-// follower knows who leads, from looks at the election and at the fence.
-// It has a session of its own for as long as the registry is open.
+// follower tracks who leads, by reads of the election and the fence. It has a session of its own while the registry is
+// open.
 type follower struct {
 	place *place
 	saw   func(registry.Leader)
@@ -26,18 +26,18 @@ type follower struct {
 	client *client
 
 	known     registry.Leader
-	candidate string // the election node that it stands on; empty: nobody leads
-	refusal   error  // why the last look was refused
+	candidate string // the leader's election node; empty if there is no leader
+	refusal   error  // the refusal of the last look
 }
 
-// leader is the latest that was seen, unless no server has answered for too long.
+// leader returns the latest observed leader, or false if no server has answered for too long.
 func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
 }
 
-// trouble is why the last look was refused, or why the last try to reach a server failed.
+// trouble returns why the last look was refused, or why the last try to reach a server failed.
 func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,14 +53,14 @@ func (f *follower) trouble() error {
 	return nil
 }
 
-// current is the session, which may have ended; nil before the first one.
+// current returns the session, which may have ended; nil before the first one.
 func (f *follower) current() *client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.client
 }
 
-// refused keeps why a look was, nil when it was not, and reports whether that is news.
+// refused records the refusal of a look, nil if it succeeded, and reports whether that differs from the last one.
 func (f *follower) refused(why error) (news bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +88,7 @@ func (f *follower) run(ctx context.Context) {
 	})
 }
 
-// follow looks who leads until the session ends or a look is refused.
+// follow reads who leads until the session ends or a look is refused.
 func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
 	f.mu.Lock()
 	f.client = c
@@ -118,8 +118,8 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 	}
 }
 
-// join waits for the session. The log says now and then what hinders it, for the candidate's and the watch's session
-// too.
+// join waits for the session. It periodically logs what prevents it, on behalf of the sessions of candidates and
+// watchers as well.
 func (f *follower) join(ctx context.Context, c *client) error {
 	for wait := min(complain, f.place.SessionTimeout) / 2; ; wait = complain {
 		soon, cancel := context.WithTimeout(ctx, wait)
@@ -132,8 +132,8 @@ func (f *follower) join(ctx context.Context, c *client) error {
 	}
 }
 
-// look looks who stands for election: the first candidate leads, once it has begun a term. An original begins none.
-// The candidate is empty where nobody leads.
+// look reads the candidates: the first one leads once it has begun a term. A candidate of the original begins none, so
+// it leads at once. candidate is empty if there is no leader.
 func (f *follower) look(c *client) (leader registry.Leader, candidate string, err error) {
 	refused := func(path string, err error) error { return f.place.explain("look who leads at", path, err) }
 	all, err := c.standing()
@@ -148,16 +148,16 @@ func (f *follower) look(c *client) (leader registry.Leader, candidate string, er
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return leader, "", refused(path, err)
 	}
-	now, _ := readFence(value) // whatever else it holds names no candidate
+	now, _ := readFence(value) // any other value names no candidate
 	begun := now.candidate == all[0].name
 	if !begun && all[0].isOurs() {
-		return leader, "", nil // it is about to
+		return leader, "", nil // it is about to begin its term
 	}
 	path = f.place.full(electionPath + "/" + all[0].name)
 	address, stat, err := c.Get(path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return leader, "", nil // the next look shows who does
+		return leader, "", nil // the next look shows the new leader
 	case err != nil:
 		return leader, "", refused(path, err)
 	case !begun:

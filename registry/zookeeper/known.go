@@ -7,14 +7,14 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// state is what ZooKeeper shows of a node, of its value and of who may read it. The zero state is that of no node.
+// state is the state of a node and of its ACL in ZooKeeper. The zero state means that the node does not exist.
 type state struct {
 	there    bool
-	mzxid    int64 // the transaction that has made or set it
-	aversion int32 // how often its ACL has changed
+	mzxid    int64 // the transaction that created or last set it
+	aversion int32 // the number of changes of its ACL
 }
 
-// stateOf reads a Stat, nil for a node that is not there.
+// stateOf converts a Stat; nil means that the node does not exist.
 func stateOf(stat *zk.Stat) state {
 	if stat == nil {
 		return state{}
@@ -22,36 +22,37 @@ func stateOf(stat *zk.Stat) state {
 	return state{true, stat.Mzxid, stat.Aversion}
 }
 
-// after reports whether a state is another than an earlier one, as far as that can be told: nothing says
-// when a node went.
+// after reports whether s differs from an earlier state, as far as that can be told: a removal has no transaction
+// number.
 func (s state) after(earlier state) bool {
 	return s.there != earlier.there || s.mzxid > earlier.mzxid || s.aversion > earlier.aversion
 }
 
-// known is what a term knows of entries: for commits, which ones are there, so that most need no look before; and for
-// Changed, as of which state each was read or written. Others than the term itself change what is in the edited
-// folders only, so elsewhere it is right unless somebody meddles. Where it is wrong, ZooKeeper refuses what was
-// planned on it, and the refusal shows what is so.
+// known is what a term knows about entries. Commits use it to tell which entries exist, so that most of them need no
+// read first. Changed uses it to tell the state in which each entry was last read or written. Other writers than the
+// term change only entries in the edited folders, so elsewhere known is right unless someone edits those nodes by
+// hand. If it is wrong, ZooKeeper refuses the operation that was planned from it, and the refusal shows the actual
+// state.
 type known struct {
 	mu    sync.Mutex
 	nodes map[string]node
-	// listed are the areas of which all entries were listed: what is not in nodes is not there.
+	// listed are the areas of which all entries were listed: an entry there that is not in nodes does not exist.
 	listed map[string]bool
 	closed map[string]bool // entries of the edited folders that may not be read
 }
 
-// node is what is known of an entry's node. Its state is of the last read or write of the term, or a later one that
-// the watch has seen.
+// node is what is known about the node of an entry. The state is that of the term's last read or write, or a later one
+// that the watch has observed.
 type node struct {
 	state
-	read bool // the term has read or written it, so whoever reads entries has an earlier state of it
+	read bool // the term has read or written the entry, so its readers have an earlier state
 }
 
 func newKnown() *known {
 	return &known{nodes: map[string]node{}, listed: map[string]bool{}, closed: map[string]bool{}}
 }
 
-// isThere reports whether the entry is there, and whether that is known at all.
+// isThere reports whether the entry exists; sure reports whether that is known.
 func (k *known) isThere(path string) (there, sure bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,8 +60,8 @@ func (k *known) isThere(path string) (there, sure bool) {
 	return n.there, ok || k.listed[area(path)]
 }
 
-// read keeps what a read of the term has shown. It reports whether the watch had seen a later state: two sessions may
-// be at servers of which one lags behind.
+// read records the result of a read of the term. It reports whether the watch had observed a later state, which
+// happens when the two sessions are connected to different servers and one lags behind.
 func (k *known) read(path string, s state, unreadable bool) (outdated bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -72,8 +73,8 @@ func (k *known) read(path string, s state, unreadable bool) (outdated bool) {
 	return ok && before.after(s)
 }
 
-// set keeps what is known of an entry. Where all that are there are known, one that has gone is forgotten; in the
-// edited folders only when both the term and the watch have seen that, so that none of them takes it for news.
+// set records the state of an entry. Where all existing entries are known, a removed one is forgotten. In the edited
+// folders that waits until both the term and the watch have seen the removal, so that neither takes it for news.
 func (k *known) set(path string, n node) {
 	if !n.there && k.listed[area(path)] && !(isEdited(path) && k.nodes[path].there) {
 		delete(k.nodes, path)
@@ -82,7 +83,7 @@ func (k *known) set(path string, n node) {
 	k.nodes[path] = n
 }
 
-// wrote keeps what a commit has done to an entry in a transaction.
+// wrote records what a commit did to an entry in a transaction.
 func (k *known) wrote(path string, kind opKind, zxid int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +97,7 @@ func (k *known) wrote(path string, kind opKind, zxid int64) {
 	k.set(path, n)
 }
 
-// watched keeps what the watch has seen, and reports whether whoever reads entries does not know of it.
+// watched records what the watch has observed, and reports whether the readers of entries have an older state.
 func (k *known) watched(path string, s state) (news bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,7 +110,7 @@ func (k *known) watched(path string, s state) (news bool) {
 	return read && s != n.state
 }
 
-// list keeps that these entries of an area are there, and no others.
+// list records that exactly these entries of an area exist.
 func (k *known) list(area string, paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -121,7 +122,7 @@ func (k *known) list(area string, paths []string) {
 	k.listed[area] = true
 }
 
-// below are the entries of a folder that are known to be there.
+// below returns the entries of a folder that are known to exist.
 func (k *known) below(folder string) (paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,7 +134,7 @@ func (k *known) below(folder string) (paths []string) {
 	return paths
 }
 
-// unreadable are some of the entries that may not be read, others each time.
+// unreadable returns up to most of the entries that may not be read, different ones each time.
 func (k *known) unreadable(most int) (paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

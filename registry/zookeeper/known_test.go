@@ -7,7 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// What is reported of a document, by what the term and the watch have seen of it, in which order.
+// TestWhatIsNews checks what is reported about a document, by the order of what the term and the watch have observed.
 func TestWhatIsNews(t *testing.T) {
 	t.Parallel()
 	const path = "/config/job/a"
@@ -28,8 +28,8 @@ func TestWhatIsNews(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		steps []step
-		want  bool // of the last step; all others are to be false
-		there bool // known in the end
+		want  bool // of the last step; all others must return false
+		there bool // known at the end
 	}{
 		"nobody has read it":                {[]step{watched(at(5, 0))}, false, true},
 		"it is as it was read":              {[]step{read(at(5, 1)), watched(at(5, 1))}, false, true},
@@ -64,7 +64,8 @@ func TestWhatIsNews(t *testing.T) {
 	}
 }
 
-// A path that nobody takes before the watch's session ends is still reported: the next session takes it for known.
+// A path that is not received before the watch's session ends is still reported, because the next session would take
+// it for known.
 func TestReportOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())

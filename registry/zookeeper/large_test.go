@@ -12,13 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Rule T5: commits of any size, also those that are just at the limit of one request.
+// Rule T5: commits of any size, including those just at the limit of one request.
 func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace() + "/" + strings.Repeat("n", 200)}
 	_, term := lead(t, o)
-	paths(t, term, "/") // as a leader does: all of it is known then
+	paths(t, term, "/") // as a new leader does: everything is known then
 	each := func(n int, write func(i int) registry.Write) (writes []registry.Write) {
 		for i := range n {
 			writes = append(writes, write(i))
@@ -47,7 +47,7 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	for _, c := range []struct {
 		name   string
 		writes []registry.Write
-		edited *registry.Write // of them: somebody has edited its document, beyond what the commit point can check itself
+		edited *registry.Write // a write to a document that was edited externally, past the checks of the commit point
 		left   int             // entries
 	}{
 		{"10,000 jobs come", register, nil, 3 * jobs},
@@ -79,7 +79,7 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 			t.Fatalf("%s: %d entries are there, want %d (%v)", c.name, len(found), c.left, err)
 		}
 	}
-	// Each size at the limit of one request.
+	// All sizes around the limit of one request.
 	for size := 1_000_000; size <= registry.MaxValue+registry.MaxValue/20; size += 3_331 {
 		commit(t, term, put("/s/a", strings.Repeat("x", size-500_000)), put("/s/b", strings.Repeat("y", 500_000)))
 	}
@@ -88,7 +88,7 @@ func testLargeCommits(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// Rules T4, T5: what happens to an edit by hand, made beside a large commit that is about the same document.
+// Rules T4, T5: an external edit during a large commit that changes the same document.
 func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -98,10 +98,10 @@ func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 	}
 	const parts = 4
 	for name, c := range map[string]struct {
-		at       int // the request before which the edit comes
+		at       int // the edit comes before this request
 		write    registry.Write
 		conflict bool
-		left     string // the document in the end
+		left     string // the final document
 	}{
 		"while parts are staged":                {2, registry.Write{Value: []byte("ours"), If: registry.AtVersion(0)}, true, "by hand"},
 		"just before the commit point":          {parts + 1, registry.Write{Value: []byte("ours"), If: registry.AtVersion(0)}, true, "by hand"},
@@ -148,8 +148,8 @@ func testEditsInALargeCommit(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// Rule T5: a leader can't finish a commit whose parts somebody has deleted. It says what to do, and begins no term on
-// half of it.
+// Rule T5: a leader can't finish a commit whose parts were deleted. It says what to do, and begins no term on half a
+// commit.
 func testNamedCommitWithoutItsParts(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client, log := server.Client(t), &lines{}

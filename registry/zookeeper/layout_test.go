@@ -31,7 +31,7 @@ func create(t testing.TB, client *zk.Conn, path, value string) {
 	}
 }
 
-// original makes what ElasticJob-Cloud 3.0.1 leaves, with parents that Curator gives a value of its own.
+// original creates the nodes that ElasticJob-Cloud 3.0.1 leaves, whose parents have a value from Curator.
 func original(t testing.TB, client *zk.Conn, root string) {
 	t.Helper()
 	for at, c := range root {
@@ -72,7 +72,7 @@ func testOriginalsNodesAreEntriesAndItsFoldersAreNot(t *testing.T, server *zkser
 			t.Errorf("put %s: %v, want %v", path, err, registry.ErrBadPath)
 		}
 	}
-	// Folders stay; values are verbatim.
+	// Folders stay; values are stored verbatim.
 	commit(t, term, registry.Write{Path: "/state/failover/job/job@-@0", Delete: true},
 		registry.Write{Path: "/state/ready/job", Delete: true},
 		put("/config/job/job", "jobName: job\n"))
@@ -130,7 +130,7 @@ func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 	edits("a")
 	cable.cut()
 	edits("b")
-	// While there is no connection.
+	// An edit while there is no connection.
 	resume := cable.freeze()
 	if _, err := client.Set(root+"/config/job/job", []byte("c"), -1); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func testHandEditsAreReportedAndHealed(t *testing.T, server *zkserver.Server) {
 		}
 	}
 
-	// What is known is wrong: commits look again.
+	// The known state is wrong, so commits must correct it.
 	commit(t, term, put("/s/x/1", ""), put("/s/x/2", ""), put("/s/y", ""))
 	for _, path := range []string{"/s/x/1", "/s/y"} {
 		if err := client.Delete(entryNode(o.Namespace, path), -1); err != nil {
@@ -216,7 +216,7 @@ func testOriginalThatLeadsKeepsUsWaiting(t *testing.T, server *zkserver.Server) 
 		names, _, err := client.Children(root + "/ha/election")
 		return err == nil && len(names) == 2
 	})
-	// One that comes later waits for us, and sees our address as Curator's users do.
+	// A later candidate waits for this one, and sees its address as Curator's users do.
 	later, err := client.Create(lock, []byte("10.0.0.8:8899"), zk.FlagEphemeral|zk.FlagSequence,
 		zk.WorldACL(zk.PermAll))
 	if err != nil {
@@ -272,7 +272,7 @@ func testDigestProtectsAllNodes(t *testing.T, server *zkserver.Server) {
 			t.Errorf("with the digest %q: %v", digest, err)
 		}
 	}
-	// What an installation without digest left can be read with one.
+	// Nodes of an installation without a digest can be read with one.
 	inherited := zookeeper.Options{Servers: server.Address(), Namespace: "open-" + namespace()}
 	original(t, anybody, "/"+inherited.Namespace)
 	inherited.Digest = "job:secret-word"

@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// wipe deletes a node with all below it, while others may be making some.
+// wipe deletes a node and everything below it, even while others create nodes there.
 func wipe(t testing.TB, client *zk.Conn, path string) {
 	t.Helper()
 	eventually(t, "to delete "+path, func() bool {
@@ -37,7 +37,7 @@ func wipe(t testing.TB, client *zk.Conn, path string) {
 	})
 }
 
-// reported waits until a path is reported, and returns what was reported before it.
+// reported waits until the path is reported, and returns the paths reported before it.
 func reported(t *testing.T, term registry.Term, path string) (before []string) {
 	t.Helper()
 	for deadline := time.After(patience); ; {
@@ -53,7 +53,7 @@ func reported(t *testing.T, term registry.Term, path string) (before []string) {
 	}
 }
 
-// A folder that can't be compared after a reconnection hinders no other.
+// A folder that can't be compared after a reconnection does not affect the others.
 func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -79,8 +79,8 @@ func testFolderThatMayNotBeListedHindersNoOther(t *testing.T, server *zkserver.S
 	})
 }
 
-// Term numbers go back when somebody empties the namespace or restores an older ZooKeeper: who led before sees the new
-// leader.
+// Term numbers go back when the namespace is emptied or an older ZooKeeper is restored. A former leader sees the new
+// one.
 func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -106,7 +106,7 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	if !strings.Contains(log.String(), "ZooKeeper went back") {
 		t.Error("the log does not say so")
 	}
-	// Who has seen higher numbers begins above them.
+	// A server that has seen higher numbers begins above them.
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// What was usable once is waited for: servers must not all exit while somebody restores ZooKeeper.
+// A registry that was usable once is waited for: servers must not all exit while ZooKeeper is being restored.
 func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -148,7 +148,7 @@ func testChrootThatIsGoneForAMoment(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// A node whose path can be no entry's is one that says so, until it is deleted.
+// A node whose path is not valid for an entry is returned as an Unreadable entry until it is deleted.
 func testPathsThatAreTooLong(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -187,7 +187,7 @@ func (s slow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Over a slow link a list takes its time, and the term goes on.
+// Over a slow link a list takes long, and the term continues.
 func testSlowLink(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace(), SessionTimeout: 10 * time.Second}
@@ -227,7 +227,7 @@ func (b *brief) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Where connections break again and again, a list goes on where it was.
+// When connections break repeatedly, a list continues where it was.
 func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: namespace()}
@@ -251,7 +251,7 @@ func testConnectionsThatBreakInLargeAnswers(t *testing.T, server *zkserver.Serve
 	}
 }
 
-// late is a connection whose answers come late, and whose requests can be lost.
+// late is a connection whose answers are delayed and whose requests can be lost.
 type late struct {
 	net.Conn
 	coming  chan packet
@@ -300,7 +300,7 @@ func (l *late) Write(b []byte) (int, error) {
 
 func (l *late) SetReadDeadline(time.Time) error { return nil }
 
-// T1: answers that come late lengthen no term: it is over before the next one begins.
+// T1: delayed answers do not lengthen a term: it ends before the next one begins.
 func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	var by atomic.Int64
@@ -318,7 +318,7 @@ func testLateAnswersLengthenNoTerm(t *testing.T, server *zkserver.Server) {
 	}
 	_, old := lead(t, with)
 	by.Store(int64(1500 * time.Millisecond))
-	// Servers that are slow, but live, keep the term.
+	// Servers that are slow but alive keep the term.
 	select {
 	case <-old.Done():
 		t.Fatalf("the term ended: %v", old.Err())

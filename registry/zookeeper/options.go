@@ -15,31 +15,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Options say which ZooKeeper, and where in it.
+// Options choose the ZooKeeper and the location of the registry in it.
 type Options struct {
-	// Servers is a connection string, "h1:2181,h2:2181" with an optional
-	// chroot, "…/some/folder", which must be there. The port is 2181 where none is given.
+	// Servers is a connection string, "h1:2181,h2:2181", with an optional chroot, "…/some/folder", which must exist.
+	// The default port is 2181.
 	Servers string
-	// Namespace is the folder below the chroot that holds everything, without a slash
-	// at its ends; it may be nested and is made when missing.
+	// Namespace is the folder below the chroot that contains all nodes, without leading and trailing slashes. It may
+	// be nested and is created if it does not exist.
 	Namespace string
-	// SessionTimeout is the silence after which a leader is taken for dead, 10 s
-	// when zero. ZooKeeper bounds it to between 2 and 20 of its ticks.
+	// SessionTimeout is the silence after which a leader counts as dead; zero means 10 s. ZooKeeper limits it to
+	// between 2 and 20 of its ticks.
 	SessionTimeout time.Duration
-	// Digest is "user:password" or nothing. With it, all nodes are made for that user only.
+	// Digest is "user:password" or empty. With it, all nodes are created for that user only.
 	Digest string
-	// Logger gets what an operator should know; nil: nobody.
+	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
-	// Dial makes connections; nil: a net.Dialer's.
+	// Dial connects to a server; nil uses a net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// place is Options, checked and with defaults.
+// place is the location of a registry: the checked Options with defaults.
 type place struct {
 	Options
 	servers []string
 	chroot  string // "" or "/…"
-	root    string // chroot and namespace: where the registry's "/" is
+	root    string // chroot and namespace: the node of the registry's root
 	acl     []zk.ACL
 }
 
@@ -84,10 +84,10 @@ func newPlace(o Options) (*place, error) {
 	return p, nil
 }
 
-// full is where a path of the registry is in ZooKeeper.
+// full returns the ZooKeeper path of a path below the namespace.
 func (p *place) full(path string) string { return p.root + path }
 
-// user is who the digest names, never its password.
+// user names the user of the digest for messages, never the password.
 func (p *place) user() string {
 	if user, _, ok := strings.Cut(p.Digest, ":"); ok {
 		return "the user " + user + " of the ZooKeeper digest"
@@ -95,7 +95,7 @@ func (p *place) user() string {
 	return "nobody in particular (no ZooKeeper digest is set)"
 }
 
-// checkPath is registry.CheckPath and what ZooKeeper refuses beside.
+// checkPath is registry.CheckPath, and also rejects the characters that ZooKeeper refuses.
 func checkPath(path string) error {
 	if err := registry.CheckPath(path); err != nil {
 		return err

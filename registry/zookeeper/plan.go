@@ -18,22 +18,22 @@ const (
 	opDelete
 )
 
-// op is one operation of a Multi. Its fields are exported for gob: parts of large commits are stored.
+// op is one operation of a Multi. Its fields are exported for gob, because the parts of large commits are stored.
 type op struct {
 	Kind  opKind
-	Path  string // of an entry, or of a node of the registry itself
+	Path  string // of an entry, or a node of the registry itself
 	Value []byte
-	// Version is the version that the node must have, -1: any.
+	// Version is the required version of the node; -1 means any.
 	Version int32
-	// Conditional says that the write has a condition, which is what ZooKeeper refuses the operation for.
+	// Conditional reports that the write has a condition, so that a refusal of the operation may be a conflict.
 	Conditional bool
 }
 
-// opBytes is how many bytes of a request an operation takes at most, beside path and value: a header of 9 bytes, 4 for
-// each length, 4 for version or flags, and the longer one of the two ACLs that are in use, world:anyone.
+// opBytes is the greatest size of an operation in a request, without path and value: a header of 9 bytes, 4 for each
+// length, 4 for version or flags, and the longer one of the two ACLs that are used, world:anyone.
 const opBytes = 9 + 4 + 4 + 4 + 4 + 4 + 4 + len("world") + 4 + len("anyone")
 
-// size is how many bytes of a request the operation takes at most.
+// size returns the greatest size of the operation in a request, in bytes.
 func (o *op) size(p *place) int {
 	return opBytes + len(p.root) + len(nodeOf(o.Path)) + len(o.Value)
 }
@@ -53,7 +53,7 @@ func (o *op) request(p *place) any {
 	}
 }
 
-// sizeOf is how many bytes of a request the operations take at most.
+// sizeOf returns the greatest size of the operations in a request, in bytes.
 func sizeOf(p *place, ops []op) (size int) {
 	for i := range ops {
 		size += ops[i].size(p)
@@ -61,10 +61,11 @@ func sizeOf(p *place, ops []op) (size int) {
 	return size
 }
 
-// plan turns writes into operations, in their order. A condition becomes the operation that ZooKeeper refuses where it
-// does not hold. What has none depends on whether the entry is there, of which isThere may be wrong; see refit.
+// plan converts writes into operations, in their order. A condition becomes an operation that ZooKeeper refuses unless
+// the condition holds. The kind of an operation without a condition depends on whether the entry exists, about which
+// isThere may be wrong; refit corrects it then.
 func plan(writes []registry.Write, isThere func(path string) (there, sure bool)) (ops []op) {
-	after := map[string]bool{} // whether the entries that were written are there then
+	after := map[string]bool{} // whether the written entries exist after the writes so far
 	for _, w := range writes {
 		there, sure := after[w.Path]
 		if !sure {
@@ -94,7 +95,7 @@ func plan(writes []registry.Write, isThere func(path string) (there, sure bool))
 	return ops
 }
 
-// nodeVersion is a version as ZooKeeper has it. One that no node can have is never met.
+// nodeVersion returns a version as ZooKeeper's type. A version out of its range becomes one that no node has.
 func nodeVersion(version int64) int32 {
 	if version < 0 || version > math.MaxInt32 {
 		return math.MaxInt32
@@ -102,15 +103,15 @@ func nodeVersion(version int64) int32 {
 	return int32(version)
 }
 
-// unmet reports whether an operation was refused because its condition does not hold. A node that can't be made
-// because there is no folder for it shows nothing of that.
+// unmet reports whether an operation was refused because its condition does not hold. The refusal to create a node for
+// lack of its parent folder does not show that.
 func (o *op) unmet(why error) bool {
 	noNode := errors.Is(why, zk.ErrNoNode) && o.Kind != opCreate
 	return o.Conditional && (noNode || errors.Is(why, zk.ErrNodeExists) || errors.Is(why, zk.ErrBadVersion))
 }
 
-// refit changes the operation that was refused, or drops it, where it has no condition and the refusal has shown
-// whether its node is there. It reports whether it did.
+// refit corrects the refused operation, or drops it, if it has no condition and the refusal shows whether its node
+// exists. It reports whether it did so.
 func refit(ops *[]op, refused int, why error) bool {
 	o := &(*ops)[refused]
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Reads are on the term's session, so they see all commits of the term and of earlier ones (rule T1).
+// Reads use the term's session, so they see all commits of the term and of earlier ones (rule T1).
 
 // get reads a node.
 func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Stat, err error) {
@@ -28,7 +28,8 @@ func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Sta
 	return value, stat, nil
 }
 
-// stat looks at a node without its value, for which nobody needs a permission, or returns zk.ErrNoNode.
+// stat reads the state of a node without its value, which needs no permission. The error is zk.ErrNoNode if it does
+// not exist.
 func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error) {
 	err = t.client.Ask(ctx, func() error {
 		there, s, err := t.client.Exists(t.place.full(node))
@@ -44,7 +45,7 @@ func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error)
 	return stat, nil
 }
 
-// children are the names below a node, none when it is not there.
+// children returns the names of the children of a node, none if the node does not exist.
 func (t *term) children(ctx context.Context, node string) (names []string, err error) {
 	err = t.client.Ask(ctx, func() (err error) {
 		names, _, err = t.client.Children(t.place.full(node))
@@ -56,7 +57,7 @@ func (t *term) children(ctx context.Context, node string) (names []string, err e
 	return names, t.permitted("list", node, err)
 }
 
-// entry reads an entry and keeps what is known of it. Its error is zk.ErrNoNode where there is none.
+// entry reads an entry and records its state. The error is zk.ErrNoNode if it does not exist.
 func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	node, bad := nodeOf(path), checkPath(path)
 	value, stat, err := t.get(ctx, node)
@@ -111,9 +112,9 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
 }
 
-// List is of one moment for what only the leader writes: no commit happens
-// meanwhile. What others edit may change while it is read; each entry is as it was at
-// some moment. A folder whose children may not be listed is an entry that is Unreadable.
+// List shows one moment of the entries that only the leader writes, because no commit happens during it. Entries that
+// others edit may change during the list; each is as it was at some moment. A folder whose children may not be listed
+// is returned as an Unreadable entry.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if path != "/" {
 		if err := checkPath(path); err != nil {
@@ -138,12 +139,12 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 // lister finds the entries below a path.
 type lister struct {
 	*term
-	below string // ends in a slash
+	below string // ends with a slash
 	paths []string
-	found []registry.Entry // folders that may not be listed
+	found []registry.Entry // entries; first the folders that may not be listed
 }
 
-// find lists the folders that may have entries below the path.
+// find lists the folders that may contain entries below the path.
 func (l *lister) find(ctx context.Context) error {
 	folders := append([]string{readyPath}, edited...)
 	for _, queue := range queues {
@@ -173,7 +174,8 @@ func (l *lister) find(ctx context.Context) error {
 	return nil
 }
 
-// list lists a folder that may have entries below the path; one that may not be listed is an entry itself.
+// list lists a folder that may contain entries below the path. A folder that may not be listed becomes an entry
+// itself.
 func (l *lister) list(ctx context.Context, folder string) (names []string, open bool, err error) {
 	inside := strings.HasPrefix(folder+"/", l.below) || strings.HasPrefix(l.below, folder+"/")
 	if !inside && folder != entriesPath {
@@ -187,7 +189,7 @@ func (l *lister) list(ctx context.Context, folder string) (names []string, open 
 	return names, err == nil, err
 }
 
-// take takes the entries of a folder, and keeps that they are all.
+// take adds the entries of a folder, and records that they are complete.
 func (l *lister) take(folder string, names []string) {
 	all := make([]string, 0, len(names))
 	for _, name := range names {
@@ -206,7 +208,7 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	err := parallel(ctx, reads, len(l.paths), func(ctx context.Context, i int) error {
 		e, err := l.entry(ctx, l.paths[i])
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, registry.ErrBadPath) {
-			return nil // gone since, or made by somebody who knows no escapes
+			return nil // removed meanwhile, or created by hand with a malformed name
 		}
 		if err != nil {
 			return err
@@ -219,7 +221,7 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	return l.found, err
 }
 
-// parallel runs n pieces of work, so many at a time, until the first error.
+// parallel calls work n times, at most atOnce at a time, until the first error.
 func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
 	group, going := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -232,9 +234,9 @@ func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context,
 	return context.Cause(ctx)
 }
 
-// How many requests are under way at the same time. Of small reads that somebody waits for there are many: 100,000
-// jobs take 11.5 s with 16, 10 s with 64 and 9.1 s with 512, and a server takes 1,000 by default.
+// The limits of simultaneous requests. Many small reads delay the caller: 100,000 jobs take 11.5 s with 16 requests,
+// 10 s with 64 and 9.1 s with 512. A server queues 1,000 by default.
 const (
 	reads      = 512
-	background = 4 // what is done beside that
+	background = 4 // for work that no caller waits for
 )

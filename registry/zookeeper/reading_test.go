@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// TestReadAfterTheLossIsNotTrusted, however it went: the session has ended, and nobody has come to end the term yet.
+// TestReadAfterTheLossIsNotTrusted checks that a read fails once the session has ended, even before the term has
+// noticed.
 func TestReadAfterTheLossIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	nowhere := func(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// dials are when connections were made.
+// dials records when connections were made.
 type dials struct {
 	mu  sync.Mutex
 	all []time.Time
@@ -30,7 +30,7 @@ func (d *dials) dial(ctx context.Context, network, address string) (net.Conn, er
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// took waits for n connections, and returns how long they took since the first.
+// took waits for n connections and returns the time since the first.
 func (d *dials) took(t *testing.T, n int) (took time.Duration) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d connections", n), func() bool {
@@ -45,7 +45,7 @@ func (d *dials) took(t *testing.T, n int) (took time.Duration) {
 	return took
 }
 
-// Who may not read who leads says so, once, and asks less and less often.
+// A server that may not read who leads reports that once, and retries at growing intervals.
 func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -77,8 +77,8 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 	})
 }
 
-// peer is somebody at ZooKeeper's port who gives sessions, treats the first request as answer says, and hangs up.
-// Without answer he does so at once.
+// peer is a server at ZooKeeper's port that grants sessions, handles the first request with answer, and closes the
+// connection. Without answer it closes it at once.
 func peer(t *testing.T, answer func(conn net.Conn, number uint32)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -126,7 +126,8 @@ func peer(t *testing.T, answer func(conn net.Conn, number uint32)) (address stri
 	return listener.Addr().String()
 }
 
-// ZooKeeper that wants SASL (sessionRequireClientSASLAuth) answers each request with error -124 and ends the session.
+// A ZooKeeper that requires SASL (sessionRequireClientSASLAuth) answers each request with error -124 and ends the
+// session.
 func TestZooKeeperThatWantsSASL(t *testing.T) {
 	t.Parallel()
 	var d dials
@@ -145,7 +146,7 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "wants SASL, which is not supported") {
 		t.Errorf("the campaign: %v", err)
 	}
-	if took := d.took(t, 7); took < 300*time.Millisecond { // two for each of three sessions at most
+	if took := d.took(t, 7); took < 300*time.Millisecond { // at most two for each of three sessions
 		t.Errorf("7 connections in %v", took)
 	}
 	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "wants SASL") {
@@ -156,7 +157,7 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 	}
 }
 
-// A peer that gives a session and hangs up is no server, however often it does so.
+// A peer that grants a session and closes the connection does not count as a server, however often it does so.
 func TestPeerThatGivesASessionAndHangsUp(t *testing.T) {
 	t.Parallel()
 	var d dials

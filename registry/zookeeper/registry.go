@@ -20,7 +20,7 @@ type Registry struct {
 	candidates campaign.Holders
 
 	mu   sync.Mutex
-	seen registry.Leader // the latest leader that was seen
+	seen registry.Leader // the latest observed leader
 
 	follower follower
 	owned    sync.WaitGroup
@@ -28,8 +28,8 @@ type Registry struct {
 
 var _ registry.Registry = (*Registry)(nil)
 
-// Open checks the options and begins to look who leads; it does not wait for
-// ZooKeeper, which Campaign does. Its error is registry.ErrUnusable.
+// Open checks the options and begins to track who leads. It does not wait for ZooKeeper; Campaign does. The error is
+// registry.ErrUnusable.
 func Open(o Options) (*Registry, error) {
 	p, err := newPlace(o)
 	if err != nil {
@@ -41,8 +41,8 @@ func Open(o Options) (*Registry, error) {
 	return r, nil
 }
 
-// Leader is who leads by the election's nodes. Of an original that leads only the
-// address and since when it stands is known; its term is 0.
+// Leader returns the leader according to the nodes of the election. Of a leading original only the address and the
+// time of its candidacy are known; its Term is 0.
 func (r *Registry) Leader() (registry.Leader, bool) {
 	if own, ok := r.leadership.Leader(); ok {
 		return own, true
@@ -54,7 +54,7 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	return l, true
 }
 
-// saw keeps the latest leader, and logs when term numbers have gone back.
+// saw records the latest leader, and logs a warning when term numbers have gone back.
 func (r *Registry) saw(l registry.Leader) {
 	r.mu.Lock()
 	before := r.seen
@@ -69,22 +69,22 @@ func (r *Registry) saw(l registry.Leader) {
 	}
 }
 
-// highest is the number of the latest term that was seen.
+// highest returns the greatest term number that was observed.
 func (r *Registry) highest() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.seen.Term
 }
 
-// Trouble says why ZooKeeper can't be reached at present, or refuses to show who leads; nil when neither is so. It
-// asks nobody.
+// Trouble returns why ZooKeeper can't be reached at present, or refuses to show who leads; nil if neither is so. It
+// sends no request.
 func (r *Registry) Trouble() error { return r.follower.trouble() }
 
-// Campaign stands for election until it leads or ctx ends. It keeps trying while
-// ZooKeeper can't be reached, and says so in the log. A term of this registry that still
-// lasts ends. The address who is stored, and seen by everybody. Its error is registry.ErrUnusable only as
-// long as no candidate could be made: what worked once comes back, as when somebody is just
-// restoring ZooKeeper, and is tried on.
+// Campaign stands for election until this process leads or ctx ends. It ends this registry's previous term if that
+// still lasts. While ZooKeeper can't be reached it retries, and reports that in the log. The address who is stored
+// readably for everyone who can read the election. The error is registry.ErrUnusable only if this registry has never
+// stood for election before: a registry that worked once is expected to come back, for example after a restore of
+// ZooKeeper.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r})
 	if err != nil {
@@ -93,14 +93,14 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 	return t, nil
 }
 
-// Close ends the term, gives the session back and waits for everything.
+// Close ends the term, closes its session and waits for all goroutines of the registry.
 func (r *Registry) Close() error {
 	r.leadership.Close()
 	r.owned.Wait()
 	return nil
 }
 
-// election is a campaign by candidates, one after the other.
+// election is a campaign by successive candidates.
 type election struct {
 	*Registry
 	failures backoff
@@ -114,7 +114,7 @@ func (e *election) GivesUp(err error) error {
 }
 
 func (e *election) Pause(err error, took time.Duration) time.Duration {
-	if took > longestPause { // as when a session is lost that stood for long
+	if took > longestPause { // for example, a session was lost after a long candidacy
 		e.failures.reset()
 	}
 	wait := e.failures.next(rand.Float64())
@@ -135,7 +135,7 @@ func (e *election) Try(ctx context.Context, who string) (_ campaign.Term, err er
 			c.Close()
 		}
 	}()
-	// A request that waits for a connection ends with the session.
+	// The end of the session also ends requests that wait for a connection.
 	defer context.AfterFunc(ctx, c.End)()
 	if err := c.join(ctx); err != nil {
 		return nil, err

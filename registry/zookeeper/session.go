@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// firstPause and longestPause are between tries, by how many have failed in a row.
+	// firstPause and longestPause bound the pause between tries, which grows with the number of consecutive failures.
 	firstPause   = 200 * time.Millisecond
 	longestPause = 5 * time.Second
-	// complain is how often the log says what goes on failing.
+	// complain is the interval at which the log repeats a lasting failure.
 	complain = 10 * time.Second
 )
 
-// client is a session in the registry's place.
+// client is a session of the registry.
 type client struct {
 	*zookeeper.Client
 	place *place
 }
 
-// connect begins to open a session; watch is nil, or takes what watches report.
+// connect begins to open a session. watch receives the events of watches; it may be nil.
 func (p *place) connect(watch func(zk.Event)) (*client, error) {
 	c, err := zookeeper.Connect(zookeeper.Options{
 		Servers: p.servers, SessionTimeout: p.SessionTimeout, Digest: p.Digest, Watch: watch, Logger: p.Logger,
@@ -45,15 +45,15 @@ func (c *client) join(ctx context.Context) error {
 	return err
 }
 
-// sessions has work done on one session after the other until ctx ends. Work calls succeeded when
-// a session has shown to be good; failed hears why each one ended.
+// sessions runs work on one session after the other until ctx ends. work calls succeeded when a session has proved to
+// be usable. failed gets the reason why each session ended.
 func (p *place) sessions(ctx context.Context, watch func(zk.Event),
 	work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
 	var failures backoff
 	for ctx.Err() == nil {
 		c, err := p.connect(watch)
 		if err == nil {
-			stop := context.AfterFunc(ctx, c.End) // a request that waits for a connection ends with the session
+			stop := context.AfterFunc(ctx, c.End) // also ends requests that wait for a connection
 			err = work(ctx, c, failures.reset)
 			stop()
 			c.Close()
@@ -69,22 +69,21 @@ func (p *place) sessions(ctx context.Context, watch func(zk.Event),
 	}
 }
 
-// backoff is how long was waited at most after the last of failures in a row: firstPause, then twice as long each
-// time, up to longestPause. Of that between half and all is waited, so that many servers do not come back at the same
-// moment.
+// backoff is the upper bound of the last pause: firstPause, doubled with each consecutive failure, up to longestPause.
+// The actual pause is between half of it and all of it, so that many servers do not return at the same moment.
 type backoff time.Duration
 
-// next is the pause after one more failure; random is from 0 to 1.
+// next returns the pause after one more failure. random is between 0 and 1.
 func (b *backoff) next(random float64) time.Duration {
 	*b = min(max(2**b, backoff(firstPause)), backoff(longestPause))
 	half := time.Duration(*b / 2)
 	return half + time.Duration(random*float64(half))
 }
 
-// reset says that a try succeeded.
+// reset records a success.
 func (b *backoff) reset() { *b = 0 }
 
-// prepare makes the nodes that are always there.
+// prepare creates the permanent nodes.
 func (c *client) prepare() error {
 	p := c.place
 	if p.chroot != "" {
@@ -105,14 +104,14 @@ func (c *client) prepare() error {
 	if err := c.make(p.full(fencePath), fence{}.bytes()); err != nil {
 		return err
 	}
-	// A wrong digest is found here, and not in the middle of the term's beginning.
+	// This read detects a wrong digest here, not in the middle of the beginning of a term.
 	if _, _, err := c.Get(p.full(entriesPath)); err != nil {
 		return p.explain("read", p.full(entriesPath), err)
 	}
 	return c.protectShared()
 }
 
-// make makes a node, and before it its parents, where they are missing.
+// make creates a node, and its missing parents first.
 func (c *client) make(full string, value []byte) error {
 	there, _, err := c.Exists(full)
 	if err != nil {

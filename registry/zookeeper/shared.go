@@ -15,14 +15,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/campaign"
 )
 
-// Shared values are read and written on the follower's session, which every server has, whoever leads.
+// Shared values use the follower's session, which every server has, whether it leads or not.
 
 var _ registry.Shared = (*Registry)(nil)
 
 func sharedNode(name string) string { return sharedPath + "/" + name }
 
-// protectShared gives shared values the digest's ACL that were made before there was a digest: they hold keys, and
-// would be everybody's to read for ever. Their folder gets it too, or everybody could still delete them.
+// protectShared sets the digest's ACL on shared values that were created before a digest was configured. They contain
+// keys, which everyone could read otherwise. Their folder gets the ACL too, so that not everyone can delete them.
 func (c *client) protectShared() error {
 	p := c.place
 	if p.Digest == "" {
@@ -51,7 +51,7 @@ func (c *client) protectShared() error {
 	return nil
 }
 
-// ReadShared waits for ZooKeeper until ctx ends.
+// ReadShared reads a shared value. It retries until ctx ends while ZooKeeper can't be reached.
 func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
 	if err := registry.CheckShared(name, false, nil, registry.Condition{}); err != nil {
 		return registry.Entry{}, err
@@ -76,7 +76,7 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 	}
 }
 
-// getShared returns what one request answers.
+// getShared reads a shared value with one request.
 func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, error) {
 	type answer struct {
 		value []byte
@@ -95,8 +95,9 @@ func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, 
 	return a.value, a.stat, nil
 }
 
-// WriteShared waits for ZooKeeper until ctx ends. After a lost answer it asks again: the condition's version lets the
-// write happen once, and what is there then shows whether it has.
+// WriteShared writes a shared value. It retries until ctx ends while ZooKeeper can't be reached. After a lost answer
+// it writes again: the version of the condition prevents a second write, and the stored value shows whether the first
+// one succeeded.
 func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	condition registry.Condition) (version int64, err error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
@@ -152,7 +153,7 @@ func (c *client) putShared(ctx context.Context, name string, value []byte, condi
 	})
 }
 
-// written is the version after a write whose condition held.
+// written returns the version after a write whose condition held.
 func written(condition registry.Condition) int64 {
 	at, ok := condition.Version()
 	if !ok {
@@ -169,8 +170,8 @@ func isUnmet(err error, condition registry.Condition) bool {
 	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode)
 }
 
-// wasWritten says whether an earlier try, whose answer was lost, is why the condition does not hold any more. The
-// session that was refused reads at least what it was refused for.
+// wasWritten reports whether the condition no longer holds because an earlier try, whose answer was lost, succeeded.
+// The session that got the refusal reads at least the state that caused it.
 func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
 	error) {
 	now, stat, err := c.getShared(ctx, name)
@@ -185,7 +186,7 @@ func (c *client) wasWritten(ctx context.Context, name string, value []byte, cond
 	return 0, fmt.Errorf("%w: write the shared value %s: it was changed again since", registry.ErrOutcomeUnknown, name)
 }
 
-// session waits for the follower's session. Its error says what hinders it.
+// session waits for the follower's session. Its error contains what prevents it.
 func (r *Registry) session(ctx context.Context) (*client, error) {
 	for {
 		if c := r.follower.current(); c != nil && c.Context().Err() == nil {

@@ -16,7 +16,7 @@ import (
 
 const opCreateRequest, opSetRequest = 1, 5
 
-// testSharedValueWithoutAnAnswer: a write whose answer got lost is found out, whether it was done or not.
+// testSharedValueWithoutAnAnswer checks that the outcome of a write whose answer was lost is found out.
 func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for name, arrives := range map[string]bool{"it was done": true, "it was not": false} {
@@ -30,7 +30,7 @@ func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 					return r.WriteShared(t.Context(), "access", []byte(value), condition)
 				}
 				if _, err := r.WriteShared(t.Context(), "other", nil,
-					condition); err != nil { // which makes the folders
+					condition); err != nil { // which creates the folders
 					t.Fatal(err)
 				}
 				if op == opSetRequest {
@@ -62,7 +62,7 @@ func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// sharedNodeHas reports whether the node that a request names holds what it was to write.
+// sharedNodeHas reports whether the node that a request names holds the value of the request.
 func sharedNodeHas(client *zk.Conn, packet []byte) bool {
 	path := packet[16:]
 	path = path[:bytes.Index(path, []byte("/access"))+len("/access")]
@@ -70,7 +70,8 @@ func sharedNodeHas(client *zk.Conn, packet []byte) bool {
 	return err == nil && string(value) == "after"
 }
 
-// testSharedValueWithoutZooKeeper: who asks can leave, and a write that was never sent is not said to be unknown.
+// testSharedValueWithoutZooKeeper checks that the caller can leave, and that a write that was never sent is not
+// reported as unknown.
 func testSharedValueWithoutZooKeeper(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	cable := newCable()
@@ -87,7 +88,7 @@ func testSharedValueWithoutZooKeeper(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// testSharedValueIsProtected: nobody else reads it, and who has another digest is told so.
+// testSharedValueIsProtected checks that other users can't read the value, and that a wrong digest is reported.
 func testSharedValueIsProtected(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	o := zookeeper.Options{Servers: server.Address(), Namespace: "digest-" + namespace(), Digest: "job:secret-word"}
@@ -105,8 +106,8 @@ func testSharedValueIsProtected(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// testSharedValueIsProtectedLater: a digest that is set when the value is there already counts for it from the next
-// term on.
+// testSharedValueIsProtectedLater checks that a digest that is configured later protects an existing value from the
+// next term on.
 func testSharedValueIsProtectedLater(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	anybody := server.Client(t)

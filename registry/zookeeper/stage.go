@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// namedCommit is the value of /registry/commit: a commit of several parts that has happened (rule T5), and how
-// many of its parts have been applied.
+// namedCommit is the value of /registry/commit: a commit of several parts that is committed (rule T5), and the number
+// of its parts that have been applied.
 type namedCommit struct {
 	Name    string `json:"name"`
 	Parts   int    `json:"parts"`
@@ -25,22 +25,22 @@ type namedCommit struct {
 
 func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedPath, c.Name, n) }
 
-// stage makes a commit that is too large for one request, all of it or nothing (rule T5). Its operations are written
-// as parts into nodes of their own first. Then one fenced Multi names them in /registry/commit: that is the commit
+// stage makes a commit that is too large for one request, all of it or nothing (rule T5). First it writes the
+// operations as parts into separate nodes. Then one fenced Multi names them in /registry/commit; this is the commit
 // point. Then each part is applied by one fenced Multi that also counts it and removes its node. A term that finds a
-// named commit applies the rest of it before it reads anything; parts that no commit names were never committed, and
+// named commit applies the rest of it before it reads anything. Parts that no commit names were never committed, and
 // are removed.
 //
-// Only people write what the leader writes too, and only documents and disabled marks. So the operations of writes
-// with a condition are not staged, but made by the commit point itself: ZooKeeper checks all of their versions in the
-// moment of the commit, as long as they fit that request. They are about 5,000 with the longest names, and 10,000 with
-// usual ones. Those beyond that are looked up just before; a document that somebody edits between that look and the
-// application keeps the edit, as if it had been made after the commit.
+// Users edit only documents and disabled marks, which the leader writes too. So operations of writes with a condition
+// are not staged but belong to the commit point itself, as far as they fit into that request: ZooKeeper checks all of
+// their versions at the moment of the commit. About 5,000 fit with the longest names, and 10,000 with usual ones. The
+// conditions of the others are checked just before the commit point. A document that is edited between that check and
+// the application keeps the edit, as if it had been made after the commit.
 func (t *term) stage(ops *[]op) (refused *op, err error) {
 	head, parts := split(t.place, *ops)
 	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.Number(), t.commits), Parts: len(parts)}
 	if err := t.checkStaged(parts); err != nil {
-		if _, ended := t.write(&[]op{}); ended != nil { // who is deposed learns that first
+		if _, ended := t.write(&[]op{}); ended != nil { // a deposed leader must learn that first
 			return nil, ended
 		}
 		return nil, err
@@ -68,12 +68,12 @@ func (t *term) stage(ops *[]op) (refused *op, err error) {
 }
 
 func (c namedCommit) bytes() []byte {
-	value, _ := json.Marshal(c) // of a string and numbers
+	value, _ := json.Marshal(c) // can't fail: a string and numbers
 	return value
 }
 
-// split takes the operations of writes with a condition, with all others of the same entries, as far as they
-// fit one request, and cuts the rest into parts that fit one each.
+// split returns as head the operations of writes with a condition, together with all other operations on the same
+// entries, as far as they fit into one request. It cuts the rest into parts that fit into one request each.
 func split(p *place, ops []op) (head []op, parts [][]op) {
 	sizes, conditional := map[string]int{}, map[string]bool{}
 	for i := range ops {
@@ -104,8 +104,8 @@ func split(p *place, ops []op) (head []op, parts [][]op) {
 	return head, parts
 }
 
-// checkStaged looks at the entries of staged writes with a condition, which the commit point does not check. Its error
-// is a *registry.Conflict where one does not hold.
+// checkStaged checks the conditions of staged writes, which the commit point does not check. The error is a
+// *registry.Conflict if one does not hold.
 func (t *term) checkStaged(parts [][]op) error {
 	var staged []*op
 	asked := map[string]bool{}
@@ -115,7 +115,7 @@ func (t *term) checkStaged(parts [][]op) error {
 			if o.Conditional && !asked[o.Path] {
 				staged = append(staged, o)
 			}
-			asked[o.Path] = true // later ones of the same entry depend on what this one makes
+			asked[o.Path] = true // later operations on the entry depend on this one
 		}
 	}
 	return parallel(t.ctx, reads, len(staged), func(ctx context.Context, i int) error {
@@ -131,7 +131,7 @@ func (t *term) checkStaged(parts [][]op) error {
 	})
 }
 
-// discard removes the first parts of a commit that did not happen. What it can't remove the next term does.
+// discard removes the first parts of a commit that did not happen. The next term removes those that remain.
 func (t *term) discard(c namedCommit, parts int) {
 	for n := range parts {
 		if _, err := t.write(&[]op{{Kind: opDelete, Path: c.part(n), Version: -1}}); err != nil {
@@ -140,8 +140,8 @@ func (t *term) discard(c namedCommit, parts int) {
 	}
 }
 
-// apply applies what is left of a commit that has happened. Parts that are nil are read. Only the end of the term
-// stops it.
+// apply applies the remaining parts of a commit that has happened. If parts is nil, it reads them. It retries until
+// the term ends.
 func (t *term) apply(c namedCommit, parts [][]op) error {
 	for ; c.Applied < c.Parts; c.Applied++ {
 		node := c.part(c.Applied)
@@ -174,8 +174,8 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 	return nil
 }
 
-// applyPart applies operations that have to be made. What somebody has edited by hand since they were planned
-// stays.
+// applyPart applies operations that must be made. Nodes that were edited externally since the operations were planned
+// keep the edit.
 func (t *term) applyPart(ops []op) error {
 	var complained time.Time
 	for {
@@ -205,7 +205,7 @@ func (t *term) applyPart(ops []op) error {
 	}
 }
 
-// recoverCommit finishes a commit that an earlier term has named, and removes parts that none names.
+// recoverCommit finishes a commit that an earlier term has named, and removes parts that no commit names.
 func (t *term) recoverCommit(ctx context.Context) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()

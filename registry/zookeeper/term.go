@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// term is one leader's time. It has one session from its candidacy to its end.
+// term is one leader's term. It uses one session from its candidacy to its end.
 type term struct {
 	place     *place
 	client    *client
@@ -21,16 +21,16 @@ type term struct {
 	known     *known
 	documents *documents
 
-	// writing is held by a commit, and shared by reads: a commit of several requests is seen as a whole.
+	// writing is held by a commit and shared by reads, so that reads see a commit of several requests as a whole.
 	writing sync.RWMutex
-	// With writing held: how many requests have committed something, and the version of the fence that the next one
-	// needs.
+	// commits and fenceVersion are guarded by writing: the number of requests that have committed something, and the
+	// version of the fence that the next one needs.
 	commits      int64
 	fenceVersion int32
 
-	// ctx ends with the session, and with the term for any other reason. Its cause says why.
+	// ctx ends with the session or the term. Its cause is the reason.
 	ctx   context.Context
-	end   context.CancelCauseFunc // the first reason stays
+	end   context.CancelCauseFunc // the first reason counts
 	owned sync.WaitGroup
 }
 
@@ -48,7 +48,7 @@ func (t *term) Number() int64           { return t.leader.Term }
 func (t *term) Leader() registry.Leader { return t.leader }
 func (t *term) Done() <-chan struct{}   { return t.ctx.Done() }
 
-// Changed is not closed when the term ends.
+// Changed returns a channel that stays open when the term ends.
 func (t *term) Changed() <-chan string { return t.documents.changed }
 
 func (t *term) Err() error {
@@ -59,18 +59,18 @@ func (t *term) Err() error {
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 }
 
-// giveBack gives the session back as soon as the term has ended for whatever reason.
+// giveBack ends the session as soon as the term has ended for any reason.
 func (t *term) giveBack() {
 	<-t.ctx.Done()
 	t.client.End()
 	t.place.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
 }
 
-// keepEvery is how often the nodes that the term stands on are looked at.
+// keepEvery is the interval at which the term checks its election node and the fence.
 const keepEvery = time.Second
 
-// keep ends the term when its election node goes, or the fence that names it: followers would know no leader while no
-// commit finds that out.
+// keep ends the term when its election node, or the fence that names it, is removed. Otherwise followers would see no
+// leader until the next commit fails.
 func (t *term) keep() {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -92,24 +92,22 @@ func (t *term) keep() {
 	}
 }
 
-// Finish ends the term, lets a commit under way come to its end, gives the session back
-// and waits for all that the term started.
+// Finish ends the term, waits for a running commit, closes the session and waits for all goroutines of the term.
 func (t *term) Finish(why error) {
 	t.end(why)
 	t.owned.Wait()
 	t.client.Close()
 }
 
-// Resign gives the session back, with which the election node goes at once. A
-// commit under way fails. When no server can be reached, which takes up to 3 s to find out, the
-// next leader has to wait until the session expires.
+// Resign closes the session, which removes the election node at once. A running commit fails. If no server can be
+// reached, which takes up to 3 s to find out, the next leader has to wait until the session expires.
 func (t *term) Resign(context.Context) error {
 	t.Finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
 	return nil
 }
 
-// Standby reports whether another candidate waits for the end of this term. It is false when that
-// can't be found out.
+// Standby reports whether another candidate waits for the end of this term. It returns false if that can't be found
+// out.
 func (t *term) Standby(ctx context.Context) bool {
 	var standing []candidate
 	err := t.reading(ctx, func() (err error) {
@@ -119,8 +117,8 @@ func (t *term) Standby(ctx context.Context) bool {
 	return err == nil && len(standing) > 1
 }
 
-// reading runs what reads between two commits, beside the caller, who can leave earlier by ctx. What was read after
-// the term's end is not returned: another term may have written since.
+// reading runs read between two commits, on a goroutine of its own, so that the caller can leave when ctx ends.
+// Nothing that was read after the end of the term is returned, because another term may have written since.
 func (t *term) reading(ctx context.Context, read func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -136,7 +134,7 @@ func (t *term) reading(ctx context.Context, read func() error) error {
 	return err
 }
 
-// permitted explains a refusal. It is of one node, so it is not registry.ErrUnusable.
+// permitted explains a refusal. It concerns one node, so the error is not registry.ErrUnusable.
 func (t *term) permitted(doing, node string, err error) error {
 	if err == nil || errors.Is(err, zk.ErrNoNode) {
 		return err
@@ -144,7 +142,7 @@ func (t *term) permitted(doing, node string, err error) error {
 	return t.place.refused(doing, t.place.full(node), err)
 }
 
-// pause is between tries of a request that got no answer; an error says that another one is useless.
+// pause waits between two tries of an unanswered request. An error means that another try is useless.
 func (t *term) pause() error {
 	err := t.client.Pause(t.ctx)
 	if ended := t.Err(); ended != nil {

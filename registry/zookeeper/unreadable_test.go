@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// acl lets or does not let anybody read a node.
+// acl makes a node readable or unreadable for everyone.
 func acl(t testing.TB, client *zk.Conn, path string, readable bool) {
 	t.Helper()
 	perms := int32(zk.PermAdmin | zk.PermWrite | zk.PermCreate | zk.PermDelete)
@@ -26,8 +26,8 @@ func acl(t testing.TB, client *zk.Conn, path string, readable bool) {
 	}
 }
 
-// A node that may not be read is an entry that says so; all others are read. When it may be read again, or goes, that
-// is reported, though ZooKeeper reports no changes of ACLs.
+// A node that may not be read is returned as an Unreadable entry; all others are read. Its becoming readable, or its
+// removal, is reported, although ZooKeeper reports no changes of ACLs.
 func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	client := server.Client(t)
@@ -91,7 +91,7 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	if e, err := term.Get(t.Context(), "/config/job/gone"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
-	// One that was readable is found by the next look, at the latest with a new connection.
+	// A node that was readable is found by the next look, at the latest with a new connection.
 	acl(t, client, root+"/config/job/job", false)
 	cable.cut()
 	reported("/config/job/job")
@@ -102,7 +102,7 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	if err != nil || !strings.Contains(e.Unreadable, "getAcl "+root+"/config/job/job") {
 		t.Errorf("get: %+v, %v", e, err)
 	}
-	// It can be deleted, since that is a matter of its parent's ACL.
+	// It can be deleted, since that depends on the ACL of its parent.
 	commit(t, term, registry.Write{Path: "/config/job/job", Delete: true, If: registry.AtVersion(e.Version)},
 		registry.Write{Path: "/state/disable/job/job", Delete: true})
 	if got := paths(t, term, "/config"); got != "/config/app/app" {

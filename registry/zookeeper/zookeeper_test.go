@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A random operation costs milliseconds here: fewer of them do.
+	// A random operation takes milliseconds here, so run fewer of them.
 	flag.Parse()
 	if err := flag.Set("rapid.checks", "15"); err != nil {
 		panic(err)
@@ -30,15 +30,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for an expected event.
 const patience = 30 * time.Second
 
-// lasting is a session timeout that no test waits for: where the machine is busy, a server may take seconds to answer.
+// lasting is a session timeout that no test waits for: on a busy machine a server may take seconds to answer.
 const lasting = 40 * time.Second
 
 var namespaces atomic.Int64
 
-// namespace is one that no other test of this process uses.
+// namespace returns a namespace that no other test of this process uses.
 func namespace() string { return fmt.Sprintf("tests/n%d", namespaces.Add(1)) }
 
 func logger() *slog.Logger {
@@ -115,8 +115,8 @@ func dropCandidates(t testing.TB, client *zk.Conn, namespace string) {
 	}
 }
 
-// TestOneServer has all tests that need no more than a namespace of one server: a JVM
-// takes longer to start than they do.
+// TestOneServer groups the tests that need only a namespace of one server, because a JVM takes longer to start than
+// they run.
 func TestOneServer(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t, "maxSessionTimeout=60000")
@@ -217,7 +217,7 @@ func testSuite(t *testing.T, server *zkserver.Server) {
 	})
 }
 
-// entryNode is the node of an entry that is not in the original's layout.
+// entryNode returns the node of an entry outside the original's layout.
 func entryNode(namespace, path string) string {
 	return "/" + namespace + "/registry/entries/" + strings.ReplaceAll(path[1:], "/", "~1")
 }

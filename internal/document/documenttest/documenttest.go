@@ -1,4 +1,4 @@
-// Package documenttest is what every document's schema is tested for, whatever its fields are.
+// Package documenttest contains tests that apply to the schema of every document.
 package documenttest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Violations are those that an error is; another error fails the test.
+// Violations returns the violations in an error. Any other error fails the test.
 func Violations(t *testing.T, err error) document.Violations {
 	t.Helper()
 	var bad document.Violations
@@ -25,10 +25,10 @@ func Violations(t *testing.T, err error) document.Violations {
 	return bad
 }
 
-// Refused is a body with one violation: of which field, with which value, and how its message begins.
+// Refused is a body with exactly one violation: its field, its value, and the beginning of its message.
 type Refused = struct{ Body, Field, Value, Want string }
 
-// Refuses reads each body over the stored document, and expects its violation and no other.
+// Refuses decodes each body over the stored document, and expects its violation and no other.
 func Refuses[C any](t *testing.T, schema *document.Schema[C], stored C, all []Refused) {
 	t.Helper()
 	for _, test := range all {
@@ -44,7 +44,7 @@ func Refuses[C any](t *testing.T, schema *document.Schema[C], stored C, all []Re
 	}
 }
 
-// Encode gives a document as JSON.
+// Encode returns a document as JSON.
 func Encode(t interface{ Fatal(...any) }, document any) []byte {
 	data, err := json.Marshal(document)
 	if err != nil {
@@ -53,7 +53,7 @@ func Encode(t interface{ Fatal(...any) }, document any) []byte {
 	return data
 }
 
-// RoundTrips expects that each document is read as it was written, over the defaults.
+// RoundTrips expects that each document decodes to the document that was encoded.
 func RoundTrips[C any](t *testing.T, schema *document.Schema[C], defaults C, all *rapid.Generator[C]) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,7 +65,7 @@ func RoundTrips[C any](t *testing.T, schema *document.Schema[C], defaults C, all
 	})
 }
 
-// MergesOneField expects that one given field changes this field, and no other. The first one, the name, is left out.
+// MergesOneField expects that a single given field changes only that field. It skips the first field, the name.
 func MergesOneField[C any](t *testing.T, schema *document.Schema[C], all *rapid.Generator[C]) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {

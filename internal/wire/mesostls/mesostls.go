@@ -1,5 +1,5 @@
-// Package mesostls is what a client of Mesos' masters and agents needs of TLS: the scheduler for
-// both, the executor for its agent.
+// Package mesostls configures TLS for clients of Mesos: the scheduler for masters and agents, the executor for its
+// agent.
 package mesostls
 
 import (
@@ -10,13 +10,14 @@ import (
 	"fmt"
 )
 
-// Config trusts the roots, the system's when nil, and offers what Mesos accepts.
+// Config returns a configuration that trusts the roots, the system's if nil, and offers cipher suites that Mesos
+// accepts.
 func Config(roots *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, CipherSuites: suites()}
 }
 
-// suites are Go's own, and behind them two of LIBPROCESS_SSL_CIPHERS' default, which has none
-// that Go offers by itself: a Mesos that leaves it alone would refuse every handshake.
+// suites returns Go's own cipher suites and two of the default of LIBPROCESS_SSL_CIPHERS. That default contains none
+// of Go's own, so that Mesos with the default would refuse every handshake.
 func suites() []uint16 {
 	var ids []uint16
 	for _, s := range tls.CipherSuites() {
@@ -25,9 +26,8 @@ func suites() []uint16 {
 	return append(ids, tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
 }
 
-// Present makes a client show its certificate where it is asked for, as with
-// LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. The files are in PEM form and are read for
-// each connection, so that they can be renewed.
+// Present makes a client present its certificate on request, as with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. The PEM files
+// are read for each connection, so that they can be renewed.
 func Present(config *tls.Config, certFile, keyFile string) {
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -38,8 +38,7 @@ func Present(config *tls.Config, certFile, keyFile string) {
 	}
 }
 
-// Certificates are those of a PEM text, in PEM form and with nothing besides: no
-// private key and no comment comes along.
+// Certificates returns only the certificates of a PEM text, in PEM form, without private keys and comments.
 func Certificates(text []byte) ([]byte, error) {
 	var out []byte
 	for {
