@@ -116,7 +116,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"answered": (*scene).cmdAnswered,
 }
 
-// Command does what a line of a scenario says.
+// Command executes a line of a scenario.
 func (s *scene) Command(line string) error {
 	name, w, err := scenario.Split(line)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *scene) cmdKill(w *scenario.Words) error {
 	return s.steps(operator.KillRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})
 }
 
-// cmdWait lets time pass in the steps that the core asks for.
+// cmdWait lets time pass in the steps that the core requests.
 func (s *scene) cmdWait(w *scenario.Words) error {
 	end := s.now.Add(w.Duration())
 	s.stamped = true
@@ -173,7 +173,7 @@ func (s *scene) cmdClock(w *scenario.Words) error {
 	return s.steps()
 }
 
-// cmdCrash begins the next term with what is stored, after a time without a leader.
+// cmdCrash begins the next term with the stored state, after a time without a leader.
 func (s *scene) cmdCrash(w *scenario.Words) error {
 	if pause := w.Option("after", ""); pause != "" {
 		d, err := time.ParseDuration(pause)
@@ -237,7 +237,7 @@ func (s *scene) cmdExplain(w *scenario.Words) error {
 	return nil
 }
 
-// cmdStored puts into the registry what somebody else left there.
+// cmdStored adds an entry of another scheduler to the registry.
 func (s *scene) cmdStored(w *scenario.Words) error {
 	path := w.Next()
 	text := ""

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestStateVersion: an older state is taken forward in the first commit, a newer one is refused with both versions
-// named.
+// TestStateVersion: an older state gets the present version with the first commit; a newer one is refused with both
+// versions named.
 func TestStateVersion(t *testing.T) {
 	t.Parallel()
 	ours := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
