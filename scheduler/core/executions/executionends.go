@@ -226,7 +226,7 @@ func (es *Set) Replaced(ref TaskRef) {
 // RanWell clears the failure counts of a shard whose attempt ran well for a while.
 func (es *Set) RanWell(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
 
-// RecordAgain marks the shards of an execution that a former term ended, so that they are recorded again. The database
+// RecordAgain marks the shards of an execution that a former term ended, so that they are recorded again. The disk
 // of that leader may never be read again, or may lack them because its process died.
 func (es *Set) RecordAgain(e *Execution) {
 	for i := range e.shards {
