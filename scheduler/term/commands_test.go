@@ -126,7 +126,7 @@ func (s *scene) request(ask func(token uint64) core.Request) {
 	s.machine.Request(ask(s.asked))
 }
 
-// edit is somebody's zkCli.
+// edit is an edit with zkCli.
 func (s *scene) edit(w *scenario.Words) {
 	w.Next()
 	j := job(w)
@@ -144,7 +144,7 @@ func failure(w *scenario.Words) error {
 	return err
 }
 
-// answer answers what is held.
+// answer answers held commits, reads and calls.
 func (s *scene) answer(w *scenario.Words) {
 	switch what := w.Next(); what {
 	case "commit":
