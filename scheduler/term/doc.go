@@ -30,8 +30,8 @@
 //     subscription (T6). Nothing leaves any more once the term is known to have ended: waiting calls are dropped.
 //  4. People are notified of failures (rule N1). Crash before or meanwhile: the next leader notifies them, perhaps
 //     a second time.
-//  5. Requesters are answered. Crash before: their connections break, and an Idempotency-Key makes it safe to repeat the
-//     request (T3).
+//  5. Requesters are answered. Crash before: their connections break, and an Idempotency-Key makes it safe to repeat
+//     the request (T3).
 //
 // machine.go has the inputs and the time of the next round, step.go a step with its commit, change.go a change of
 // configuration with its two commits, edits.go external edits, calls.go the call queues, subscription.go sessions and
