@@ -49,7 +49,7 @@ func (as *Attempts) Update(u cluster.Update) {
 	}
 }
 
-// learnAgent records what an update says of whether its agent is registered.
+// learnAgent records whether the agent of an update is registered, according to that update.
 func (as *Attempts) learnAgent(u cluster.Update) {
 	switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
