@@ -219,7 +219,7 @@ func (k *Set) RemoveEndedJob(j *Job, busy bool) {
 	}
 }
 
-// JobsOf lists the names of the jobs of an app, sorted, also of an app whose document can't be used.
+// JobsOf lists the names of the jobs of an app, sorted, also of an app whose document cannot be used.
 func (k *Set) JobsOf(appName string) []string {
 	if a := k.apps[appName]; a != nil {
 		return step.SortedKeys(a.jobs)
@@ -270,8 +270,7 @@ func (k *Set) AppOf(e *executions.Execution) *App {
 // App returns the app with that name if its document can be used, else nil.
 func (k *Set) App(name string) *App { return k.apps[name] }
 
-// Job returns the job with that name, or nil. Its Config is nil if it was deregistered or its document can't be
-// used.
+// Job returns the job with that name, or nil. Its Config is nil if it was deregistered or its document cannot be used.
 func (k *Set) Job(name string) *Job { return k.jobs[name] }
 
 // AllApps iterates over the apps by name, in no order.

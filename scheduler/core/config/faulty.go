@@ -53,7 +53,7 @@ type Fault struct {
 	since   time.Time // as far as this leader knows
 }
 
-// HasFault reports whether the document or mark at a path can't be used.
+// HasFault reports whether the document or mark at a path cannot be used.
 func (k *Set) HasFault(path string) bool { return !k.faulty[path].why.IsZero() }
 
 // MarkFaulty applies an external edit after which a document or mark cannot be used. The last good document stays in
@@ -88,7 +88,7 @@ func (k *Set) IsFaulty(j *Job) bool {
 	return k.apps[j.cfg.AppName] == nil && k.HasFault(store.Under(store.PathApps, j.cfg.AppName))
 }
 
-// Faults lists the paths of documents and marks that can't be used, sorted.
+// Faults lists the paths of documents and marks that cannot be used, sorted.
 func (k *Set) Faults() []string { return step.SortedKeys(k.faulty) }
 
 // FaultAt returns the fault of the document or mark at a path; the zero Fault if it has none.

@@ -62,7 +62,7 @@ func (j *Job) IsDaemon() bool { return j.cfg != nil && j.cfg.JobExecutionType ==
 // MakesFires reports whether the core makes the job's fires: it has a schedule, and is no daemon.
 func (j *Job) MakesFires() bool { return j.schedule != nil && !j.IsDaemon() }
 
-// Record is stored of a job beside its document (rule F2).
+// Record is the stored record of a job, in addition to its document (rule F2).
 type Record struct {
 	// Schedule is the cron and the time zone by which the job has fired since Since, with a suffix for a daemon.
 	Schedule string `json:"schedule"`
