@@ -25,12 +25,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
-// Daemons holds what is known of the runs of daemon jobs, which their executors make. The shards themselves belong
-// to a job's standing execution. These hold between any two steps:
+// Daemons holds the records of the runs of daemon jobs, which their executors make. The shards themselves belong to a
+// job's standing execution. These hold between any two steps:
 //
 //   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other
 //     jobs; items has each of those jobs;
-//   - due is empty: every job that was changed has been looked at.
+//   - due is empty: every job that was changed was checked.
 type Daemons struct {
 	st            *state.State
 	tasks         *tasks.Describer
