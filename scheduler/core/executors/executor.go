@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// record is what is stored of an executor.
+// record is the stored part of an executor.
 type record struct {
 	App   string `json:"app"`
 	Key   string `json:"kind"`

@@ -42,7 +42,7 @@ func New(s *step.Shared) *Set {
 		closing: map[string]*Executor{}}
 }
 
-// Restore adds a stored executor while a term is loaded. It fails if value can't be read.
+// Restore adds a stored executor while a term is loaded. It fails if value cannot be decoded.
 func (es *Set) Restore(value []byte) error {
 	x := Executor{idleSince: es.shared.Now(), ran: true}
 	if err := json.Unmarshal(value, &x.rec); err != nil {
