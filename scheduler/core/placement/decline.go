@@ -82,7 +82,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 
 // leaveLeftover records that an ACCEPT leaves the rest of its agent's resources behind a filter.
 func (f *offerFlow) leaveLeftover(started []*executors.Executor) {
-	f.forgetRevivedFor() // the ACCEPT may have used what was held for future fires
+	f.forgetRevivedFor() // the ACCEPT may have used resources that were held for future fires
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {

@@ -78,7 +78,7 @@ type reviveTiming struct {
 	askedAt time.Time
 }
 
-// outlook is the input of the decisions about offers, beside the offers themselves.
+// outlook is the input of the decisions about offers, in addition to the offers themselves.
 type outlook struct {
 	// waits is set when a shard could be launched if an agent had the resources, hopeless when a waiting shard fits no
 	// agent, idle when nothing may be launched, whatever waits.

@@ -174,7 +174,7 @@ func (pl *Placement) ClockSet() { pl.flow.forgetRevivedFor() }
 // Probe asks for offers only to see which executors they name (rule X3), at most once in a step.
 func (pl *Placement) Probe() { pl.flow.reviveToProbe() }
 
-// Lead returns how long before resources are needed their offers are asked for.
+// Lead returns how long before resources are needed a REVIVE is sent for them.
 func (pl *Placement) Lead() time.Duration { return pl.flow.lead() }
 
 // Wake returns when the held offers must be checked next, in the time of the term; zero for never.
@@ -214,5 +214,5 @@ func (pl *Placement) Reserved() (r Reserved, ok bool) {
 // Suppressed reports whether offers are suppressed: the cluster was asked to send none (SUPPRESS).
 func (pl *Placement) Suppressed() bool { return pl.flow.suppressed }
 
-// RevivedAt returns when the cluster was last asked for offers (REVIVE) in this session, zero for never.
+// RevivedAt returns when a REVIVE was last sent in this session, zero for never.
 func (pl *Placement) RevivedAt() time.Time { return pl.flow.revivedAt }
