@@ -31,7 +31,7 @@ import (
 //     auditRecorded are in one, and those up to auditStored are stored.
 type Recording struct {
 	shared *step.Shared
-	// of keeps with each execution what is recorded of it.
+	// of keeps, with each execution, which of its changes were recorded.
 	of   *executions.Set
 	rows event.Rows
 	// executions are those whose row changes with this step.
@@ -68,7 +68,8 @@ const (
 	AuditsPerStep = 500
 )
 
-// New makes a Recording that has recorded nothing. of keeps with each execution what is recorded of it.
+// New returns a Recording that has recorded nothing. of keeps, with each execution, which of its changes were
+// recorded.
 func New(s *step.Shared, of *executions.Set) *Recording {
 	return &Recording{shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }

@@ -38,7 +38,7 @@ func (h *Recording) Dropped(job string, at time.Time, why reason.Reason) {
 		Message: why})
 }
 
-// Missed records that fires of a job up to a moment of the wall clock were not made in time, and the reason.
+// Missed records that fires of a job up to a time of the wall clock were not made in time, and the reason.
 func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
 	h.Event(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem,
 		Message: why}, string(store.Encode(why)))
