@@ -122,7 +122,7 @@ func (f *Set) put(appName, agent string, t *Failure) {
 	f.forgetLater(appName, agent, t)
 }
 
-// Restore takes in a stored failure and returns until when it holds. If its app is not registered it is removed
+// Restore adds a stored failure and returns until when it counts. If its app is not registered, the failure is removed
 // with the next commit instead, and the time is zero.
 func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
 	var t Failure
