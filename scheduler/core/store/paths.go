@@ -36,7 +36,8 @@ const (
 
 	PathHistoryBatches = "/scheduler/history-batches" // the number of batches of each of the last terms
 	PathHistoryStored  = "/scheduler/history-stored"  // the last end that the history has stored
-	PathHistoryBase    = "/scheduler/history-base"    // what is added to this registry's terms in the history
+	// The number that is added to this registry's terms in the history.
+	PathHistoryBase = "/scheduler/history-base"
 )
 
 // Paths returns the paths below which the whole state of a term is stored.
