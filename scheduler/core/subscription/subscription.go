@@ -228,7 +228,8 @@ func (s *Subscription) AskAgainIsDue() bool {
 	return !s.askAgainAt.IsZero() && !s.shared.Now().Before(s.askAgainAt)
 }
 
-// AskedAgain records about how many tasks the master was asked. With none left, it is not asked again in this way.
+// AskedAgain records about how many tasks the master was asked. If it was asked about none, there are no further
+// questions at these intervals.
 func (s *Subscription) AskedAgain(about int) {
 	if about == 0 {
 		s.askAgainAt = time.Time{}
