@@ -57,7 +57,7 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	zone, err := jobs.Zone(*cfg, ts.st.Opt.Zone)
 	if err != nil {
-		zone = time.UTC // its cron can't be read either
+		zone = time.UTC // its cron cannot be parsed either
 	}
 	first, _ := ts.st.Executions.RetryBackoff(cfg)
 	return &wire.Daemon{
@@ -79,8 +79,8 @@ func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	return store.Fingerprint(string(store.Encode([]any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()})))
 }
 
-// besidesDescription is an upper bound of the size of a task in a call beside its description: ids, resources, and the
-// executor.
+// besidesDescription is an upper bound of the size of a task in a call without its description: ids, resources, and
+// the executor.
 const besidesDescription = 768
 
 // Describe returns the description that the executor gets of the shard's present attempt, with the task id.
