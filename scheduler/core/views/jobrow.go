@@ -142,7 +142,7 @@ func (vs *Views) lastRun(r *JobRow, j *config.Job) {
 	}
 }
 
-// JobDetail is the data about a job on a page of a list, beside its row.
+// JobDetail is the data about a job on a page of a list, in addition to its row.
 type JobDetail struct {
 	NextFire time.Time
 	// WaitingFor is the reason why the oldest waiting execution or shard waits; zero if none waits.

@@ -44,7 +44,7 @@ func (f ClusterFilter) Of(all []AgentName) (ids []string, total int) {
 	return ids, len(found)
 }
 
-// ClusterView is the cluster as far as this leader knows it. What it does not know is nil.
+// ClusterView is the cluster as far as this leader knows it. Unknown fields are nil.
 type ClusterView struct {
 	Subscribed bool `json:"subscribed"`
 	// Since is when the present subscription began, and Master the id of its master.
