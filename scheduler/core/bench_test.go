@@ -83,7 +83,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate measures a status update of one of 50 shards, all of which its write contains.
+// BenchmarkUpdate measures a status update of one of 50 shards; its write contains all of them.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
 	e := launched(c, executions.Made{ID: "my_job@20261121T080000Z", Job: "my_job",

@@ -29,7 +29,7 @@ func countRun(c *state.State, e *executions.Execution) {
 	}
 }
 
-// loadJobStats sets the last runs of jobs from the history; the counters of a new leader begin at 0.
+// loadJobStats sets the last runs of jobs from the kept ended executions; the counters of a new leader begin at 0.
 func loadJobStats(c *state.State) {
 	for e := range c.Executions.AllEnded() {
 		if j := c.Config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {

@@ -91,7 +91,7 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 	}
 }
 
-// offerReserved offers resources of which some are reserved.
+// offerReserved offers resources with reserved parts.
 func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
 	s.t.Helper()
 	s.offerN++

@@ -162,7 +162,7 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	if x := look(); x.DroppedFires.Count != 130 || x.MissedFires != nil {
 		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
 	}
-	s.now = s.now.Add(time.Hour) // nobody leads
+	s.now = s.now.Add(time.Hour) // without a leader
 	s.restart()
 	if x := look(); x.DroppedFires.Count < 130-60 || x.MissedFires == nil || x.MissedFires.Count != 1 {
 		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)

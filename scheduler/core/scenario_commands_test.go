@@ -36,22 +36,22 @@ import (
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
 //	crash, restart [after=DURATION]        the next leader, without and with its SUBSCRIBED
-//	explain JOB, executions JOB            what people read
+//	explain JOB, executions JOB            the views of people
 //	option [binary= fires-per-step= ended-kept=]  of the next leader
-//	reconcile explicit|implicit            an operator asks for it
+//	reconcile explicit|implicit            an operator's request
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
-//	history on                             from the next leader on there is a history
-//	history stored N                       so many of the term's batches are in the database
-//	audit on                               audit rows are said from here on
-//	audit rows ID:ACTION:USER …             rows of changes that were made beside the core are handed in
-//	by NAME [kind= from=]                  who asks for what follows
-//	edit PATH [TEXT]                       somebody writes or removes a document or mark
+//	history on                             the next leaders have a history
+//	history stored N                       the first N batches of the term are in the database
+//	audit on                               audit rows are reported from here on
+//	audit rows ID:ACTION:USER …             hands in rows of changes outside of the core
+//	by NAME [kind= from=]                  the requester from here on
+//	edit PATH [TEXT]                       an external edit writes or removes a document or mark
 //	mute CALL…                             leaves these calls out until the next begin
 //	begin                                  a new world
 //
-// A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
-// task of somebody else; an EXECUTOR is APP#N.
+// A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for
+// an unknown task; an EXECUTOR is APP#N.
 var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"app":        (*scene).cmdApp,
 	"job":        (*scene).cmdJob,

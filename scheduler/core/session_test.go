@@ -88,7 +88,7 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 }
 
 // A leader that slept between its commit and its SUBSCRIBE treats the next leader's tasks as unknown. Its decisions
-// about them write nothing, so the session asks for the fence.
+// about them write nothing, so the session requires the fence.
 func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

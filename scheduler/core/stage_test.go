@@ -36,7 +36,7 @@ type stage struct {
 	stored        map[string][]byte
 	last          Decision
 	offerN        int
-	actor         event.Actor // who asks
+	actor         event.Actor // the requester
 	// accepts are the unanswered ACCEPTs.
 	accepts []step.CallLaunch
 }

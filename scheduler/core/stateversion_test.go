@@ -22,7 +22,7 @@ func TestStateVersion(t *testing.T) {
 		name    string
 		stored  []registry.Entry
 		written string   // by the first commit; empty: nothing
-		refused []string // what the error says; nil: none
+		refused []string // parts of the error; nil: none
 	}{
 		{name: "nothing is stored", written: ours},
 		{name: "of releases before there were versions", stored: []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")}}, written: ours},
