@@ -25,7 +25,7 @@ type checker struct {
 	askedToEnd map[string]bool          // executors whose end was committed or reported
 	infos      map[string]cluster.Executor
 	endNoted   map[string]bool     // executions whose end the history has
-	untold     map[string][]string // failed executions of which nobody was notified, by job
+	untold     map[string][]string // failed executions without a notification, by job
 	mustTell   []string            // jobs with a failure in the present commit
 
 	cursor     time.Time

@@ -291,8 +291,8 @@ var chances = map[Fault]float64{
 	CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,
 }
 
-// mood selects the faults of this world, and their numbers. Some faults happen for certain and more often, in turn
-// from seed to seed, so that a hundred worlds include rare ones, too.
+// mood selects the faults of this world, and their numbers. Some faults always happen, and more often; which ones
+// depends on the seed, so that a hundred worlds include rare faults, too.
 func (w *world) mood() {
 	level := []float64{0, 0.5, 1, 2}[w.rng.IntN(4)]
 	if w.cfg.Seed%16 == 0 {

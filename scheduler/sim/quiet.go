@@ -115,8 +115,9 @@ func (w *world) crowded() bool {
 	return w.cfg.Seed%32 == 3 && w.users.longest <= time.Minute && w.now-w.quietSince < w.longestWait()+10*time.Minute
 }
 
-// longestWait is more than rule L2 lets an execution wait that can be placed: the longest run and a minute, for each
-// execution that may be older, of which each job has one; and a while for agents that are avoided (rule L6).
+// longestWait is more than rule L2 lets an execution wait that can be placed. It is the duration of the longest run
+// and a minute, for each execution that may be older (each job has one), and a while for agents that are avoided (rule
+// L6).
 func (w *world) longestWait() time.Duration {
 	return time.Duration(len(w.check.jobs)+1)*(w.users.longest+w.opt.ReserveBeyond) + 10*time.Minute
 }
