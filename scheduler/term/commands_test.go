@@ -24,13 +24,13 @@ import (
 //
 //	begin                                     the first turn, and app my_app with job my_job
 //	app NAME, job NAME shards=, disable JOB   requests, which are numbered
-//	trigger JOB, drain                        as well
+//	trigger JOB, drain                        further requests
 //	offer AGENT, update TASK STATE, session breaks
-//	subscribe ok|FAILURE                      how the next tries to subscribe end
+//	subscribe ok|FAILURE                      the result of the next attempts to subscribe
 //	standby                                   another candidate waits for the term's end
-//	edit job NAME parameter=, changed PATH    somebody writes a document; the registry reports a path
-//	hold commits|reads|calls                  they wait for answers by command
-//	answer commit|read ok, answer call N ok   what was held is answered
+//	edit job NAME parameter=, changed PATH    an external edit; the registry reports a path
+//	hold commits|reads|calls                  they wait for an answer by command
+//	answer commit|read ok, answer call N ok   answers a held effect
 //	together A / B                            inputs A and B come before the machine's next turn
 //	term ends, stop, wait DURATION, done
 func commands() map[string]func(*scene, *scenario.Words) {
