@@ -162,7 +162,7 @@ func TestTheNextLeaderTells(t *testing.T) {
 	})
 }
 
-// TestWithoutANotifier: the log says that nobody is notified, and the runs go on.
+// TestWithoutANotifier: without a Notifier the log says so, and the runs go on.
 func TestWithoutANotifier(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.fails = "bad" }, func(t *testing.T, s *stage) {
 		fail(t, s, "bad")

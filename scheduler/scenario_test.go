@@ -45,9 +45,9 @@ func TestShellScenarios(t *testing.T) {
 //	app NAME, job NAME, trigger JOB        a user asks
 //	disable JOB, change JOB parameter=     a user asks
 //	offer AGENT, update TASK STATE         the cluster reports
-//	edit job NAME parameter=               somebody writes into the registry
+//	edit job NAME parameter=               an external edit in the registry
 //	commit unknown                         the next commit's outcome is never known: the session is gone
-//	commit lost done|undone                its answer is lost; the session lives, and it is found out
+//	commit lost done|undone                its answer is lost; the session lives, and the outcome is found
 //	cut                                    the session is lost while nothing is committed
 //	depose                                 another process begins a term
 //	wait DURATION
