@@ -29,7 +29,8 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 	as.st.Executions.EndAttempt(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause,
 		v.counts)
 	if v.blameAgent && as.st.Config.App(e.Settings().App.AppName) != nil {
-		// Shards that bring their executors start and fail together, so all of one execution count as one start.
+		// Shards that bring their executors start and fail together, so those of one execution with the same attempt
+		// number count as one start.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
 		as.st.MatchAt(as.st.Starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}
