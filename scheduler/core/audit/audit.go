@@ -48,8 +48,8 @@ type Row struct {
 }
 
 const (
-	// AuditRows is the maximum number of kept rows. Beyond it the oldest rows are removed first, but only those that
-	// the history has stored or has in a batch.
+	// AuditRows is the maximum number of kept rows. Beyond it the oldest rows are removed first. With a history, only
+	// rows that it has stored or has in a batch are removed.
 	AuditRows = 10_000
 	// AuditBytes is the maximum size of all kept rows, in bytes; see AuditRows.
 	AuditBytes = 16 << 20
