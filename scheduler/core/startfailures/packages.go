@@ -11,8 +11,8 @@ import (
 )
 
 // Unreachable records that an attempt, launched then, could not fetch its app's package because the host was not
-// reached. It returns until when that counts, or zero if another attempt that began before the failure was known has
-// found it out.
+// reached. It returns until when that counts. It returns zero if the attempt was launched before the last known
+// failure, because both count as one.
 func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
 	t := &Failure{Host: wire.HostPort(a.AppURL)}
 	if a.PodTemplate != "" {
