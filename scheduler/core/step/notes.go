@@ -45,7 +45,8 @@ type Note struct {
 	Problem bool
 }
 
-// Text returns the text of a note beside its names. Reasons are turned into text only here, where a note is read.
+// Text returns the text of a note in addition to its names. Reasons are turned into text only here, where a note is
+// read.
 func (n *Note) Text() string {
 	switch {
 	case n.Why.IsZero():
