@@ -46,8 +46,8 @@
 //
 // # How a step goes
 //
-// Step (handle.go) lists the phases of a step. handle passes each event to its part; for an event that concerns several
-// parts, a method of Core calls them in order: reports.go (reports of the cluster), changed.go (changes of the
+// Step (handle.go) lists the phases of a step. handle passes each event to its part; for an event that concerns
+// several parts, a method of Core calls them in order: reports.go (reports of the cluster), changed.go (changes of the
 // configuration), session.go and takeover.go (sessions), drain.go (the end of a term).
 //
 // An execution changes in package executions only, by transitions that report each change as an executions.Change.
@@ -61,7 +61,7 @@
 // # Where it is decided
 //
 //	whether an update is believed            attempts.Update, updateAttempt, afterTheEnd; a former session's: handle
-//	what the end of an attempt means         attempts.classify, then attempts.next, which decides whether it is retried
+//	what the end of an attempt means         attempts.classify, then attempts.next, which decides about retries
 //	that a shard waits for its next attempt  executions.RunAgain
 //	an agent does not answer                 attempts.Update (learnAgent), agents.Lost; how long: attempts.sweepTask
 //	an agent was removed, or is back         Core.failure; agents.Offered, reconcile.Due

@@ -1,6 +1,6 @@
 // Package explain answers questions about the scheduler's state: which apps, jobs and executions exist, what they do,
-// and why. It is pure: it reads the core, which does not change meanwhile, and leaves out everything that the requester
-// may not see.
+// and why. It is pure: it reads the core, which does not change meanwhile, and leaves out everything that the
+// requester may not see.
 //
 //	requester ── Scope ─┐
 //	                    ├─▶ Reader ──▶ views, of one moment, of the apps in the scope
