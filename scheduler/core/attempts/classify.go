@@ -14,7 +14,7 @@ const (
 	outcomeLost                 // the task was lost; failover allows another attempt (E2)
 	outcomeNeverStarted         // no process began; launched again (E1)
 	outcomeRejected             // the master answered ERROR; launched again a few times (E1)
-	// the master knows its executor with another ExecutorInfo; launched again on a new one (X1)
+	// The master knows its executor with another ExecutorInfo; launched again on a new one (X1).
 	outcomeExecutorInfoMismatch
 	outcomeExecutorStartFailed // its executor did not start on that agent (L6)
 	outcomeKilled              // the kill was wanted

@@ -125,7 +125,7 @@ func (in *ending) afterOwnKill() verdict {
 	case in.how == outcomeFinished:
 		return in.complete(executions.Finished, in.cause)
 	case in.daemon:
-		// an earlier attempt may have been drained or replaced
+		// An earlier attempt may have been drained or replaced.
 		return in.complete(executions.Killed, in.runEnds)
 	}
 	return in.complete(executions.Killed, in.kill)
@@ -182,7 +182,7 @@ func (in *ending) afterOwnEnd() verdict {
 			return in.complete(executions.Failed, in.cause).counting(counts)
 		}
 		v := in.again(in.cause, in.next, counts.Errors-1).counting(counts)
-		// the error may be about the executor, in words that this code does not know
+		// The error may be about the executor, in words that this code does not know.
 		v.closeExecutor = in.ranBefore && counts.Errors > 1
 		return v
 	case outcomeExecutorInfoMismatch:

@@ -35,7 +35,7 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	as.watchTimeout(ref)
 	if !as.st.Subscription.Open() || !s.Known() {
-		// an attempt is abandoned only after this session has reported again what an earlier one reported
+		// An attempt is abandoned only after this session has reported again what an earlier one reported.
 		return
 	}
 	as.noteQuiet(e, s)

@@ -36,7 +36,7 @@ func (as *Attempts) Update(u cluster.Update) {
 	case asked:
 		as.agentAnswered(agent, u)
 	case orphaned:
-		// updates under the present id say nothing about a task of a former framework
+		// Updates under the present id say nothing about a task of a former framework.
 		if !as.st.Subscription.IsFormer(&orphan) {
 			as.updateOrphan(&orphan, u)
 		}
