@@ -8,13 +8,13 @@ import (
 
 type actorKey struct{}
 
-// WithActor says who asks for what is asked for with the context: changes made with it leave audit rows with that name
+// WithActor adds the requester to a context. Changes that are made with the context leave audit rows with that name
 // (rule A1).
 func WithActor(ctx context.Context, a event.Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }
 
-// actorOf is who asks; the zero Actor where nobody has said.
+// actorOf returns the requester; the zero Actor if the context has none.
 func actorOf(ctx context.Context) event.Actor {
 	a, _ := ctx.Value(actorKey{}).(event.Actor)
 	return a

@@ -8,26 +8,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// AuditOutbox has rows of changes that are made beside the scheduler, each written with its change, such as those of
-// users. The leader moves them among its own (rule A1). Its methods may be called concurrently.
+// AuditOutbox has audit rows of changes outside of the scheduler, such as those of users; each row is written with its
+// change. The leader moves them to its own rows (rule A1). Its methods may be called concurrently.
 type AuditOutbox interface {
-	// PendingAudit are the rows that wait, each with an id of its own. It asks nobody.
+	// PendingAudit returns the waiting rows, each with an id of its own. It does no I/O.
 	PendingAudit() []event.Audit
-	// TakeAudit forgets the rows of these ids, which the leader has. Until it has, the leader takes them again, to no
-	// effect.
+	// TakeAudit removes the rows with these ids, which the leader has committed. If it fails, the leader takes the
+	// rows again, which has no effect.
 	TakeAudit(ctx context.Context, ids []string) error
 }
 
 const (
-	// auditLook is how often the leader looks whether rows wait.
+	// auditLook is the interval at which the leader looks for waiting rows.
 	auditLook = time.Second
-	// auditPatience bounds how long it tries to take them.
+	// auditPatience bounds each try to take rows.
 	auditPatience = 10 * time.Second
 )
 
 // takeAudits moves rows from the outbox into the core until the term ends.
 func (r *termRunner) takeAudits() {
-	var failed bool // and was logged
+	var failed bool // set once a failure was logged
 	for {
 		if rows := r.s.opt.Audits.PendingAudit(); len(rows) > 0 {
 			err := r.takeAudit(rows)
@@ -45,7 +45,7 @@ func (r *termRunner) takeAudits() {
 	}
 }
 
-// takeAudit has the core keep rows, and once that is committed the outbox forget them.
+// takeAudit makes the core keep rows and, once that is committed, removes them from the outbox.
 func (r *termRunner) takeAudit(rows []event.Audit) error {
 	ctx, cancel := context.WithTimeout(r.ctx, auditPatience)
 	defer cancel()

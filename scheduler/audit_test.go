@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestA1RowsSayWhoAsked, of each request that changes something.
+// TestA1RowsSayWhoAsked: the rows of each changing request name its requester.
 func TestA1RowsSayWhoAsked(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.holds = true }, func(t *testing.T, s *stage) {
 		alice := event.Actor{Name: "alice", Kind: "user", From: "10.0.0.7"}
@@ -73,7 +73,7 @@ func TestA1RowsSayWhoAsked(t *testing.T) {
 	})
 }
 
-// TestA1ARefusedOrRepeatedChangeLeavesNoRow.
+// TestA1ARefusedOrRepeatedChangeLeavesNoRow: neither a refused nor a repeated request leaves a row.
 func TestA1ARefusedOrRepeatedChangeLeavesNoRow(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		ctx := scheduler.WithActor(t.Context(), event.Actor{Name: "alice"})
@@ -100,12 +100,12 @@ func TestA1ARefusedOrRepeatedChangeLeavesNoRow(t *testing.T) {
 	})
 }
 
-// outbox has rows until they are taken.
+// outbox keeps rows until they are taken.
 type outbox struct {
 	mu    sync.Mutex
 	rows  []event.Audit
-	fails int // so often TakeAudit does
-	taken int // how often it was called
+	fails int // number of calls of TakeAudit that fail
+	taken int // number of calls of TakeAudit
 }
 
 func (o *outbox) put(id string) {
@@ -130,7 +130,7 @@ func (o *outbox) TakeAudit(_ context.Context, ids []string) error {
 	return nil
 }
 
-// TestA1RowsOfTheOutboxAreMovedOnce, by whoever leads, and none is forgotten there before it is committed here.
+// TestA1RowsOfTheOutboxAreMovedOnce, by each leader, and no row is removed there before it is committed here.
 func TestA1RowsOfTheOutboxAreMovedOnce(t *testing.T) {
 	o := &outbox{fails: 3}
 	o.put("one")

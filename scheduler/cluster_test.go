@@ -14,18 +14,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// scriptedCluster is a cluster that writes down what it is called, and does what a test says.
+// scriptedCluster is a cluster that records its calls, and does what a test says.
 type scriptedCluster struct {
 	diary *diary
 
-	// onSubscribe and onCall, if set, are asked first, the latter with the call's name; what they return is the
-	// answer, and nothing was done. They may wait.
+	// onSubscribe and onCall, if set, are called first, the latter with the call's name. If they return an error, it
+	// is the answer, and nothing is done. They may wait.
 	onSubscribe func() error
 	onCall      func(ctx context.Context, name string) error
-	// agent offers all of agent S1 at each subscription, ACCEPT and REVIVE, and runs tasks: up to their end, or, with
-	// holds, for ever.
+	// agent offers all of agent S1 at each subscription, ACCEPT and REVIVE, and runs tasks: to their end or, with
+	// holds, without end.
 	agent, holds bool
-	// fails, if not empty, is how the names of jobs begin of which each task fails.
+	// fails, if not empty, is the prefix of the names of jobs whose tasks all fail.
 	fails string
 
 	mu       sync.Mutex
@@ -33,7 +33,7 @@ type scriptedCluster struct {
 	sessions int
 	offers   int
 	acked    int
-	// ids are the tasks that were launched, by their names.
+	// ids are the ids of the launched tasks, by their names.
 	ids map[string]string
 }
 
@@ -120,7 +120,7 @@ func (t *scriptedSession) Close() error {
 	return nil
 }
 
-// call writes a call down, after others that come first at the same moment, unless it is answered otherwise.
+// call records a call, after others that come first at the same moment, unless onCall answers it.
 func (t *scriptedSession) call(ctx context.Context, place time.Duration, format string, args ...any) error {
 	name, _, _ := strings.Cut(format, " ")
 	if t.c.onCall != nil {
@@ -185,7 +185,7 @@ func (t *scriptedSession) Acknowledge(ctx context.Context, a cluster.Ack) error 
 	return err
 }
 
-// Reconcile answers, with an agent, that no task is there any more.
+// Reconcile answers, with an agent, that no task exists any more.
 func (t *scriptedSession) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error {
 	var ids []string
 	for _, ref := range tasks {

@@ -30,7 +30,7 @@ func TestTheClusterIsShown(t *testing.T) {
 	})
 }
 
-// patient is a cluster to which one subscribes for longer than a call may take.
+// patient is a cluster whose Subscribe takes longer than a call may.
 type patient struct{ *scriptedCluster }
 
 func (patient) SubscribeWithin() time.Duration { return 2 * time.Minute }

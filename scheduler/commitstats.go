@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// commitStats measure the commits of all terms of this process: one that fails ends its term, and must be seen
-// afterwards.
+// commitStats measures the commits of all terms of this process, because a failed commit ends its term, and must be
+// visible after that.
 type commitStats struct {
 	mu     sync.Mutex
 	took   stats.Histogram
@@ -21,7 +21,7 @@ func newCommitStats() *commitStats {
 	return &commitStats{took: stats.NewLatencies(), writes: stats.NewSizes(), events: stats.NewSizes()}
 }
 
-// count counts a commit that was answered, with the events that the core had decided about.
+// count counts an answered commit, with the number of events of its step.
 func (s *commitStats) count(took time.Duration, writes, events int, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

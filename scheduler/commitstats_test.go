@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestCommitsAreMeasured: how long they took, how many writes and events they had; a failed one is seen after the term
-// that it has ended.
+// TestCommitsAreMeasured: the durations, writes and events of commits are counted; a failed one is visible after the
+// term that it has ended.
 func TestCommitsAreMeasured(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {

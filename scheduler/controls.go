@@ -30,7 +30,7 @@ func pauseText(paused bool) string {
 	return "resumed"
 }
 
-// ShutDownJob disables a job once what was launched of it has ended (rule F11).
+// ShutDownJob disables a job once its launched executions have ended (rule F11).
 func (s *Scheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job shut down", config.ShutDownJob{Name: name})
 }

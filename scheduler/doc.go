@@ -12,10 +12,11 @@
 //	                     ▼
 //	calls to the cluster, acknowledgements, replies
 //
-// scheduler.go and operator.go have the requests, lead.go and term.go election and the begin of a term, live.go what
-// people watch (scheduler/view), loop.go the one goroutine that drives the machine, inbox.go what it was not told yet,
-// effects.go how what it wants is done, history.go how what was decided is recorded, actor.go and audit.go who has
-// changed what, notify.go how people are notified of failures, gate.go the one way to read the core meanwhile
-// (scheduler/explain). What a crash between any two effects leads to, the package comment of scheduler/term says. The
-// rules that comments name (F1, L3, E5, …) are explained in docs/rules.md.
+// scheduler.go and operator.go have the requests, lead.go and term.go the election and the beginning of a term,
+// live.go the views that people watch (scheduler/view), loop.go the one goroutine that drives the machine, inbox.go
+// the inputs that the machine has not received, effects.go the effects of the machine, history.go the recording of
+// decisions, actor.go and audit.go the requesters of changes and their audit rows, notify.go the notifications of
+// failures, and gate.go the only way to read the core meanwhile (scheduler/explain). The package comment of
+// scheduler/term describes the result of a crash between any two effects. The rules that comments name (F1, L3, E5, …)
+// are explained in docs/rules.md.
 package scheduler

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// do begins what the machine wants done. It never waits.
+// do starts an effect of the machine. It never waits.
 func (r *termRunner) do(e term.Effect) {
 	switch e := e.(type) {
 	case term.Decided:
@@ -69,9 +69,8 @@ func (r *termRunner) do(e term.Effect) {
 // slowCommit is how long a commit may take before it is logged.
 const slowCommit = 2 * time.Second
 
-// commit makes one commit, whatever the number and size of its writes (rule T5). One that has begun is finished even
-// while the process is asked to stop: its outcome would be unknown otherwise. The core decided about so many events
-// for it.
+// commit makes one commit, whatever the number and size of its writes (rule T5). It finishes even while the process is
+// asked to stop, because its outcome would be unknown otherwise. events is the number of events of its step.
 func (r *termRunner) commit(c term.Commit, events int) error {
 	if !c.Change {
 		r.s.opt.Point(pointBeforeCommit)
@@ -117,11 +116,12 @@ func (r *termRunner) read(paths []string) []term.Document {
 
 const callTimeout = 10 * time.Second
 
-// maxLaunching bounds how large the calls are that launch tasks and are being sent at once, to whatever agents:
-// each is written out whole, while those that wait share what is the same for all shards of an execution.
+// maxLaunching bounds the total size of the launches that are being sent at once to all agents. Each is encoded as a
+// whole when it is sent, while waiting ones share the part that is the same for all shards of an execution.
 const maxLaunching = 32 << 20
 
-// call sends a call, unless its session or the term has ended: the next leader finds that it was not sent (rule E1).
+// call sends a call, unless its session or the term has ended; then the next leader finds that it was not sent (rule
+// E1).
 func (r *termRunner) call(s openSession, c term.Call) {
 	if launch, ok := c.Call.(step.CallLaunch); ok {
 		size := min(int64(launch.Launch.Size()), maxLaunching)
@@ -209,7 +209,7 @@ func (r *termRunner) closeSession(s cluster.Session) {
 	}
 }
 
-// patientSubscriber is a driver whose Subscribe asks for many things, each of which it bounds itself.
+// patientSubscriber is a driver whose Subscribe makes several requests, each of which has a timeout of its own.
 type patientSubscriber interface {
 	// SubscribeWithin is how long all of a Subscribe may take.
 	SubscribeWithin() time.Duration
@@ -217,12 +217,12 @@ type patientSubscriber interface {
 
 // leaderWatcher is a driver that can report when another master leads.
 type leaderWatcher interface {
-	// NewLeader waits until another master leads than the one that the last Subscribe tried,
-	// and returns nil then; else when ctx ends.
+	// NewLeader waits until another master leads than the one that the last Subscribe tried, and then returns nil; it
+	// returns an error when ctx ends.
 	NewLeader(ctx context.Context) error
 }
 
-// watchMaster reports another master, until the next try to subscribe.
+// watchMaster reports when another master leads, until the next attempt to subscribe.
 func (r *termRunner) watchMaster(session int64) {
 	driver, ok := r.s.opt.Driver.(leaderWatcher)
 	if !ok {
@@ -239,7 +239,7 @@ func (r *termRunner) watchMaster(session int64) {
 	})
 }
 
-// askStandby asks a registry that knows of standbys whether there is one.
+// askStandby asks the registry whether there is a standby, if the registry can tell.
 func (r *termRunner) askStandby() {
 	registered, ok := r.term.(interface{ Standby(context.Context) bool })
 	if !ok {

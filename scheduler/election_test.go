@@ -48,7 +48,7 @@ func TestTheLeadIsHandedOver(t *testing.T) {
 	})
 }
 
-// standing is onStage with one that stands for election.
+// standing is onStage with a scheduler that stands for election.
 func standing(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) {
 	t.Helper()
 	onStage(t, set, func(t *testing.T, s *stage) {
@@ -102,8 +102,8 @@ func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 	})
 }
 
-// TestALeaderWithoutACluster keeps the lead, or abdicates: when the cluster does nothing but refuse it for
-// RefusedMost, or when there is a standby that may reach it.
+// TestALeaderWithoutACluster keeps the lead, or abdicates: when the cluster has only refused it for RefusedMost, or
+// when there is a standby that may reach the cluster.
 func TestALeaderWithoutACluster(t *testing.T) {
 	t.Parallel()
 	refuses := error(&cluster.Refused{Status: 401,
@@ -113,8 +113,8 @@ func TestALeaderWithoutACluster(t *testing.T) {
 	for name, c := range map[string]struct {
 		most    time.Duration // RefusedMost
 		standby bool
-		err     func(since time.Duration) error // of a try to subscribe
-		// ends, if not 0, is when the lead is given up, within 20 seconds; for good if refused is set.
+		err     func(since time.Duration) error // of an attempt to subscribe
+		// ends, if not 0, is when the leader abdicates, within 20 seconds; permanently if refused is set.
 		ends    time.Duration
 		refused bool
 	}{
@@ -178,7 +178,7 @@ func TestALeaderWithoutACluster(t *testing.T) {
 	}
 }
 
-// TestItsOwnAddressLeads: the log says what it likely is, and not that another server was found there.
+// TestItsOwnAddressLeads: the log says what the likely reason is, and not that another server was found there.
 func TestItsOwnAddressLeads(t *testing.T) {
 	t.Parallel()
 	standing(t, func(s *stage) {

@@ -13,9 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestT2NoCallOfADeposedLeaderLeaves: what a leader has committed and not yet sent when its term ends stays unsent,
-// also when a commit hangs meanwhile: the next leader has read what was committed, and its calls and these
-// would contradict each other.
+// TestT2NoCallOfADeposedLeaderLeaves: calls that a leader has committed and not yet sent when its term ends stay
+// unsent, also while a commit hangs. The next leader has read the committed state, and its calls and these would
+// contradict each other.
 func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ call, point string }{
@@ -31,7 +31,7 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 			var left []string
 			var hangs atomic.Bool
 			deposed := false
-			// Calls with a context that is still good are reported to note: others go nowhere.
+			// Calls whose context has not ended are reported to note, because the others are not sent.
 			note := func(ctx context.Context, name string) error {
 				mu.Lock()
 				defer mu.Unlock()
@@ -72,7 +72,7 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				// A commit hangs, and the call stands before its leaving.
+				// A commit hangs, and the call is about to leave.
 				hangs.Store(true)
 				asked := make(chan struct{})
 				go func() {
@@ -101,7 +101,7 @@ func TestT2NoCallOfADeposedLeaderLeaves(t *testing.T) {
 	}
 }
 
-// TestT2CallsThatWaitAtTheEndOfTheTermAreDropped while others have no answer.
+// TestT2CallsThatWaitAtTheEndOfTheTermAreDropped while other calls are unanswered.
 func TestT2CallsThatWaitAtTheEndOfTheTermAreDropped(t *testing.T) {
 	var mu sync.Mutex
 	acks := 0
@@ -133,7 +133,7 @@ func TestT2CallsThatWaitAtTheEndOfTheTermAreDropped(t *testing.T) {
 	})
 }
 
-// TestT2ADeposedLeaderStops at its next commit, also when it has heard of nothing.
+// TestT2ADeposedLeaderStops at its next commit, even if nothing has told it.
 func TestT2ADeposedLeaderStops(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		s.registry.depose(false)

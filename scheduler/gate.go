@@ -12,33 +12,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// stateGate keeps readers and the loop apart: the loop has the core for itself from a step's
-// begin to its commit's end, so that what a reader sees is committed. Unlike behind a
-// lock, a reader who has waited enough can leave.
+// stateGate separates readers and the loop. The loop has the core exclusively from the beginning of a step to the end
+// of its commit, so that readers see only committed state. Unlike with a mutex, a reader can stop waiting.
 type stateGate struct{ sem *semaphore.Weighted }
 
-// wholeGate is more than there are readers at once.
+// wholeGate is more than the number of concurrent readers.
 const wholeGate = 1 << 30
 
-// readPatience is how long a reader waits for the loop: a commit that takes so long
-// has a registry that answers nothing.
+// readPatience is how long a reader waits for the loop. If a commit takes longer, the registry does not answer.
 const readPatience = 5 * time.Second
 
 func newStateGate() stateGate { return stateGate{semaphore.NewWeighted(wholeGate)} }
 
-// begin waits for the readers that are there, and lets no more in before end.
-func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) } // it fails only with its context
+// begin waits for the present readers, and admits no others before end.
+func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) } // fails only with its context
 
 func (t stateGate) end() { t.sem.Release(wholeGate) }
 
-// enter waits until nothing is stepped or committed, and then keeps the loop out until leave.
+// enter waits until no step or commit is under way, and then blocks the loop until leave.
 func (t stateGate) enter(ctx context.Context) error { return t.sem.Acquire(ctx, 1) }
 
 func (t stateGate) leave() { t.sem.Release(1) }
 
-// Read has look see the core of this process's term between two steps, as far as a scope goes: what it sees is
-// committed, and all of one moment. It is the one way in for what people ask. The loop waits meanwhile, so look does
-// nothing that takes long.
+// Read calls look with the core of this process's term between two steps, restricted to a scope. look sees committed
+// state of one moment. It is the only way for requests to read the core. The loop waits meanwhile, so look must be
+// quick.
 func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error {
 	r, err := s.current()
 	if err != nil {
@@ -54,7 +52,7 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(exp
 	return cmp.Or(err, refused)
 }
 
-// look has fn see the term's core between two steps, whoever it is for.
+// look calls fn with the term's core between two steps, without a scope.
 func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()

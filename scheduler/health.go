@@ -2,19 +2,19 @@ package scheduler
 
 import "time"
 
-// LeaderView is who leads, as far as this process knows.
+// LeaderView is the leader, as far as this process knows.
 type LeaderView struct {
-	// Address is host:port, where others find the leader's API.
+	// Address is the host:port of the leader's API.
 	Address string    `json:"address"`
 	Term    int64     `json:"term"`
 	Since   time.Time `json:"since"`
-	// Self is set when this process is it, and has begun its work.
+	// Self is set when this process is the leader and its term has begun.
 	Self bool `json:"self"`
 }
 
-// Health says whether this process can do its work.
+// Health is the result of a health check of this process.
 type Health struct {
-	// Leading: a term is under way. Subscribed: the cluster's events come in.
+	// Leading is set while a term is under way, Subscribed while the cluster's events come in.
 	Leading, Subscribed bool
 	// Detail says in one sentence what is missing, and what happens next.
 	Detail string

@@ -11,22 +11,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// History is where a term's batches go. All of its methods may be called concurrently.
+// History stores a term's batches. All of its methods may be called concurrently.
 type History interface {
-	// Append keeps a batch, and returns when it is on disk, or is counted as lost, or the disk has taken too long.
-	// Batches of a term come one after the other.
+	// Append keeps a batch, and returns when it is on disk, or counts as lost, or the disk has taken too long. Batches
+	// of a term come one after the other.
 	Append(batch event.Batch)
-	// Settle says whether the commit of a batch has happened or never will. It is not called while nobody knows.
+	// Settle reports whether the commit of a batch has happened, or never will. It is not called while that is
+	// unknown.
 	Settle(term, number int64, happened bool)
-	// Stored waits until more than after of the term's batches, counted from the first, are in the database or counted
-	// as lost, and returns how many. Its error is that of ctx.
+	// Stored waits until more than after of the term's batches, counted from the first, are in the database or count
+	// as lost, and returns their number. Its error is that of ctx.
 	Stored(ctx context.Context, term, after int64) (int64, error)
-	// Lead says whether this process leads.
+	// Lead reports whether this process leads.
 	Lead(leads bool)
 }
 
-// record begins to put a batch on disk, beside its commit. What it returns waits for that, and takes what became of
-// the commit.
+// record starts to put a batch on disk, concurrently with its commit. The returned function waits for that, and takes
+// the outcome of the commit.
 func (r *termRunner) record(b event.Batch) func(error) {
 	if b.Number == 0 {
 		return func(error) {}
@@ -41,7 +42,7 @@ func (r *termRunner) record(b event.Batch) func(error) {
 	}
 }
 
-// followHistory tells the machine how many of the term's batches are stored.
+// followHistory reports to the machine how many of the term's batches are stored.
 func (r *termRunner) followHistory() {
 	var batches int64
 	for {
@@ -51,7 +52,7 @@ func (r *termRunner) followHistory() {
 		}
 		batches = stored
 		r.inbox.put(func(m *term.Machine) { m.HistoryStored(stored) })
-		select { // it is news for what may be forgotten only
+		select { // the number matters only for what may be forgotten
 		case <-time.After(historyLook):
 		case <-r.ctx.Done():
 			return
@@ -59,5 +60,5 @@ func (r *termRunner) followHistory() {
 	}
 }
 
-// historyLook is how long after one report of what is stored the next one may come.
+// historyLook is the minimum interval between two reports of stored batches.
 const historyLook = time.Second

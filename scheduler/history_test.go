@@ -14,10 +14,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// scriptedHistory takes batches into the diary as a test says.
+// scriptedHistory adds batches to the diary, as a test says.
 type scriptedHistory struct {
 	diary *diary
-	// hold, if not nil, is what Append waits for.
+	// hold, if not nil, makes Append wait.
 	hold   chan struct{}
 	stored chan int64
 	rows   []event.Batch
@@ -57,7 +57,8 @@ func (h *scriptedHistory) Stored(ctx context.Context, _, after int64) (int64, er
 
 func (h *scriptedHistory) Lead(leads bool) { h.diary.note(fmt.Sprintf("lead %v", leads)) }
 
-// Rule H1: no effect leaves before both the commit and its batch are on disk, and what became of the commit is said.
+// Rule H1: no effect leaves before both the commit and its batch are on disk, and Settle gets the outcome of the
+// commit.
 func TestBatchIsOnDiskBeforeEffects(t *testing.T) {
 	var h *scriptedHistory
 	leading(t, func(s *stage) { h = newScriptedHistory(s) }, func(t *testing.T, s *stage) {
@@ -88,7 +89,7 @@ func TestBatchIsOnDiskBeforeEffects(t *testing.T) {
 	})
 }
 
-// What became of a commit is said when it is known, and not otherwise: the next leader says it then.
+// Settle gets the outcome of a commit only when it is known; otherwise the next leader reports it.
 func TestBatchOfAFailedCommit(t *testing.T) {
 	for name, c := range map[string]struct {
 		err     error
@@ -121,7 +122,7 @@ func TestBatchOfAFailedCommit(t *testing.T) {
 	}
 }
 
-// An end leaves the registry only once its rows are stored.
+// The end of an execution is removed from the registry only once its rows are stored.
 func TestEndIsKeptUntilStored(t *testing.T) {
 	var h *scriptedHistory
 	leading(t, func(s *stage) {

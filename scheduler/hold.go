@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// hold is why the terms of this server launch nothing (core.Options.Held). It is dropped when the server has not led
-// for as long as Options.HoldFor says: whoever leads meanwhile launches what there is to launch, and a server that
-// stands by for hours is to launch when its turn comes.
+// hold is the reason why the terms of this server launch nothing (core.Options.Held). It is dropped when the server
+// has not led for Options.HoldFor: another leader launches everything meanwhile, and a server that has been a standby
+// for hours must launch when it becomes the leader.
 type hold struct {
 	limit time.Duration
 
 	mu   sync.Mutex
-	why  string    // "" once it was dropped
-	term string    // what the present term says of it, with the jobs that may be the cause
+	why  string    // "" once it is dropped
+	term string    // the present term's text, with the jobs that may be the cause
 	idle time.Time // since when this server does not lead, zero while it does
 }
 
@@ -22,14 +22,14 @@ func newHold(why string, limit time.Duration) *hold {
 	return &hold{limit: limit, why: why, idle: time.Now()}
 }
 
-// drop ends the hold if its time is over. h.mu is held.
+// drop ends the hold if its time has passed. h.mu must be held.
 func (h *hold) drop() {
 	if !h.idle.IsZero() && time.Since(h.idle) >= h.limit {
 		h.why = ""
 	}
 }
 
-// termBegins returns why the term that begins is to launch nothing, "" if it launches.
+// termBegins returns the reason why the beginning term launches nothing, "" if it launches.
 func (h *hold) termBegins() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,14 +38,14 @@ func (h *hold) termBegins() string {
 	return h.why
 }
 
-// termHolds takes what a term says that launches nothing, or "".
+// termHolds stores the text of a term that launches nothing; "" for any other.
 func (h *hold) termHolds(said string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.term = said
 }
 
-// termEnded is for a term that has ended, or has not come about.
+// termEnded is called when a term has ended, or could not begin.
 func (h *hold) termEnded() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,7 +55,7 @@ func (h *hold) termEnded() {
 	}
 }
 
-// text says why this server launches nothing, or would launch nothing if it led now, and what to do; or "".
+// text returns why this server launches nothing, or would launch nothing if it led now, and what to do; or "".
 func (h *hold) text() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestAHoldIsOfThoseWhoLeadSoon: a server that is to launch nothing says so from its start, and launches if it comes
-// to lead only after it has stood by for a while; the lead that is lost and won again meanwhile is held still.
+// TestAHoldIsOfThoseWhoLeadSoon: a held server says so from its start. It launches if it leads only after it has been
+// a standby for a while; a lead that is lost and won again before that is still held.
 func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute

@@ -6,10 +6,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// input hands something that has happened to the term's machine.
+// input reports an event to the term's machine.
 type input func(*term.Machine)
 
-// inbox is what the machine was not told yet: goroutines put into it, the loop takes all.
+// inbox has the inputs that the machine has not received: goroutines add them, the loop takes all.
 type inbox struct {
 	mu     sync.Mutex
 	inputs []input
@@ -17,7 +17,7 @@ type inbox struct {
 	ready  chan struct{}
 }
 
-// put reports whether the machine will be told.
+// put adds an input, and reports whether the machine will receive it.
 func (b *inbox) put(in input) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -40,7 +40,7 @@ func (b *inbox) take() []input {
 	return inputs
 }
 
-// shut lets nothing more in.
+// shut makes put refuse further inputs.
 func (b *inbox) shut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches in one moment, few are written out at
-// once; the others leave as those are answered.
+// TestFewLargeLaunchesAreSentAtOnce: however many agents get large launches at once, few are encoded at once; the
+// others are sent as those are answered.
 func TestFewLargeLaunchesAreSentAtOnce(t *testing.T) {
 	t.Parallel()
 	const agents, atOnce = 5, 2

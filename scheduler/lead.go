@@ -12,20 +12,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// Lead stands for election, leads one term and returns when that ends: nil when ctx
-// ended, else why. When ctx ends the commit under way is finished, nothing leaves any more, and the
-// leader resigns, so that the next one can begin at once. Running tasks go on in
-// any case. It must not be called again, nor Stand, before it has returned.
+// Lead stands for election, leads one term and returns when the term ends: nil when ctx ended, otherwise the reason.
+// When ctx ends, the commit under way is finished, nothing leaves any more, and the leader resigns, so that the next
+// one can begin at once. Running tasks always go on. Neither Lead nor Stand may be called before it has returned.
 func (s *Scheduler) Lead(ctx context.Context) error {
 	_, err := s.lead(ctx)
 	return err
 }
 
-// ErrRefused is wrapped by what Lead and Stand return when the cluster has refused this scheduler
-// for Options.RefusedMost. The leader has abdicated then.
+// ErrRefused is wrapped by the errors of Lead and Stand when the cluster has refused this scheduler for
+// Options.RefusedMost. The leader has abdicated then.
 var ErrRefused = term.ErrRefused
 
-// lead reports with Lead's error how long the term lasted, 0 when it came to none.
+// lead returns, with Lead's error, how long the term lasted, 0 if none began.
 func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
 	s.set(nil, "this process stands for election")
 	defer s.taking.Store(0)
@@ -44,18 +43,18 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 	return time.Since(began), err
 }
 
-// Between two tries to lead there are so long pauses, the second doubling up to
-// the third; each is shortened at random by up to a half, so that servers that failed
-// together don't try again together. A term that ends at once, as when its first commit is
-// refused, counts as a failed try.
+// The pauses between two attempts to lead. The second doubles up to the third. Each is shortened at random by up to a
+// half, so that servers that failed together do not try again together. A term that ends at once, for instance because
+// its first commit is refused, counts as a failed attempt.
 const (
 	standFirst = 100 * time.Millisecond
 	standMost  = 5 * time.Second
 )
 
-// Stand stands for election, leads, and when the term ends or can't be begun, stands again, until ctx ends: then it
-// returns nil, and has resigned as Lead does. It returns an error only when no try will help (registry.ErrUnusable) or
-// the cluster refuses us (ErrRefused). At every change the log says who leads and since when.
+// Stand stands for election and leads; when the term ends or cannot begin, it stands again. When ctx ends it returns
+// nil, and has resigned as Lead does. It returns an error only if no further attempt can help (registry.ErrUnusable)
+// or the cluster refuses this scheduler (ErrRefused). The log names the leader, and since when it leads, at every
+// change.
 func (s *Scheduler) Stand(ctx context.Context) error {
 	watch, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -93,21 +92,22 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 }
 
 const (
-	// leaderLook is how often it is looked who leads; the registry knows without asking anybody.
+	// leaderLook is the interval at which the leader is looked up; the registry answers that without I/O.
 	leaderLook = 100 * time.Millisecond
-	// duplicateAfter is how long this server's own address may lead before this process knows that it is itself.
+	// duplicateAfter is how long this server's own address may lead before this process must know that it is the
+	// leader itself.
 	duplicateAfter = time.Second
 	// nobodyLong is longer than an election takes.
 	nobodyLong = 3 * time.Second
 )
 
-// logLeader writes who leads into the log, at every change, until ctx ends.
+// logLeader logs the leader, at every change, until ctx ends.
 func (s *Scheduler) logLeader(ctx context.Context) {
 	tick := time.NewTicker(leaderLook)
 	defer tick.Stop()
 	var logged LeaderView
 	var duplicateSince time.Time // zero while no other process leads under this server's address
-	known := time.Now()          // when somebody was last known to lead; zero when it was logged that nobody is
+	known := time.Now()          // when a leader was last known; zero once its absence was logged
 	for {
 		now, ok := s.Leader()
 		switch {
@@ -128,7 +128,7 @@ func (s *Scheduler) logLeader(ctx context.Context) {
 				now.Since)
 		}
 		switch {
-		case ok && now.Address == s.opt.Advertise && !now.Self: // perhaps it is just beginning
+		case ok && now.Address == s.opt.Advertise && !now.Self: // this process may just be beginning its term
 		case ok && (now.Term != logged.Term || now.Address != logged.Address):
 			s.opt.Logger.Info("leader changed", "self", now.Self, "address", now.Address, "term", now.Term, "since",
 				now.Since)

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// TestWatched: who asks after an answer sees what it was about, who follows gets it, and both end with the term.
+// TestWatched: a read after an answer sees the change, a stream reports it, and both end with the term.
 func TestWatched(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		all := func() view.Page {

@@ -21,19 +21,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, tells the
-// machine what has happened, and begins what it wants done; whatever takes time is done by goroutines of effects.go,
-// which work waits for.
+// termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, passes
+// inputs to the machine, and starts its effects. Everything that takes time is done by goroutines of effects.go, for
+// which work waits.
 type termRunner struct {
 	s       *Scheduler
 	term    registry.Term
 	machine *term.Machine
-	core    *core.Core // for readers, who go through the gate
-	gate    stateGate  // the loop's from a step's begin to its commit's end, else the readers'
+	core    *core.Core // for readers, which go through the gate
+	gate    stateGate  // held by the loop from the beginning of a step to the end of its commit
 	began   time.Time  // when the core was loaded
 	inbox   inbox
 	notes   *noteLog
-	ended   chan struct{} // closed when no step begins any more
+	ended   chan struct{} // closed when no further step begins
 	drained chan struct{} // closed when nothing is left on the cluster after Drain
 
 	askMu sync.Mutex
@@ -45,15 +45,15 @@ type termRunner struct {
 	work   sync.WaitGroup
 	// launching bounds the bytes of all launches that are being sent.
 	launching *semaphore.Weighted
-	sessions  map[int64]openSession // the loop's
-	unwatch   func()                // ends the look for another master
-	view      *view.Jobs            // what people watch, beside the loop
-	messages  messages              // the loop's
+	sessions  map[int64]openSession // owned by the loop
+	unwatch   func()                // ends watchMaster
+	view      *view.Jobs            // rows for readers, outside of the loop
+	messages  messages              // owned by the loop
 
 	subscribed atomic.Bool
 	outage     atomic.Value                // a string: why the last session ended or could not begin
-	over       atomic.Bool                 // the term has ended: what the core holds may not be true
-	decided    int                         // of how many events the last step decided: the loop's
+	over       atomic.Bool                 // the term has ended: the state of the core may be obsolete
+	decided    int                         // number of events of the last step; owned by the loop
 	measured   atomic.Pointer[stats.Stats] // the last answer to a scrape
 }
 
@@ -61,7 +61,7 @@ type termRunner struct {
 type openSession struct {
 	cluster.Session
 	ctx  context.Context
-	drop context.CancelFunc // no call leaves any more
+	drop context.CancelFunc // prevents further calls
 }
 
 func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Time) *termRunner {
@@ -79,9 +79,9 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 	return r
 }
 
-// run drives the machine until ctx ends or the term does, and returns why; nil for ctx.
+// run drives the machine until ctx or the term ends, and returns why; nil for ctx.
 func (r *termRunner) run(ctx context.Context) (err error) {
-	r.work.Go(func() { // at once, also while the loop is busy: a deposed leader does nothing more (rule T2)
+	r.work.Go(func() { // at once, also while the loop is busy: a deposed leader must not act (rule T2)
 		select {
 		case <-r.term.Done():
 			r.cancel()
@@ -136,7 +136,7 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 	return err
 }
 
-// turn tells the machine what has come, and returns what it wants done.
+// turn passes the inputs to the machine, and returns its effects.
 func (r *termRunner) turn() []term.Effect {
 	m := r.machine
 	shut := m.Uncommitted()
@@ -160,8 +160,8 @@ func (r *termRunner) turn() []term.Effect {
 	return effects
 }
 
-// end closes the session, waits for all goroutines of the term, answers those who came too late, and resigns: in this
-// order, so that no call leaves after the next leader may have begun.
+// end closes the session, waits for all goroutines of the term, answers late requests, and resigns: in this order, so
+// that no call leaves after the next leader may have begun.
 func (r *termRunner) end() {
 	r.cancel()
 	r.work.Wait()
@@ -177,8 +177,8 @@ func (r *termRunner) end() {
 	}
 }
 
-// now reads the clocks. time.Now carries a reading of a clock that is never set, which Sub uses; a clock
-// without one, as a test may have, is one that is never set back.
+// now reads the clocks. The result of time.Now has a monotonic reading, which Sub uses; the clock of a test may have
+// none, and then must never be set back.
 func (r *termRunner) now() clock.Now {
 	wall := r.s.opt.Clock()
 	return clock.Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
@@ -194,10 +194,10 @@ func (r *termRunner) hasEnded() bool {
 	}
 }
 
-// scrapePatience is how long a scrape waits for the moment between two steps.
+// scrapePatience is how long a scrape waits for its turn between two steps.
 const scrapePatience = 50 * time.Millisecond
 
-// measure gives the core's statistics, or, when there is no moment between two steps soon, those of the last time.
+// measure returns the core's statistics; if it cannot read them soon, it returns the last ones.
 func (r *termRunner) measure() stats.Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
@@ -211,7 +211,7 @@ func (r *termRunner) measure() stats.Stats {
 	return *r.measured.Load()
 }
 
-// ask hands a request to the machine and waits for the answer.
+// ask passes a request to the machine and waits for the answer.
 func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Request) (core.Reply, error) {
 	r, err := s.current()
 	if err != nil {
@@ -243,10 +243,10 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 	}
 }
 
-// guard refuses what a name stands for, unless the asker sees it, or may publish it.
+// guard returns an error unless the requester may see, or may publish, the named object.
 type guard func(r explain.Reader, name string) error
 
-// order is ask for what somebody wants done about something, which the guard lets them do.
+// order makes a request about an object that guard allows.
 func (s *Scheduler) order(
 	ctx context.Context, scope explain.Scope, may guard, name string, request func(token uint64) core.Request,
 ) (core.Reply, error) {
@@ -258,7 +258,7 @@ func (s *Scheduler) order(
 	return s.ask(ctx, request)
 }
 
-// reply gives an answer to who asked, if he waits still.
+// reply passes an answer to the requester, if it still waits.
 func (r *termRunner) reply(reply core.Reply) {
 	r.askMu.Lock()
 	defer r.askMu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// TestMessagesTakeTurns (N2): four of an app and 64 of all apps are under way at once, and of the apps that wait each
-// has its turn, however many messages another one has.
+// TestMessagesTakeTurns (N2): four messages of an app and 64 of all apps are under way at once, and the waiting apps
+// take turns, however many messages one of them has.
 func TestMessagesTakeTurns(t *testing.T) {
 	t.Parallel()
 	const apps, ofEach = 100, 6

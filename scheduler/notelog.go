@@ -8,21 +8,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// noteLog writes notes into the log. Of the kinds that can come for every job at once, fires that were missed or
-// dropped and messages that could not be sent, it writes one line a second, and how many more there were with the
-// next: a week without a leader is 100,000 of them.
+// noteLog writes notes to the log. Some kinds can come for every job at once: fires that were missed or dropped, and
+// messages that could not be sent. Of those it writes one line a second, and the number of omitted ones with the next
+// line, because a week without a leader makes 100,000 of them.
 type noteLog struct {
 	log    *slog.Logger
 	bursts map[step.NoteKind]*burst
 }
 
-// burst is what came of one kind since its last line.
+// burst counts the notes of one kind since its last line.
 type burst struct {
 	at   time.Time
 	more int
 }
 
-// linesEvery is the least time between two lines of such a kind.
+// linesEvery is the minimum interval between two lines of such a kind.
 const linesEvery = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
@@ -30,7 +30,7 @@ func newNoteLog(log *slog.Logger) *noteLog {
 		step.NoteNotification: {}}}
 }
 
-// write takes the notes of one step; now is any clock. It is for one goroutine.
+// write writes the notes of one step; now may be of any clock. It must not be called concurrently.
 func (l *noteLog) write(now time.Time, notes []step.Note) {
 	for _, n := range notes {
 		b := l.bursts[n.Kind]

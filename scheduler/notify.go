@@ -9,26 +9,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// Notifier tells people of runs that failed: by mail, chat or a webhook. It tries once, returns soon after ctx has
-// ended, and may be called concurrently, for one job once at a time. Its errors hold no secret: they are logged. After
-// one people may have been told, too.
+// Notifier notifies people of failed runs, by mail, chat or a webhook. It tries once, and returns soon after ctx has
+// ended. It may be called concurrently, but only once at a time for one job. Its errors contain no secret, because
+// they are logged. After an error people may have been notified nevertheless.
 type Notifier interface {
 	Notify(ctx context.Context, n notifications.Notification) error
 }
 
 const (
-	// notifyAtOnce is how many messages of one app are under way at once: one that is slow keeps few others of its
-	// app waiting, and none of another app, whose people may have nothing to do with the server that is slow.
+	// notifyAtOnce is the maximum number of messages of one app under way at once. A slow server delays few other
+	// messages of its app, and none of another app, which may have nothing to do with that server.
 	notifyAtOnce = 4
-	// notifyAtOnceInAll bounds the connections of all apps to servers that may all be slow. The apps take turns.
+	// notifyAtOnceInAll bounds the connections of all apps, because all their servers may be slow. The apps take
+	// turns.
 	notifyAtOnceInAll = 64
-	// notifyTimeout is how long one may take; the Notifier's own bounds are narrower.
+	// notifyTimeout is the timeout of one message; the Notifier's own limits are shorter.
 	notifyTimeout = time.Minute
 )
 
-// messages are what is to be told in one term, by app. The loop has them for itself.
+// messages are the notifications to send in one term, by app. Only the loop uses them.
 //
-// Between any two calls turns has every app once that has messages waiting and fewer than notifyAtOnce under way, in
+// Between any two calls, turns has every app once that has waiting messages and fewer than notifyAtOnce under way, in
 // the order in which they may start the next, and is empty while fewer than notifyAtOnceInAll are under way.
 type messages struct {
 	byApp    map[string]*appMessages
@@ -36,14 +37,14 @@ type messages struct {
 	underWay int
 }
 
-// appMessages are those of one app that wait, and how many are under way. An app without any has no entry.
+// appMessages are the waiting messages of one app, and the number of those under way. An app without any has no entry.
 type appMessages struct {
 	waiting  []notifications.Notification
 	underWay int
 	hasTurn  bool // the app is in turns
 }
 
-// takesTurn puts an app at the end of turns if it may start a message and is not in there.
+// takesTurn puts an app at the end of turns if it may start a message and is not in turns.
 func (m *messages) takesTurn(app string) {
 	of := m.byApp[app]
 	if of.hasTurn || of.underWay >= notifyAtOnce || len(of.waiting) == 0 {
@@ -53,7 +54,7 @@ func (m *messages) takesTurn(app string) {
 	m.turns = append(m.turns, app)
 }
 
-// add has a message wait.
+// add adds a waiting message.
 func (m *messages) add(n notifications.Notification) {
 	app := n.Job.AppName
 	of := m.byApp[app]
@@ -65,7 +66,7 @@ func (m *messages) add(n notifications.Notification) {
 	m.takesTurn(app)
 }
 
-// next is the message to start now, of the app whose turn it is; false if none may start.
+// next returns the message to start now, of the app whose turn it is; false if none may start.
 func (m *messages) next() (n notifications.Notification, ok bool) {
 	if m.underWay == notifyAtOnceInAll || len(m.turns) == 0 {
 		return n, false
@@ -81,7 +82,7 @@ func (m *messages) next() (n notifications.Notification, ok bool) {
 	return n, true
 }
 
-// ended notes that a message of an app is no longer under way.
+// ended records that a message of an app is no longer under way.
 func (m *messages) ended(app string) {
 	of := m.byApp[app]
 	of.underWay--
@@ -111,7 +112,7 @@ func (r *termRunner) startNotifying() {
 	}
 }
 
-// sendNotification sends one, unless the term has ended: the next leader sends it then.
+// sendNotification sends a message, unless the term has ended; then the next leader sends it.
 func (r *termRunner) sendNotification(n notifications.Notification) error {
 	ctx, cancel := context.WithTimeout(r.ctx, notifyTimeout)
 	defer cancel()

@@ -18,16 +18,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// people are notified of failures, and remember it.
+// people are notified of failures, and record that.
 type people struct {
-	// answer, if set, is asked what each message comes to; it may wait.
+	// answer, if set, returns the outcome of a message; it may wait.
 	answer func(ctx context.Context, job string) error
 
 	mu       sync.Mutex
 	told     map[string]int // by job
 	underWay map[string]int // as well
 	most     int            // messages that were under way at once
-	twice    bool           // two of one job were
+	twice    bool           // two messages of one job were under way at once
 }
 
 func newPeople() *people {
@@ -66,7 +66,7 @@ func (p *people) of(job string) (told int) {
 	return told
 }
 
-// fail registers a job that tells people, and has a run of it.
+// fail registers a job that notifies people, and runs it.
 func fail(t *testing.T, s *stage, name string) {
 	t.Helper()
 	failOf(t, s, "my_app", name)
@@ -92,8 +92,8 @@ func failOf(t *testing.T, s *stage, app, name string) {
 	})
 }
 
-// TestASlowMessageHoldsUpNobodyElses (N2): few of an app are under way at once, one of each job, and none waits for
-// those of another app.
+// TestASlowMessageHoldsUpNobodyElses (N2): few messages of an app are under way at once, one of each job, and none
+// waits for those of another app.
 func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 	p := newPeople()
 	p.answer = func(ctx context.Context, job string) error {
@@ -137,7 +137,7 @@ func TestASlowMessageHoldsUpNobodyElses(t *testing.T) {
 	})
 }
 
-// TestTheNextLeaderTells (N1): a notification that nobody had when the leader stopped.
+// TestTheNextLeaderTells (N1): the next leader sends a notification that was not sent when the leader stopped.
 func TestTheNextLeaderTells(t *testing.T) {
 	first, second := newPeople(), newPeople()
 	first.answer = func(ctx context.Context, _ string) error {
@@ -155,14 +155,14 @@ func TestTheNextLeaderTells(t *testing.T) {
 		next.start(t, next.Lead)
 		defer func() { next.end() }()
 		eventually(t, "people are told", func() bool { return second.of("bad") == 1 })
-		time.Sleep(5 * time.Minute) // of the bubble's time
+		time.Sleep(5 * time.Minute) // in the time of the bubble
 		if told := second.of("bad"); told != 1 || first.of("bad") != 0 {
 			t.Errorf("people are told %d times", told)
 		}
 	})
 }
 
-// TestWithoutANotifier the log says that nobody is told, and the runs go on.
+// TestWithoutANotifier: without a Notifier the log says so, and the runs go on.
 func TestWithoutANotifier(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.fails = "bad" }, func(t *testing.T, s *stage) {
 		fail(t, s, "bad")

@@ -10,12 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// reconcileGap is how long after one another people may ask for reconciliation.
+// reconcileGap is the minimum interval between two requests for reconciliation.
 const reconcileGap = 10 * time.Second
 
-// Reconcile asks the cluster now about every task (explicit), or for all tasks
-// that it knows of ours (implicit), beside what it reconciles by itself every 10 minutes. A second
-// call of either kind within 10 s is TooSoon.
+// Reconcile asks the cluster now about every task (explicit), or for all tasks of this framework that it knows
+// (implicit), in addition to the periodic reconciliation every 10 minutes. A second call of either kind within 10 s is
+// TooSoon.
 func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error {
 	if err := scope.RequireAll(); err != nil {
 		return err
@@ -51,9 +51,9 @@ func (s *Scheduler) mayReconcile() error {
 	return nil
 }
 
-// TriggerAgain asks for an execution as another one was, which has ended or not: with the settings of its own, if it
-// had any, and the others of its job as they are now. Without withEnv it is Forbidden if that one had an env of its
-// own. See Trigger for the key.
+// TriggerAgain requests an execution like an earlier one, which may be open or ended: with its overrides, if it had
+// any, and the present settings of its job. Without withEnv it is Forbidden if the earlier one had an env of its own.
+// See Trigger for the key.
 func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {

@@ -4,8 +4,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Points are the names that Options.Point is called with, each before or after what its name says.
-// A test that ends the process there shows what the next leader makes of it.
+// Points lists the names with which Options.Point is called. Each names a place before or after a step of the shell. A
+// test that ends the process there shows how the next leader continues.
 func Points() []string {
 	return []string{
 		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe,
@@ -32,14 +32,14 @@ const (
 	pointBeforeResign    = "before-resign"
 )
 
-// point passes a point, if there is one.
+// point calls Options.Point, if it is set.
 func (r *termRunner) point(name string) {
 	if name != "" {
 		r.s.opt.Point(name)
 	}
 }
 
-// pointsOf are those before and after a call, "" for none.
+// pointsOf returns the points before and after a call, "" for none.
 func pointsOf(call step.Call) (before, after string) {
 	switch call.(type) {
 	case step.CallLaunch:

@@ -23,9 +23,9 @@ func (l *slow) set(s *stage) {
 	}
 }
 
-// TestReadersLeaveASilentRegistry: while a commit is not answered nobody knows what holds. A reader gets an error that
-// says so instead of waiting for as long as a disk hangs, while what the process knows by itself is answered at once;
-// the log reports it to the operator.
+// TestReadersLeaveASilentRegistry: while a commit is unanswered, the state is unknown. A reader gets an error that
+// says so instead of waiting as long as a disk hangs, while the process answers at once what it knows by itself; the
+// log reports it to the operator.
 func TestReadersLeaveASilentRegistry(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {
@@ -76,8 +76,8 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 	})
 }
 
-// TestWhoWaitsAtTheEndOfATermIsTold: what a slow commit made is answered, and what no step has seen was certainly not
-// done.
+// TestWhoWaitsAtTheEndOfATermIsTold: a request is answered with the result of a slow commit; a request that no step
+// has seen is answered as certainly not done.
 func TestWhoWaitsAtTheEndOfATermIsTold(t *testing.T) {
 	var commits slow
 	leading(t, commits.set, func(t *testing.T, s *stage) {

@@ -15,19 +15,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scriptedRegistry is a registry in memory that answers as a test says. One scheduler after the other leads, as long
-// as nobody else begins a term meanwhile.
+// scriptedRegistry is a registry in memory that answers as a test says. One scheduler after the other leads, unless
+// another process begins a term meanwhile.
 type scriptedRegistry struct {
 	diary *diary
 
-	// onCampaign and onCommit, if set, are asked first; what they return is the answer, and nothing was done. They may
-	// wait.
+	// onCampaign and onCommit, if set, are called first. If they return an error, it is the answer, and nothing is
+	// done. They may wait.
 	onCampaign func() error
 	onCommit   func([]registry.Write) error
 	trouble    error
 	standby    bool
 	changed    chan string
-	seat       chan struct{} // holds one token while somebody leads
+	seat       chan struct{} // holds one token while there is a leader
 
 	mu      sync.Mutex
 	next    string // see answerNext
@@ -52,7 +52,7 @@ func (r *scriptedRegistry) put(path string, value []byte) {
 	r.entries[path] = e
 }
 
-// edit is somebody's zkCli, of which the registry tells if told is set.
+// edit is an edit with zkCli, which the registry reports if told is set.
 func (r *scriptedRegistry) edit(path string, value []byte, told bool) {
 	r.mu.Lock()
 	r.put(path, value)
@@ -62,7 +62,7 @@ func (r *scriptedRegistry) edit(path string, value []byte, told bool) {
 	}
 }
 
-// answerNext says how the next commit is answered: "unknown", "lost done" or "lost undone".
+// answerNext sets the answer to the next commit: "unknown", "lost done" or "lost undone".
 func (r *scriptedRegistry) answerNext(how string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *scriptedRegistry) holds(text string) bool {
 	return false
 }
 
-// depose has another process begin a term, of which this one hears if told is set.
+// depose makes another process begin a term, which the registry reports to this one if told is set.
 func (r *scriptedRegistry) depose(told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -57,7 +57,7 @@ func TestL3AnAcceptWithoutAnswerMeansSubscribingAgain(t *testing.T) {
 	})
 }
 
-// TestFailedSubscriptions: a cluster that is away is tried again (rule T6), and a framework that was removed is
+// TestFailedSubscriptions: a cluster that cannot be reached is tried again (rule T6), and a removed framework is
 // replaced (rule T7).
 func TestFailedSubscriptions(t *testing.T) {
 	t.Parallel()
@@ -132,7 +132,7 @@ func describe(text string) func(jobs.Config) (jobs.Config, error) {
 	}
 }
 
-// TestT4UpdatesAtTheSameTimeAllHold: each is made of the document that the one before has left, whoever comes first.
+// TestT4UpdatesAtTheSameTimeAllHold: each update is made from the document that the one before has left, in any order.
 func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		const users = 20
@@ -156,7 +156,7 @@ func TestT4UpdatesAtTheSameTimeAllHold(t *testing.T) {
 	})
 }
 
-// TestT2ARefusedChangeEndsNoTerm: neither a fence refused it nor a session ended.
+// TestT2ARefusedChangeEndsNoTerm: no fence refused it, and no session ended.
 func TestT2ARefusedChangeEndsNoTerm(t *testing.T) {
 	leading(t, func(s *stage) {
 		s.registry.onCommit = func(writes []registry.Write) error {
@@ -226,8 +226,8 @@ func TestReconcileIsAskedForOnceInTenSeconds(t *testing.T) {
 	})
 }
 
-// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm: a client must not be asked to try again what is done. The lead
-// is given up at a point, while the request is under way.
+// TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm, because a client must not be asked to repeat a change that was
+// made. The leader abdicates at a point while the request is under way.
 func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -283,7 +283,7 @@ func TestWhatACommitMadeIsAnsweredAlsoAtTheEndOfTheTerm(t *testing.T) {
 	}
 }
 
-// TestTheLogTellsWhatPeopleChange, and nothing of what was refused.
+// TestTheLogTellsWhatPeopleChange, and nothing about refused requests.
 func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 	leading(t, nil, func(t *testing.T, s *stage) {
 		ctx := t.Context()
@@ -312,7 +312,7 @@ func TestTheLogTellsWhatPeopleChange(t *testing.T) {
 	})
 }
 
-// TestPointsArePassed: a test that arms one gets there.
+// TestPointsArePassed: each point is called.
 func TestPointsArePassed(t *testing.T) {
 	leading(t, func(s *stage) {
 		s.cluster.holds, s.cluster.fails, s.opt.Notifier = true, "bad", newPeople()

@@ -20,10 +20,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// TestShellScenarios plays testdata/shell/*.txt as TestScenarios does those of the core:
-// the real loop over a registry and a cluster that answer as the script says, and below the
-// line what the registry was asked, what the cluster was called, and what requesters were answered.
-// The commands are those of shellCommands.
+// TestShellScenarios plays testdata/shell/*.txt as TestScenarios does those of the core: the real loop with a registry
+// and a cluster that answer as the script says. Below the line are the requests to the registry, the calls to the
+// cluster, and the answers to requesters. The commands are those of shellCommands.
 func TestShellScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Play(t, "testdata/shell/*.txt", func(t *testing.T, run func(testing.TB, scenario.Scene)) {
@@ -46,9 +45,9 @@ func TestShellScenarios(t *testing.T) {
 //	app NAME, job NAME, trigger JOB        a user asks
 //	disable JOB, change JOB parameter=     a user asks
 //	offer AGENT, update TASK STATE         the cluster reports
-//	edit job NAME parameter=               somebody writes into the registry
+//	edit job NAME parameter=               an external edit in the registry
 //	commit unknown                         the next commit's outcome is never known: the session is gone
-//	commit lost done|undone                its answer is lost; the session lives, and it is found out
+//	commit lost done|undone                its answer is lost; the session lives, and the outcome is found
 //	cut                                    the session is lost while nothing is committed
 //	depose                                 another process begins a term
 //	wait DURATION
@@ -111,15 +110,15 @@ func shellJob(name string) jobs.Config {
 	return j
 }
 
-// shell is a stage with a scheduler whose users wait for their answers beside each other. Calls of one command are
-// heard in an order of their own, whatever goroutine makes them.
+// shell is a stage with a scheduler whose users wait for their answers concurrently. Calls of one command are reported
+// in a fixed order, whatever goroutine makes them.
 type shell struct {
 	*stage
 	ctx     context.Context
 	running sync.WaitGroup
 }
 
-// Said returns and forgets what was said.
+// Said returns the reports since its last call.
 func (s *shell) Said() string {
 	s.diary.mu.Lock()
 	defer s.diary.mu.Unlock()
@@ -128,7 +127,7 @@ func (s *shell) Said() string {
 	return text
 }
 
-// Command does what a line of a scenario says, and gives it time to have its effects.
+// Command executes a line of a scenario, and waits for its effects.
 func (s *shell) Command(line string) error {
 	name, w, err := scenario.Split(line)
 	if err != nil {
@@ -144,7 +143,7 @@ func (s *shell) Command(line string) error {
 	return w.Err
 }
 
-// settles is how long, in the bubble's time, a command has to have its effects.
+// settles is how long, in the bubble's time, a command may take to have its effects.
 const settles = 50 * time.Millisecond
 
 func (s *shell) lead() {
@@ -156,7 +155,7 @@ func (s *shell) lead() {
 	})
 }
 
-// ask asks as a user does, and says what the answer is.
+// ask makes a request as a user does, and reports the answer.
 func (s *shell) ask(request func(context.Context) (string, error)) {
 	s.running.Go(func() {
 		answer, err := request(s.ctx)
@@ -169,11 +168,11 @@ func (s *shell) ask(request func(context.Context) (string, error)) {
 	})
 }
 
-// statusOf is what the API answers for a kind of error.
+// statusOf is the status code of the API for a kind of error.
 var statusOf = map[problem.Kind]int{problem.NotFound: 404, problem.Conflict: 409, problem.Invalid: 400,
 	problem.Unavailable: 503, problem.OutcomeUnknown: 503, problem.TooSoon: 429}
 
-// edit is somebody's zkCli.
+// edit is an edit with zkCli.
 func (s *shell) edit(w *scenario.Words) {
 	if what := w.Next(); what != "job" {
 		w.Err = fmt.Errorf("%q can't be edited", what)

@@ -25,58 +25,57 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// Options are what a Scheduler is made of.
+// Options are the settings and the parts of a Scheduler.
 type Options struct {
 	Registry registry.Registry
 	Driver   cluster.Driver
-	// Framework is who subscribes; its ID is filled in from the registry (rule T7).
+	// Framework describes the framework that subscribes; its ID comes from the registry (rule T7).
 	Framework cluster.Framework
 	Core      step.Options
-	// Advertise is the address that others find this process at.
+	// Advertise is the address at which others reach this process.
 	Advertise string
 	// Clock is the wall clock; time.Now if nil.
 	Clock func() time.Time
-	// Random gives ids; a fresh ChaCha8 if nil.
+	// Random is the source of ids; a fresh ChaCha8 if nil.
 	Random rand.Source
 	Logger *slog.Logger
-	// Notifier tells people of runs that failed; without one none is told, and the log says so.
+	// Notifier notifies people of failed runs. Without one nobody is notified, and the log says so.
 	Notifier Notifier
-	// History keeps what is recorded (rule H1); without one nothing is.
+	// History stores the recorded rows (rule H1); without one nothing is recorded.
 	History History
-	// Audits, if not nil, has rows of changes that are made beside the scheduler (rule A1).
+	// Audits, if not nil, has audit rows of changes outside of the scheduler (rule A1).
 	Audits AuditOutbox
-	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster does nothing but
-	// refuse it (4xx): then Lead and Stand give it up and return ErrRefused, so that another
-	// scheduler, with other credentials, may lead.
+	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx). Then Lead
+	// and Stand abdicate and return ErrRefused, so that another scheduler, with other credentials, may lead.
 	RefusedMost time.Duration
-	// HoldFor is how long this server has not led, from New on, when Core.Held is dropped.
+	// HoldFor is how long this server must not have led, counted from New, for Core.Held to be dropped.
 	HoldFor time.Duration
 	// Point, if not nil, is called at each of Points, for tests that end the process there. It
 	// may be called concurrently.
 	Point func(name string)
 }
 
-// Scheduler answers requests and, while it leads, runs a Core. All methods may
-// be called concurrently. Failed requests give an *Error.
+// Scheduler answers requests and, while it leads, runs a Core. All methods may be called concurrently. Failed requests
+// return an *Error.
 type Scheduler struct {
 	opt Options
 
 	mu     sync.RWMutex
 	runner *termRunner // the present term's, or nil
 	why    string      // why there is none
-	lost   bool        // and will be none: the registry can't be used any more
+	lost   bool        // set if there will be none: the registry cannot be used any more
 
-	taking           atomic.Int64 // the number of the term that is being begun or led, else 0
+	taking           atomic.Int64 // number of the term that is beginning or led, else 0
 	duplicateAddress atomic.Bool  // another process leads under this server's own address
 
 	commits *commitStats
 	hold    *hold
 
 	reconcileMu sync.Mutex
-	reconciled  time.Time // when it was last asked for by hand
+	reconciled  time.Time // when it was last requested by a user
 }
 
-// New makes a Scheduler; Lead makes it work.
+// New makes a Scheduler; Lead or Stand starts it.
 func New(opt Options) *Scheduler {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
@@ -98,7 +97,8 @@ func New(opt Options) *Scheduler {
 		why: "this process has not begun to lead"}
 }
 
-// Held says why this server launches nothing, or would if it led now, and what to do; or "" (step.Options.Held).
+// Held returns why this server launches nothing, or would launch nothing if it led now, and what to do; or ""
+// (step.Options.Held).
 func (s *Scheduler) Held() string { return s.hold.text() }
 
 func (s *Scheduler) set(r *termRunner, why string) {
@@ -116,7 +116,7 @@ func (s *Scheduler) current() (*termRunner, error) {
 	return s.runner, nil
 }
 
-// notLeading answers who asks where no term is.
+// notLeading returns the error for requests while this process does not lead.
 func (s *Scheduler) notLeading() *problem.Error {
 	if s.lost {
 		return problem.Errorf(problem.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s",
@@ -125,8 +125,8 @@ func (s *Scheduler) notLeading() *problem.Error {
 	return problem.Errorf(problem.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
 }
 
-// ended keeps why a term has ended. A registry that can't be used any more lets no other one begin by itself; its
-// error says what to do, and so it is the answer to requests.
+// ended stores why a term has ended. If the registry cannot be used any more, no other term begins; its error says
+// what to do, and so it is the answer to requests.
 func (s *Scheduler) ended(err error) {
 	s.set(nil, "its term has ended")
 	if errors.Is(err, registry.ErrUnusable) {
@@ -136,8 +136,8 @@ func (s *Scheduler) ended(err error) {
 	}
 }
 
-// Drain ends all tasks and executors on the cluster and returns when nothing is left, or
-// when ctx ends (rule O4). Nothing new is launched from then on.
+// Drain ends all tasks and executors on the cluster and returns when nothing is left, or when ctx ends (rule O4).
+// Nothing is launched from then on.
 func (s *Scheduler) Drain(ctx context.Context) error {
 	r, err := s.current()
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg ap
 	return s.changeApp(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "app registered", ch)
 }
 
-// UpdateApp replaces an app's document by what change makes of it. change is called again when somebody else has
-// changed the document meanwhile.
+// UpdateApp replaces an app's document by the one that change makes of it. It calls change again if the document has
+// changed meanwhile.
 func (s *Scheduler) UpdateApp(
 	ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
 ) (views.AppView, error) {
@@ -184,7 +184,7 @@ func (s *Scheduler) UpdateApp(
 
 // again repeats a change of a document that has changed since it was read.
 func again[V any](change func() (V, error)) (V, error) {
-	const most = 100 // each time somebody else has changed it
+	const most = 100 // each time the document had changed again
 	for tries := 1; ; tries++ {
 		v, err := change()
 		var stale *problem.Error
@@ -202,7 +202,7 @@ func (s *Scheduler) SetAppDisabled(
 	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app "+ableText(disabled), ch)
 }
 
-// DeleteApp deletes an app, and its jobs if withJobs is set. It returns the app as it was.
+// DeleteApp deletes an app, and its jobs if withJobs is set. It returns the last view of the app.
 func (s *Scheduler) DeleteApp(
 	ctx context.Context, scope explain.Scope, name string, withJobs bool,
 ) (views.AppView, error) {
@@ -210,7 +210,7 @@ func (s *Scheduler) DeleteApp(
 	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app deleted", ch)
 }
 
-// changeApp asks for a change of an app, and logs one that was made.
+// changeApp requests a change of an app, and logs it once it was made.
 func (s *Scheduler) changeApp(
 	ctx context.Context, scope explain.Scope, may guard, name, what string, ch config.Change,
 ) (views.AppView, error) {
@@ -236,7 +236,7 @@ func (s *Scheduler) RegisterJob(ctx context.Context, scope explain.Scope, cfg jo
 	return s.changeJob(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "job registered", ch)
 }
 
-// UpdateJob replaces a job's document by what change makes of it; see UpdateApp.
+// UpdateJob replaces a job's document by the one that change makes of it; see UpdateApp.
 func (s *Scheduler) UpdateJob(
 	ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
 ) (views.JobView, error) {
@@ -264,12 +264,12 @@ func (s *Scheduler) SetJobDisabled(
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job "+ableText(disabled), ch)
 }
 
-// DeregisterJob removes a job and returns it as it was (rule K2).
+// DeregisterJob removes a job and returns its last view (rule K2).
 func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job deregistered", config.DeregisterJob{Name: name})
 }
 
-// changeJob asks for a change of a job, and logs one that was made.
+// changeJob requests a change of a job, and logs it once it was made.
 func (s *Scheduler) changeJob(
 	ctx context.Context, scope explain.Scope, may guard, name, what string, ch config.Change,
 ) (views.JobView, error) {
@@ -282,14 +282,14 @@ func (s *Scheduler) changeJob(
 	return reply.Job, err
 }
 
-// Trigger asks for an execution now and returns its id once it is committed.
-// The same key of the same job gives the same execution.
+// Trigger requests an execution now and returns its id once it is committed. The same key of the same job returns the
+// same execution.
 func (s *Scheduler) Trigger(ctx context.Context, scope explain.Scope, job, idempotencyKey string) (string, error) {
 	return s.TriggerWith(ctx, scope, job, idempotencyKey, jobs.Overrides{})
 }
 
-// TriggerWith is Trigger for an execution with settings of its own. They are checked as the job's are; what is wrong
-// with them is answered as Invalid.
+// TriggerWith is Trigger for an execution with settings of its own. They are checked like the job's; errors in them
+// are answered as Invalid.
 func (s *Scheduler) TriggerWith(
 	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 ) (string, error) {
@@ -316,7 +316,7 @@ func (s *Scheduler) KillTask(ctx context.Context, scope explain.Scope, taskID st
 	return err
 }
 
-// KillExecution ends what runs of an execution and what waits of it; its job goes on.
+// KillExecution ends the running and waiting shards of an execution; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, scope explain.Scope, id string) error {
 	_, err := s.order(ctx, scope, explain.Reader.SeesExecution, id, func(token uint64) core.Request {
 		return operator.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
@@ -324,8 +324,7 @@ func (s *Scheduler) KillExecution(ctx context.Context, scope explain.Scope, id s
 	return err
 }
 
-// Leader is who leads, as far as this process knows; false when nobody is known
-// to. It asks nobody.
+// Leader returns the leader, as far as this process knows; false if none is known. It does no I/O.
 func (s *Scheduler) Leader() (LeaderView, bool) {
 	l, ok := s.opt.Registry.Leader()
 	if !ok {
@@ -336,10 +335,10 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 		true
 }
 
-// reachability is a registry that knows why it can't be reached at present.
+// reachability is a registry that knows why it cannot be reached at present.
 type reachability interface{ Trouble() error }
 
-// Health says whether this process can do its work. It never waits for a commit.
+// Health reports whether this process can do its work. It never waits for a commit.
 func (s *Scheduler) Health() Health {
 	r, err := s.current()
 	if err != nil {
@@ -367,8 +366,8 @@ func (s *Scheduler) Health() Health {
 	return h
 }
 
-// Stats returns counters and gauges. While this process does not lead, they are zero but for those of its commits. It
-// waits for no commit: during one that takes long it gives what was measured last.
+// Stats returns counters and gauges. While this process does not lead, they are zero except those of its commits. It
+// does not wait for a commit: during a long one it returns the last values.
 func (s *Scheduler) Stats() stats.Stats {
 	st := stats.New()
 	if r, err := s.current(); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// TestAScopeBoundsWhatIsDone walks all methods that take a Scope: nobody is refused by each, and to those who may see
-// another app what is to be changed is not there.
+// TestAScopeBoundsWhatIsDone calls all methods that take a Scope. Each refuses the zero Scope, and for a scope of
+// another app the object to change does not exist.
 func TestAScopeBoundsWhatIsDone(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.holds = true }, func(t *testing.T, s *stage) {
 		id, err := s.Trigger(t.Context(), explain.All(), "my_job", "")
@@ -63,7 +63,7 @@ func TestAScopeBoundsWhatIsDone(t *testing.T) {
 				t.Errorf("%s for nobody: %v", name, err)
 			}
 			switch name {
-			case "Read", "JobPage", "Summary", "Overview", "Follow": // have what is in the scope
+			case "Read", "JobPage", "Summary", "Overview", "Follow": // they return what is in the scope
 				continue
 			}
 			writes++

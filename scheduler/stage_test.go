@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stage is a scheduler over a registry and a cluster that do as a test says. All of it is in a synctest bubble.
+// stage is a scheduler with a registry and a cluster that do as a test says, all in a synctest bubble.
 type stage struct {
 	*scheduler.Scheduler
 	opt      scheduler.Options
@@ -38,8 +38,8 @@ type stage struct {
 	diary    *diary
 	log      *logged
 	stop     context.CancelFunc
-	ended    chan error // what Lead or Stand returned, once it has
-	end      func()     // stop, and wait for that
+	ended    chan error // receives the result of Lead or Stand
+	end      func()     // stops, and waits for that
 }
 
 // onStage plays a test with a scheduler that set, if not nil, has prepared.
@@ -57,7 +57,7 @@ func onStage(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) 
 	})
 }
 
-// leading is onStage with one that leads and has an app and a job of three shards.
+// leading is onStage with a scheduler that leads and has an app and a job of three shards.
 func leading(t *testing.T, set func(*stage), play func(t *testing.T, s *stage)) {
 	t.Helper()
 	t.Parallel()
@@ -79,7 +79,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// start runs Lead or Stand until stop.
+// start runs Lead or Stand until it is stopped.
 func (s *stage) start(t *testing.T, lead func(context.Context) error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s.stop = cancel
@@ -94,7 +94,7 @@ func (s *stage) start(t *testing.T, lead func(context.Context) error) {
 	}
 }
 
-// another is a second scheduler with the same registry and cluster.
+// another returns a second scheduler with the same registry and cluster.
 func (s *stage) another(who string) *stage {
 	other := *s
 	other.opt.Advertise, other.opt.Random = who, rand.NewPCG(3, 4)
@@ -102,7 +102,7 @@ func (s *stage) another(who string) *stage {
 	return &other
 }
 
-// eventually waits, in the bubble's time, for what comes true.
+// eventually waits, in the bubble's time, until ok is true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < 5*time.Minute; {
@@ -145,7 +145,7 @@ func runToEnd(t *testing.T, l *scheduler.Scheduler) views.ExecutionView {
 	return v
 }
 
-// see is what the scheduler shows of something to those who may see all, list what it lists for them.
+// see returns the scheduler's view of an object with a scope of all apps; list does so for lists.
 func see[A, V any](
 	ctx context.Context, s *scheduler.Scheduler, say func(explain.Reader, A) (V, error), of A,
 ) (v V, err error) {
@@ -160,14 +160,14 @@ func list[V any](ctx context.Context, s *scheduler.Scheduler, say func(explain.R
 	return see(ctx, s, func(r explain.Reader, _ struct{}) ([]V, error) { return say(r), nil }, struct{}{})
 }
 
-// refused is the error of a request as the scheduler's own, or nil.
+// refused returns the error of a request as an *Error of the scheduler, or nil.
 func refused(err error) *problem.Error {
 	var e *problem.Error
 	errors.As(err, &e)
 	return e
 }
 
-// diary is what has happened, in order. Random ids are in words.
+// diary records events in order. Random ids are replaced by words.
 type diary struct {
 	mu    sync.Mutex
 	names *scenario.Names
@@ -202,14 +202,14 @@ func (d *diary) called(id, prefix string) string {
 	return d.names.Called(id, prefix)
 }
 
-// all are all lines.
+// all returns all lines.
 func (d *diary) all() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.lines)
 }
 
-// count is how many lines begin so.
+// count returns the number of lines with a prefix.
 func (d *diary) count(prefix string) (n int) {
 	for _, line := range d.all() {
 		if strings.HasPrefix(line, prefix) {
@@ -219,7 +219,7 @@ func (d *diary) count(prefix string) (n int) {
 	return n
 }
 
-// logged is a log that can be looked into.
+// logged is a log that tests can read.
 type logged struct{ buffer.Locked }
 
 func (l *logged) has(text string) bool { return l.count(text) > 0 }

@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// beginTerm stands for election and takes up what the last term left (rule T1:
-// the term begins with a write; only then state is read).
+// beginTerm stands for election and loads the state of the last term. The term begins with a write, and state is read
+// only after that (rule T1).
 func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	term, err := s.opt.Registry.Campaign(ctx, s.opt.Advertise)
 	if err != nil {

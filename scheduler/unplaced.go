@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// unplacedEvery is how often it is looked what finds no room; unplacedFor how long a shard finds none before that
-	// is shown, for room is often a matter of seconds; unplacedMost how many are shown.
+	// unplacedEvery is the interval of the checks for unplaced shards. unplacedFor is how long a shard must stay
+	// unplaced before it is shown, because room is often found within seconds. unplacedMost is the maximum number of
+	// shown shards.
 	unplacedEvery, unplacedFor, unplacedMost = 5 * time.Second, 10 * time.Second, 100
 )
 
-// showUnplaced has a session that wants it show what finds no room, until ctx ends.
+// showUnplaced shows unplaced shards to a session that wants them, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 	look := func() (found []cluster.Unplaced, err error) {
 		err = r.look(ctx, func(c *core.Core) { found = c.Views().Unplaced(unplacedMost) })
@@ -25,8 +26,8 @@ func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 	showUnplaced(ctx, look, on, r.s.opt.Logger)
 }
 
-// showUnplaced shows what a look has found each time for long enough. What an earlier session has shown stays until
-// there can be such.
+// showUnplaced shows the shards that each check has found for long enough. Shards that an earlier session has shown
+// stay shown until then.
 func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), on cluster.Demander,
 	log *slog.Logger) {
 	type key struct {
@@ -42,7 +43,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 		}
 		found, err := look()
 		if err != nil {
-			continue // the registry is silent: what is shown stays
+			continue // the registry does not answer: the shown shards stay
 		}
 		now, still, long := time.Now(), map[key]time.Time{}, []cluster.Unplaced(nil)
 		for _, u := range found {

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// shown is a session that writes down which items it is to show.
+// shown is a session that records which items it is to show.
 type shown struct {
 	mu    sync.Mutex
 	last  map[int]bool
@@ -33,8 +33,8 @@ func (s *shown) ShowUnplaced(_ context.Context, all []cluster.Unplaced) error {
 	return nil
 }
 
-// What finds no room for ten seconds is shown as long as it finds none; what it finds in between is not, and looks or
-// calls that fail change nothing.
+// A shard that has been unplaced for ten seconds is shown until it is placed; one that is placed before that is not.
+// Checks or calls that fail change nothing.
 func TestWhatIsShownToAnAutoscaler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestNoAnswerOfTheMasterBreaksTheCore plays what no master should: offers of agents without an id, twice or with
-// nothing in them, updates of any task in any state, answers to what was not asked; between users, restarts and
-// a clock that jumps. Nothing panics, the core's books agree, what waits has a reason, and a new
-// leader finds what the last one had.
+// TestNoAnswerOfTheMasterBreaksTheCore plays events that no master should send: offers of agents without an id,
+// repeated or empty offers, updates of any task in any state, answers without a question; in between, requests of
+// users, restarts and a clock that jumps. Nothing panics, the invariants of the core hold, everything that waits has a
+// reason, and a new leader finds the state of the last one.
 func TestNoAnswerOfTheMasterBreaksTheCore(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -231,7 +231,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.shared.Draining()
-				s.skew = s.began.Sub(s.loaded) // no moment is clamped
+				s.skew = s.began.Sub(s.loaded) // no time is clamped
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {
 					a, b := strings.Split(after, "\n"), strings.Split(before, "\n")

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestRunAgain: a run has the settings of its own that the one had that it repeats, also after it has ended and under
-// another leader.
+// TestRunAgain: a repeated run has the settings of its own that the original run had, also after that has ended and
+// under another leader.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -33,7 +33,7 @@ func TestRunAgain(t *testing.T) {
 		reply := s.step(r).Replies[0]
 		return reply.ExecutionID, reply.Err
 	}
-	// runs ends what runs, and says with what.
+	// runs ends the present run, and returns the settings that it had.
 	runs := func() (parameter string, env map[string]string) {
 		t.Helper()
 		s.until(time.Second)
@@ -90,7 +90,7 @@ func TestRunAgain(t *testing.T) {
 	refused("execution_not_found", operator.TriggerRequested{Again: "none"})
 	s.apply(s.core.planDeregisterJob("my_job"))
 	refused("job_not_found", operator.TriggerRequested{Again: first})
-	// A job of the same name is another's.
+	// A job of the same name may belong to another app.
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
 	refused("job_moved", operator.TriggerRequested{Again: first})
@@ -99,8 +99,8 @@ func TestRunAgain(t *testing.T) {
 	}
 }
 
-// TestOwnSecretsGoWhereTheyWereGivenTo: what a trigger gave to a run of an HTTP job is sent to no other address,
-// whoever changes the job, and neither with a run that repeats it nor with the run itself.
+// TestOwnSecretsGoWhereTheyWereGivenTo: the parameters that a trigger gave to a run of an HTTP job are sent to no
+// other address after a change of the job, neither by a run that repeats it nor by the run itself.
 func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

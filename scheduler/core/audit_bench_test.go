@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// BenchmarkChange is what an operator changes: a job's document, which is planned, committed and seen.
+// BenchmarkChange measures an operator's change of a job's document, which is planned, committed and applied.
 func BenchmarkChange(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	n := 0
@@ -29,7 +29,7 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// BenchmarkPause is a job that is paused, or goes on: one step.
+// BenchmarkPause measures the step that pauses or resumes a job.
 func BenchmarkPause(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	n := 0
@@ -39,7 +39,7 @@ func BenchmarkPause(b *testing.B) {
 	}
 }
 
-// BenchmarkDeleteApp is the plan of a change that takes 10,000 jobs with it.
+// BenchmarkDeleteApp measures the plan of a change that deletes 10,000 jobs as well.
 func BenchmarkDeleteApp(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
@@ -48,7 +48,8 @@ func BenchmarkDeleteApp(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadAudits is what 10,000 rows add to the begin of a term, with a history to its last batch of them.
+// BenchmarkLoadAudits measures how much 10,000 rows add to the beginning of a term; with a history, up to the last
+// batch that contains them.
 func BenchmarkLoadAudits(b *testing.B) {
 	var stored Stored
 	for i := range audit.AuditRows {

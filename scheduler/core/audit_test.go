@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// handIn hands in rows of a size, each with an id of its own.
+// handIn hands in rows of that size, each with an id of its own.
 func handIn(s *stage, from, n, size int) {
 	s.t.Helper()
 	var rows []event.Audit
@@ -30,7 +30,7 @@ func handIn(s *stage, from, n, size int) {
 			After: strings.Repeat("x", size)})
 	}
 	s.step(AuditRequested{Token: 1, Rows: rows})
-	s.step() // bounds hold one step later
+	s.step() // the limits are enforced one step later
 }
 
 func storedAudits(s *stage) (n, bytes int) {
@@ -42,7 +42,7 @@ func storedAudits(s *stage) (n, bytes int) {
 	return n, bytes
 }
 
-// TestA1TheNewestRowsAreKept without a history, and the registry has the same ones.
+// TestA1TheNewestRowsAreKept: without a history the newest rows are kept, and the registry has the same ones.
 func TestA1TheNewestRowsAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rows, size, kept int }{
@@ -75,7 +75,8 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 	}
 }
 
-// TestA1RowsStayUntilTheyAreStored in the history; beyond the bounds until they are in a batch.
+// TestA1RowsStayUntilTheyAreStored: a row is kept until the history has stored it; beyond the limits, until it is in a
+// batch.
 func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -112,7 +113,7 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// TestA1AChangeThatIsNotMadeLeavesNoRow, though its row had a number.
+// TestA1AChangeThatIsNotMadeLeavesNoRow: no row is kept of a change that failed, although its row had a number.
 func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -125,14 +126,15 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	}) {
 		t.Fatalf("%+v has no row", d.Change)
 	}
-	s.step(operator.PauseRequested{Token: 8, Job: "nosuch"}) // the commit met a conflict: the next step is another's
+	// The commit met a conflict: the next step has other changes.
+	s.step(operator.PauseRequested{Token: 8, Job: "nosuch"})
 	s.step(operator.ReconcileRequested{Token: 9})
 	if rows := s.core.views.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
 }
 
-// TestA1ASecretThatChangesIsSaidWithoutIt: the row tells that the field has changed, and neither value.
+// TestA1ASecretThatChangesIsSaidWithoutIt: the row says that the field has changed, and contains neither value.
 func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -157,7 +159,8 @@ func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 	}
 }
 
-// TestA1LongFieldsAreCutAndSaySo: the others stay, and what is left is JSON of a bounded size.
+// TestA1LongFieldsAreCutAndSaySo: long fields are replaced by their sizes, the others stay, and the result is JSON of
+// a bounded size.
 func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -183,7 +186,7 @@ func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 	}
 }
 
-// TestA1Search: each filter, and pages without gaps or doubles.
+// TestA1Search covers each filter, and checks that pages have no gaps and no repetitions.
 func TestA1Search(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -232,7 +235,8 @@ func TestA1Search(t *testing.T) {
 	}
 }
 
-// TestA1NoSecretOfAURLIsInARow: what answers hide of an app and of a trigger's own parameter is in no row.
+// TestA1NoSecretOfAURLIsInARow: no row contains the parts of an app and of a trigger's own parameter that answers
+// hide.
 func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -259,7 +263,7 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	}
 }
 
-// A pause was answered, and the job is deleted by hand in the same step: both have happened, in this order, though
+// A pause was answered, and the job is deleted externally in the same step. Both have rows, in this order, although
 // nothing is left of the pause.
 func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	t.Parallel()

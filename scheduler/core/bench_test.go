@@ -14,8 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// manyJobs is a stage with n jobs that fire once a year, and one that fires
-// every second.
+// manyJobs returns a stage with n jobs that fire once a year, and one that fires every second.
 func manyJobs(b *testing.B, n int) *stage {
 	b.Helper()
 	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{},
@@ -50,8 +49,8 @@ type zeroes struct{}
 
 func (zeroes) Uint64() uint64 { return 0x1234567890abcdef }
 
-// BenchmarkFire is one step that makes one fire, which waits or is dropped: its
-// cost must not depend on how many jobs there are.
+// BenchmarkFire measures one step that makes one fire, which waits or is dropped. Its cost must not depend on the
+// number of jobs.
 func BenchmarkFire(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
@@ -64,7 +63,7 @@ func BenchmarkFire(b *testing.B) {
 	}
 }
 
-// BenchmarkRegister is a registration into 100,000 jobs.
+// BenchmarkRegister measures the registration of a job beside 100,000 others.
 func BenchmarkRegister(b *testing.B) {
 	s := manyJobs(b, 100_000)
 	cfg := *s.core.config.Job("my_job").Config()
@@ -77,14 +76,14 @@ func BenchmarkRegister(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad is what a new leader reads of 100,000 jobs.
+// BenchmarkLoad measures how long a new leader takes to load 100,000 jobs.
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		manyJobs(b, 100_000)
 	}
 }
 
-// BenchmarkUpdate is a status update of one of 50 shards: its write holds them all.
+// BenchmarkUpdate measures a status update of one of 50 shards; its write contains all of them.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
 	e := launched(c, executions.Made{ID: "my_job@20261121T080000Z", Job: "my_job",
@@ -97,7 +96,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadYAML is what a new leader reads of 100,000 jobs of the original.
+// BenchmarkLoadYAML measures how long a new leader takes to load 100,000 jobs of the original.
 func BenchmarkLoadYAML(b *testing.B) {
 	a, j := app.Default(), jobs.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
@@ -121,8 +120,7 @@ func BenchmarkLoadYAML(b *testing.B) {
 	}
 }
 
-// BenchmarkExecution is the life of an execution of one shard, from its trigger to its end, without and with a
-// history.
+// BenchmarkExecution measures an execution of one shard from its trigger to its end, without and with a history.
 func BenchmarkExecution(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {
@@ -146,7 +144,7 @@ func BenchmarkExecution(b *testing.B) {
 	}
 }
 
-// launched is an execution of which every shard runs.
+// launched returns an execution whose shards all run.
 func launched(c *Core, m executions.Made, shards int, task func(item int) executions.NewTask) *executions.Execution {
 	c.executions.Observe(nil)
 	e := c.executions.Enqueue(m)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// TestT4AnUpdateOfADocumentThatHasChangedIsRefused: what was merged into an older document would undo what came
-// between.
+// TestT4AnUpdateOfADocumentThatHasChangedIsRefused, because a document that was merged into an older version would
+// undo the changes in between.
 func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -37,7 +37,8 @@ func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	}
 }
 
-// TestT4AChangeIsSeenOnlyAfterItsCommit, and then answered with what it has made.
+// TestT4AChangeIsSeenOnlyAfterItsCommit: a change is visible only after its commit, and is answered then with its
+// result.
 func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -61,7 +62,7 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	}
 }
 
-// committed is a change of configuration that was asked for and is committed.
+// committed commits a planned change of configuration.
 func (s *stage) committed(p *config.Planned) []registry.Write {
 	s.t.Helper()
 	audits, audit := s.core.audit.Plan(s.core.config.AuditOf(s.actor, p.Events...))
@@ -79,7 +80,7 @@ func (s *stage) committed(p *config.Planned) []registry.Write {
 	return writes
 }
 
-// What other tests plan they apply themselves (stage.apply), or look at.
+// Other tests apply their plans themselves (stage.apply), or inspect them.
 
 func (c *Core) planRegisterApp(cfg app.Config) (*config.Planned, error) {
 	return c.config.Plan(config.RegisterApp{Config: cfg})

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// appChanged takes a committed change of an app (rule T4).
+// appChanged applies a committed change of an app (rule T4).
 func (c *Core) appChanged(e config.AppChanged) {
 	c.shared.NeedChanged()
 	a, jobs, other := c.config.AppChanged(e)
@@ -33,13 +33,13 @@ func (c *Core) applyJobStates(jobs []*config.Job) {
 	}
 }
 
-// markChanged takes a disabled mark that an external edit has set or removed (rule F6).
+// markChanged applies an external edit of a disabled mark (rule F6).
 func (c *Core) markChanged(e config.MarkChanged) {
 	c.shared.NeedChanged()
 	c.applyJobStates(c.config.MarkChanged(e))
 }
 
-// jobChanged takes a committed change of a job (rule T4).
+// jobChanged applies a committed change of a job (rule T4).
 func (c *Core) jobChanged(e config.JobChanged) {
 	c.shared.NeedChanged()
 	if j := c.config.JobChanged(e); j != nil {
@@ -47,16 +47,16 @@ func (c *Core) jobChanged(e config.JobChanged) {
 	}
 }
 
-// applyJobState makes the core's state of a job follow its documents and disabled marks. It
-// compares with what was stored, not with what was in memory, so that a leader
-// that finds a change of which it saw only the document does the same (rule T4).
+// applyJobState makes the core's state of a job follow its documents and disabled marks. It compares them with the
+// stored record, not with memory, so that a leader that finds only the document of an earlier change does the same
+// (rule T4).
 func (c *Core) applyJobState(j *config.Job) {
 	c.config.ReadCron(j)
 	how := c.config.Inactive(j)
 	inactive := how != config.Active
 	switch {
 	case c.config.IsFaulty(j):
-		// What runs has its settings and goes on; what waits, waits ([D15]).
+		// Running executions have their settings and go on; waiting ones keep waiting ([D15]).
 		c.fires.Follow(j, false)
 		c.config.CountFiring(j, false)
 		return
@@ -88,13 +88,13 @@ func (c *Core) applyJobState(j *config.Job) {
 	}
 	c.executions.MakeHeadLaunchable(j.Name())
 	if first := c.executions.First(j.Name()); first != nil && !first.Launched() {
-		c.executions.SetUnplaced(first, executions.Unplaced{}) // it may take something else now
+		c.executions.SetUnplaced(first, executions.Unplaced{}) // another reason may apply now
 		c.shared.MatchAgain()
 	}
 }
 
-// checkOverrides ends what waits with settings of its own that the job, as it is now, can't be run with: it may have
-// fewer shards. With other settings than were asked for it must not run.
+// checkOverrides ends waiting executions whose overrides the changed job cannot be run with; it may have fewer shards,
+// for instance. They must not run with other settings than requested.
 func (c *Core) checkOverrides(j *config.Job) {
 	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
 		if e.Launched() || e.Overrides() == nil {
@@ -108,14 +108,14 @@ func (c *Core) checkOverrides(j *config.Job) {
 	}
 }
 
-// killExecutionsOf ends what waits of a job and wants what runs killed (rule F6).
+// killExecutionsOf ends the waiting executions of a job and requests the kill of the launched ones (rule F6).
 func (c *Core) killExecutionsOf(j *config.Job, why reason.Reason) {
 	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
 		c.executions.Kill(e, why)
 	}
 }
 
-// pendingChange is a change of configuration that is being committed, for the request with token.
+// pendingChange is a change of configuration that is being committed for the request with that token.
 type pendingChange struct {
 	*config.Planned
 	token  uint64
@@ -123,7 +123,7 @@ type pendingChange struct {
 	answer Reply
 }
 
-// requestChange plans a change. Its writes leave with the decision; what they lead to waits for ChangeCommitted.
+// requestChange plans a change. Its writes leave with the decision; its consequences wait for ChangeCommitted.
 func (c *Core) requestChange(e ChangeRequested) {
 	p, err := c.config.Plan(e.Change)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *Core) requestChange(e ChangeRequested) {
 	c.decision.Change = slices.Concat(p.Writes, writes)
 }
 
-// changeCommitted takes a change that was requested and is committed, and answers the request.
+// changeCommitted applies a requested change that was committed, and answers the request.
 func (c *Core) changeCommitted(token uint64) {
 	p := c.pending
 	if p == nil || p.token != token {
@@ -158,8 +158,8 @@ func (c *Core) changeCommitted(token uint64) {
 	c.reply(p.answer)
 }
 
-// viewsOf are the views of what a change is about. What has a document that can't be used has none: then it is the
-// name.
+// viewsOf returns the views of the objects of a change. An app or job whose document cannot be used has no view; the
+// reply then has its name.
 func (c *Core) viewsOf(p *config.Planned) (r Reply) {
 	var err error
 	if p.AppName != "" {
@@ -183,15 +183,15 @@ func (c *Core) endWaiting(j *config.Job, why reason.Reason) {
 	}
 }
 
-// Reloaded says what an external edit means for the core: the events to step with. See config.Set.Reloaded.
+// Reloaded returns the events with which the core must be stepped after an external edit. See config.Set.Reloaded.
 func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 	return c.config.Reloaded(path, entry, found)
 }
 
-// byRegistry is whoever has edited the registry beside us.
+// byRegistry is the actor of external edits, who is not known.
 var byRegistry = event.Actor{Kind: "registry"}
 
-// pauseRequested pauses a job, or ends its pause, and answers with the job as it is then.
+// pauseRequested pauses a job, or ends its pause, and answers with the job's view after that.
 func (c *Core) pauseRequested(p operator.PauseRequested) {
 	changed, err := c.operator.Pause(p)
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *Core) pauseRequested(p operator.PauseRequested) {
 	}
 	if changed {
 		j := c.config.Job(p.Job)
-		c.applyJobState(j) // it changes nothing while the job's app can't be used
+		c.applyJobState(j) // it changes nothing while the job's app cannot be used
 		if queue := c.executions.Queue(p.Job); len(queue) > 0 && !queue[0].Launched() {
 			c.recording.Waits(queue[0], c.config.InactiveReason(j))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// newStageOfTenCrons has ten jobs that fire together every five seconds, and a core that makes two fires a step.
+// newStageOfTenCrons has ten jobs that fire together every five seconds, and a core that makes two fires in a step.
 func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -26,7 +26,7 @@ func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 	return s
 }
 
-// A clock that is an hour ahead opens a missed window, and is set right while the core crosses that window.
+// A clock that is an hour ahead opens a missed window, and is set right while the core processes that window.
 func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
@@ -48,7 +48,7 @@ func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	}
 }
 
-// A leader reads its state while the clock is an hour ahead, which is set right before its first step.
+// A leader loads its state while the clock is an hour ahead. The clock is set right before the first step.
 func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -65,8 +65,8 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	}
 }
 
-// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled: they are
-// not made again.
+// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled. The fires
+// are not made again.
 func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t, withMisfire)
@@ -87,7 +87,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	}
 }
 
-// The clock is set back while the fires of one moment are being made: no offer is held for the rest of them meanwhile.
+// The clock is set back while the fires of one time are being made: no offer is held for the remaining ones meanwhile.
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)

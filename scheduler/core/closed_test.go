@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// An agent that takes no tasks now could hold what no other can: then nobody is told that none ever will.
+// An agent that takes no tasks now could hold a shard that no other can: then no reason says that no agent ever will.
 func TestAgentsThatAreClosed(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -38,7 +38,7 @@ func TestAgentsThatAreClosed(t *testing.T) {
 	}
 }
 
-// An agent that takes no tasks is shown as such, with the reason, be it one that has offered something or not.
+// An agent that takes no tasks is shown as such, with the reason, whether it has made offers or not.
 func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -66,7 +66,7 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	}
 }
 
-// What the cluster has no more holds nothing.
+// An agent that has left the cluster counts as capacity for nothing.
 func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	t.Parallel()
 	s := own(t)

@@ -7,8 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// checkClusterKind refuses a state that was made with another kind of cluster. Its tasks are unknown to this one,
-// which would report them gone, and what may still run there would be launched here a second time.
+// checkClusterKind refuses a state that was made with another kind of cluster. Its tasks are unknown to this cluster,
+// which would report them as gone; then tasks that still run on the other cluster would be launched here a second
+// time.
 func (c *Core) checkClusterKind(entries []registry.Entry) error {
 	kind, used := "", false
 	for _, e := range entries {

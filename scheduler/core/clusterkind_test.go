@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestClusterKind: a state is taken up by the kind of cluster that it was made with and by no other, and a registry
-// with nothing but documents by any.
+// TestClusterKind: a state is loaded only with the kind of cluster that it was made with, and a registry with nothing
+// but documents with any kind.
 func TestClusterKind(t *testing.T) {
 	t.Parallel()
 	framework := registry.Entry{Path: store.PathFramework, Value: []byte("elasticjob-1")}
@@ -43,7 +43,7 @@ func TestClusterKind(t *testing.T) {
 	}
 }
 
-// TestClusterKindIsWrittenWithTheFrameworkID, so that no state of a kind is ever without it.
+// TestClusterKindIsWrittenWithTheFrameworkID, so that no state of a kind exists without it.
 func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"", "Kubernetes"} {

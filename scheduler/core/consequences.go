@@ -13,10 +13,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// follow applies what follows from a change of an execution whatever has decided it: rows of the history, counts,
-// what executors and agents have in use, KILLs, notifications, and the upkeep of daemons and of deregistered jobs. It
-// changes no execution. What only one decision has to say of it, such as why an update is not believed, that decision
-// logs and records itself.
+// follow applies the consequences of a change of an execution, whatever decided it: rows of the history, counts, the
+// resources in use on executors and agents, KILLs, notifications, and the upkeep of daemons and of deregistered jobs.
+// It changes no execution. Details that only one decision knows, such as why an update is not believed, are logged and
+// recorded by that decision.
 func (c *Core) follow(ch executions.Change) {
 	e := ch.Exec
 	switch ch.Kind {
@@ -91,18 +91,18 @@ func (c *Core) attemptEnds(ch executions.Change) {
 	}
 	stats.ObserveRun(&c.shared.Numbers.TaskRun, s.Start(), s.Complete())
 	if s.Start().IsZero() && !ch.Failed {
-		return // it had no process, and nobody looks for the reason why its shard failed
+		return // it had no process, and no user asks why its shard failed
 	}
 	if c.recording.On() {
 		c.recording.Run(e, s, ch.State, ch.Why)
 	}
 }
 
-// executionEnded is what follows from the end of an execution.
+// executionEnded applies the consequences of the end of an execution.
 func (c *Core) executionEnded(e *executions.Execution) {
 	state := e.State()
 	switch {
-	case e.Dropped(): // counted with the fires that became no run
+	case e.Dropped(): // counted with the fires without a run
 	case state == executions.Finished:
 		c.shared.Numbers.ExecutionsFinished++
 	case state == executions.Killed:
@@ -115,7 +115,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 	if state == executions.Failed {
 		c.notifications.ReportFailure(e.Job(), notifications.FailureOf(e))
 	}
-	if !e.Dropped() { // else its drop has been reported
+	if !e.Dropped() { // a drop is reported where it is decided
 		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state),
 			Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
@@ -139,7 +139,7 @@ func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 	c.shared.MatchAgain()
 }
 
-// whyNot is why a shard has not finished, none if it has.
+// whyNot returns why a shard has not finished, none if it has.
 func whyNot(s *executions.Shard) reason.Reason {
 	if s.State() == executions.Finished {
 		return reason.Reason{}

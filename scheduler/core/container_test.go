@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// podStage is one on a cluster that runs each task in a container of its own: apps whose template says ssd fit agents
-// with that label.
+// podStage is a stage on a cluster that runs each task in a container of its own; apps whose template says ssd fit
+// agents with that label.
 func podStage(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -52,8 +52,8 @@ func inContainer(a *app.Config) {
 	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
 }
 
-// What an app says of its containers is in its launches, and decides where they may be; explain says why not
-// elsewhere.
+// The container settings of an app are in its launches, and decide on which agents they may run; explain says why not
+// on others.
 func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	t.Parallel()
 	s := podStage(t)
@@ -79,8 +79,8 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	}
 }
 
-// Executors of apps that say nothing of containers are those of earlier releases (X1); what says something else makes
-// others.
+// Executors of apps without container settings are those of earlier releases (X1); other settings start other
+// executors.
 func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	t.Parallel()
 	a := app.Default()
@@ -104,8 +104,8 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	}
 }
 
-// Apps with images are stored in either form, and changes of them are audited; on a cluster without containers they
-// are not taken up.
+// Apps with images are stored in either format, and changes of them are audited. On a cluster without containers they
+// cannot be used.
 func TestContainersAreStored(t *testing.T) {
 	t.Parallel()
 	for _, format := range []step.DocumentFormat{step.JSONDocuments, step.YAMLDocuments} {

@@ -29,16 +29,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/watch"
 )
 
-// Core holds one term's state and decides. It is pure: time, randomness and
-// events come in with Step, everything that is to happen comes out of it. It
-// must not be used concurrently.
+// Core holds one term's state and decides. It is pure: time, randomness and events come in with Step, and all effects
+// are part of its result. It must not be used concurrently.
 type Core struct {
 	shared *step.Shared
-	// decision is what the present step has decided, but for the effects of the parts.
+	// decision is the decision of the present step, without the effects of the parts.
 	decision Decision
-	// commit is what the present step writes; it is kept here so that no step allocates it.
+	// commit has the writes of the present step. It is a field so that no step allocates it.
 	commit store.Commit
-	// st is what the term knows, and the fields below it its owners.
+	// st is the state of the term, and the fields below it are its owners.
 	st           *state.State
 	config       *config.Set
 	executions   *executions.Set
@@ -69,7 +68,7 @@ type Core struct {
 	operator   *operator.Operator
 }
 
-// New makes an empty core; Load fills it.
+// New returns an empty core; Load fills it.
 func New(opt step.Options) *Core {
 	shared := &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
 	st := state.New(shared)
@@ -96,5 +95,5 @@ func New(opt step.Options) *Core {
 	return c
 }
 
-// Views makes what people see of the core between two steps.
+// Views returns the views of the core, which may be read between two steps.
 func (c *Core) Views() *views.Views { return c.views }

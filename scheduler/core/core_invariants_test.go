@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// contradiction says what in the core contradicts itself, if anything does.
+// contradiction describes an invariant of the core that does not hold, "" if all hold.
 func (s *stage) contradiction() string {
 	c := s.core
 	if why := c.config.Contradiction(); why != "" {
@@ -80,7 +80,7 @@ func (s *stage) contradiction() string {
 	return contradictionOfParts(c)
 }
 
-// contradictionOfParts holds the indexes of the smaller parts against what they index.
+// contradictionOfParts compares the indexes of the smaller parts with the indexed data.
 func contradictionOfParts(c *Core) string {
 	if why := c.starts.Contradiction(); why != "" {
 		return why
@@ -100,7 +100,7 @@ func contradictionOfParts(c *Core) string {
 	return c.executors.Contradiction()
 }
 
-// everything is what the core knows that a next leader must know too.
+// everything returns the state that the next leader must have, too.
 func (s *stage) everything() string {
 	out := ""
 	c := s.core

@@ -62,7 +62,7 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	if len(asked) != 3 {
 		t.Fatalf("asked about %q, want all three tasks", asked)
 	}
-	// The third never reached its agent: the master says GONE of it (E1).
+	// The third task never reached its agent: the master reports GONE for it (E1).
 	s.update(launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.update(launches[1], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.update(launches[2], cluster.Gone, fromMaster(cluster.ReasonReconciliation))
@@ -147,7 +147,7 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	}
 }
 
-// The error names every damaged entry, so that one repair is enough before the server can lead.
+// The error names every damaged entry, so that one repair suffices before the server can lead.
 func TestAllDamageIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -29,7 +29,7 @@ func countRun(c *state.State, e *executions.Execution) {
 	}
 }
 
-// loadJobStats takes what the history has of last runs; a new leader counts from 0.
+// loadJobStats sets the last runs of jobs from the kept ended executions; the counters of a new leader begin at 0.
 func loadJobStats(c *state.State) {
 	for e := range c.Executions.AllEnded() {
 		if j := c.Config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
@@ -41,7 +41,7 @@ func loadJobStats(c *state.State) {
 	}
 }
 
-// countLaunch counts how long an execution has waited, as it is launched first.
+// countLaunch counts how long an execution has waited, at its first launch.
 func countLaunch(c *step.Shared, e *executions.Execution) {
 	if e.Daemon() {
 		return

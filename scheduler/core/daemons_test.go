@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// A daemon's shard that somebody kills while the server stops is not filed as killed: the next server places it again.
+// A daemon's shard that is killed while the server stops is not recorded as killed: the next server places it again.
 func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -39,8 +39,7 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	}
 }
 
-// An overview names a daemon that nothing is heard of, by the shard that has been silent for longest, until it is
-// heard again.
+// An overview names a daemon that sends no reports, by the shard that has been silent longest, until it reports again.
 func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

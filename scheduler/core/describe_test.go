@@ -15,16 +15,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// large gives each shard some 40 KiB, and more of its own.
+// large gives each shard about 40 KiB of common and further bytes of its own parameters.
 func large(j *jobs.Config) {
 	j.JobParameter = strings.Repeat("p", 20<<10)
 	j.Env = document.Texts{"A": {Value: strings.Repeat("a", 20<<10)}}
 	j.ShardingTotalCount, j.CPUCount, j.ShardingItemParameters = 20, 0.1, "0=x,7="+strings.Repeat("y", 1000)
 }
 
-// TestL1L3LaunchesStayWithinOneCall: each ACCEPT is bounded, whatever it launches; the shards of a first launch that
-// no call holds follow as soon as their agent is offered again, and all of them share one copy of what they are given
-// alike.
+// TestL1L3LaunchesStayWithinOneCall: each ACCEPT is bounded. The shards of a first launch that do not fit into one
+// call follow as soon as their agent is offered again, and all shards share one copy of the common part of their
+// description.
 func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -75,8 +75,8 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	}
 }
 
-// TestRunsThatAreTooLargeAreNotLaunched: what all shards are given together is bounded wherever it can grow, and what
-// is refused says both numbers.
+// TestRunsThatAreTooLargeAreNotLaunched: the descriptions of all shards together are bounded wherever they can grow,
+// and a refusal names both numbers.
 func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 	t.Parallel()
 	const together = "shards are given 421 KiB of jobParameter, env and props each, 165 MiB together, and may be given at most 64 MiB: use fewer shards"
@@ -106,7 +106,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		if len(s.accepts) > 0 {
 			t.Error("it was launched")
 		}
-		// What is larger than any document stops nobody from leading, either.
+		// An entry that is larger than any document prevents no server from leading, either.
 		s.stored[store.Under(store.PathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` +
 			strings.Repeat("x", 4<<20) + `"}`)
 		s.restart()
@@ -218,7 +218,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 }
 
 // TestWhoseCommandGetsTheContext: only a script job's command has the sharding context as an argument, unless the job
-// says no. It is no reason to replace the daemons of an earlier release.
+// says no. This replaces no daemons of an earlier release.
 func TestWhoseCommandGetsTheContext(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

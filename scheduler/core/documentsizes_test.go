@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// sized gives a job's document a description of so many bytes.
+// sized gives a job's document a description of that many bytes.
 func sized(name, appName string, bytes int) jobs.Config {
 	c := jobs.Default()
 	c.JobName, c.AppName, c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB = name, appName,
@@ -20,8 +20,8 @@ func sized(name, appName string, bytes int) jobs.Config {
 	return c
 }
 
-// TestDocumentsAreBounded: what would make all documents, or those of one app, larger than their limit is refused.
-// What is stored already is kept, also under a smaller limit, and can be made smaller, disabled and removed.
+// TestDocumentsAreBounded: a document is refused that would make all documents, or those of one app, larger than their
+// limit. A stored document is kept, also under a smaller limit, and can be made smaller, disabled and removed.
 func TestDocumentsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -71,7 +71,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	refused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})
 	do(config.UpdateJob{Config: sized("a", "my_app", 7000), Version: 0})
 	do(config.DisableJob{Name: "c", Disabled: true})
-	s.edit("/config/job/c", string(store.Encode(sized("c", "other", 9000))), 1) // by hand
+	s.edit("/config/job/c", string(store.Encode(sized("c", "other", 9000))), 1) // externally
 	do(config.DeregisterJob{Name: "a"})
 	do(config.DeleteApp{Name: "other", WithJobs: true})
 	do(config.RegisterJob{Config: sized("a", "my_app", 4000)})

@@ -4,7 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// beginDrain begins the end of everything on the cluster (rule O4).
+// beginDrain begins to end everything on the cluster (rule O4).
 func (c *Core) beginDrain() {
 	c.shared.Drain()
 	for _, id := range c.executions.OpenIDs() {
@@ -14,11 +14,11 @@ func (c *Core) beginDrain() {
 	}
 	for _, x := range c.executors.Sorted() {
 		c.executors.Close(x)
-		c.executors.RepeatShutdown(x) // one that has been asked often would be asked again in minutes only
+		c.executors.RepeatShutdown(x) // an executor with many tries would be asked again only after minutes
 	}
 }
 
-// finishDrain reports when no task and no executor is left on the cluster.
+// finishDrain reports Drained once no task and no executor is left on the cluster.
 func (c *Core) finishDrain() {
 	if !c.shared.Draining() {
 		return

@@ -38,7 +38,7 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 			rows++
 		}
 	}
-	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step takes out
+	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step removes
 		t.Errorf("%d executions of the job that can't run are in the registry", rows)
 	}
 	j := s.core.config.Job("too_big")

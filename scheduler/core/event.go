@@ -10,59 +10,57 @@ import (
 // Event is something that happened outside of the core: one of the types below, or of package config.
 type Event = step.Event
 
-// Request is an event that somebody waits for: a Reply with its token answers it, unless the term ends before.
+// Request is an event whose sender waits for an answer: a Reply with its token answers it, unless the term ends
+// before.
 type Request interface {
 	Event
 	RequestToken() uint64
 }
 
-// ChangeRequested asks for a change of configuration. At most one may be among the events of a step. The reply is an
-// *Error, or, after ChangeCommitted, the view of what has changed, or of what was removed as it was.
+// ChangeRequested requests a change of configuration. A step may have at most one among its events. The reply is an
+// *Error or, after ChangeCommitted, the view of the changed object; for a removed one, its last view.
 type ChangeRequested struct {
 	Token  uint64
 	Change config.Change
-	// Actor is who asks, here and in the other requests: the audit row says it (rule A1).
+	// Actor is the requester, here and in the other requests. The audit row names it (rule A1).
 	Actor event.Actor
 }
 
 // ChangeCommitted reports that Decision.Change of the request with that token was committed.
 type ChangeCommitted struct{ Token uint64 }
 
-// Drain asks for the end of everything on the cluster (rule O4): nothing new
-// is launched, tasks are killed and count as lost by shutdown.
+// Drain requests the end of everything on the cluster (rule O4): nothing new is launched, and tasks are killed and
+// count as lost by shutdown.
 type Drain struct{}
 
-// SessionBegan is the SUBSCRIBED that answers a SUBSCRIBE. Session
-// counts subscriptions and is never used again.
+// SessionBegan is the SUBSCRIBED that answers a SUBSCRIBE. Session counts subscriptions; a number is never used again.
 type SessionBegan struct {
 	Session  int64
 	MasterID string
 }
 
-// SessionEnded is the end of a subscription, or of the attempt to make one.
+// SessionEnded is the end of a subscription, or of the attempt to open one.
 type SessionEnded struct {
 	Session int64
 	Reason  string
-	// Removed: the master knows the framework id as torn down (rule T7).
+	// Removed means that the master has removed the framework id (rule T7).
 	Removed bool
 }
 
-// MasterChanged reports that another master leads than the one that was tried last: the next
-// attempt need not wait.
+// MasterChanged reports that another master leads than the one that was tried last, so the next attempt need not wait.
 type MasterChanged struct {
-	// Session is the one that ended, or could not begin.
+	// Session is the session that ended, or could not begin.
 	Session int64
 }
 
-// ClusterEvent is an event of a session, in the session's order.
+// ClusterEvent is an event of a session. The events of a session come in its order.
 type ClusterEvent struct {
 	Session int64
 	Event   cluster.Event
 }
 
-// LaunchAnswered is the outcome of an ACCEPT. OK: answered 202, the master has it.
-// Not OK: it was refused and had no effect. An unknown outcome is never reported:
-// the session ends instead (rule L3).
+// LaunchAnswered is the outcome of an ACCEPT. With OK the master answered 202 and has it. Without OK it was refused
+// and had no effect. An unknown outcome is never reported: the session ends instead (rule L3).
 type LaunchAnswered struct {
 	Session int64
 	Seq     int64
@@ -79,16 +77,16 @@ func (MasterChanged) CoreEvent()   {}
 func (ClusterEvent) CoreEvent()    {}
 func (LaunchAnswered) CoreEvent()  {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the token of the reply.
 func (e ChangeRequested) RequestToken() uint64 { return e.Token }
 
-// HistoryStored says that the first so many batches of this term, counted from 1, are in the history for good.
+// HistoryStored reports that the first Batches batches of this term, counted from 1, are permanently in the history.
 type HistoryStored struct{ Batches int64 }
 
 func (HistoryStored) CoreEvent() {}
 
-// AuditRequested hands in rows of changes that were made beside the core, such as of users. Rows have ids, by which
-// one that comes twice stands once. The reply has nothing.
+// AuditRequested hands in rows of changes that were made outside of the core, such as changes of users. Rows have ids,
+// so that a repeated row is kept once. The reply is empty.
 type AuditRequested struct {
 	Token uint64
 	Rows  []event.Audit
@@ -96,9 +94,8 @@ type AuditRequested struct {
 
 func (AuditRequested) CoreEvent() {}
 
-// RequestToken is the token of the reply.
+// RequestToken returns the token of the reply.
 func (e AuditRequested) RequestToken() uint64 { return e.Token }
 
-// HistoryTerm is the number by which the history knows this term. It may be asked for concurrently once Load has
-// returned.
+// HistoryTerm returns the number of this term in the history. It may be called concurrently once Load has returned.
 func (c *Core) HistoryTerm() int64 { return c.recording.Term() }

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// New settings of executors hold for new executors; a running one is named with the values that it was started with.
+// New settings of executors apply to new executors; a running one is named with the values that it was started with.
 func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -39,14 +39,14 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 		first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
 		t.Fatalf("started with %+v", first)
 	}
-	// Another CA or grace: the running executor is used on as it is.
+	// After a change of the CA or the grace, the running executor is used unchanged.
 	s.opt.ExecutorEnvironment = map[string]string{"CA": "new"}
 	s.opt.ExecutorShutdown = time.Minute
 	s.restart()
 	if diff := cmp.Diff(first, launch(first.ID)); diff != "" {
 		t.Errorf("named otherwise (-first +second):\n%s", diff)
 	}
-	// Another user: nothing more is run as the former one.
+	// After a change of the user, nothing more runs as the former one.
 	s.opt.ExecutorUser = "nightly"
 	s.restart()
 	third := launch(first.ID)
@@ -60,7 +60,7 @@ func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard)
 	s.finish(l)
-	s.restart() // FAILURE came meanwhile, to nobody
+	s.restart() // a FAILURE came while no leader was there
 	s.trigger()
 	s.offer("S1", 8, 8192)
 	again := s.accepted()

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// says has the executor of a task report.
+// says makes the executor of a task send a report.
 func (s *stage) says(l cluster.TaskLaunch, r wire.Report) Decision {
 	s.t.Helper()
 	data := &r
@@ -26,7 +26,7 @@ func (s *stage) message(l cluster.TaskLaunch, r *wire.Report) Decision {
 	return s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Report: r}))
 }
 
-// Reports decide nothing: with and without them, and with garbage, a story has the same calls and writes.
+// Reports decide nothing: with and without them, and with garbage, the same events have the same calls and writes.
 func TestX14ReportsDecideNothing(t *testing.T) {
 	t.Parallel()
 	var decided [3][]Decision
@@ -71,7 +71,7 @@ func TestX14ReportsDecideNothing(t *testing.T) {
 	}
 }
 
-// How far a clock is off is shown as it was when the jobs that show it were last named.
+// The shown error of a clock stays the same until the jobs that show it are named as changed again.
 func TestClockNotesFollowBySteps(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -98,7 +98,7 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 			t.Errorf("%s ahead: shown %q, want %q", r.ahead, shown, r.want)
 		}
 	}
-	s.setClock(900 * time.Millisecond) // by too little to be called set
+	s.setClock(900 * time.Millisecond) // too little to count as a setting of the clock
 	if now := strings.Join(s.explain("my_job").Notes, "; "); now != shown {
 		t.Errorf("shown %q, and then without a word %q", shown, now)
 	}
@@ -110,7 +110,8 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 	}
 }
 
-// An executor with a daemon's shard that says nothing for a minute is called quiet, once, unless its agent is away.
+// An executor with a daemon's shard that sends no report for a minute is shown as quiet, once, unless its agent is
+// away.
 func TestX14AQuietExecutorIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -63,7 +63,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	if s.core.executors.Get(x) == nil {
 		t.Fatal("the executor is forgotten while nobody knows whether it lives")
 	}
-	// A look at the offers finds the agent back, and the executor alive.
+	// The next offer shows that the agent is back and the executor alive.
 	if d := s.offer("S1", 7, 8192, x); len(calls[step.CallEndExecutor](d)) != 1 {
 		t.Fatalf("no SHUTDOWN when its agent is back: %+v", d.Calls)
 	}
@@ -88,7 +88,7 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	if len(second) != 1 || second[0].Executor.ID != x {
 		t.Fatalf("%+v, want one task on %s", second, x)
 	}
-	// The executor had ended when the ACCEPT came, which started it once more; the reports of its end come only now.
+	// The executor had ended when the ACCEPT arrived, which started it again; the reports of its end come only now.
 	s.update(first[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: x, Status: 9}))
 	s.offer("S1", 8, 8192)
@@ -106,8 +106,8 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestX3OffersFromBeforeAnAcceptSayNothing about the executors that the ACCEPT names: while it is not answered, an
-// offer may be older than it. An executor that such an offer does not name still exists, and is used again.
+// TestX3OffersFromBeforeAnAcceptSayNothing about the executors that the ACCEPT names: while it is unanswered, an offer
+// may be older than it. An executor that such an offer does not name still exists, and is used again.
 func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A run of which all shards finished has no reason, also when its end was asked for meanwhile.
+// A run whose shards all finished has no reason, also when its end was requested meanwhile.
 func TestAFinishedRunHasNoReason(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*stage){
@@ -37,8 +37,8 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 	}
 }
 
-// A run whose agent says what keeps all its shards from beginning waits, whatever was launched: in explain, in the
-// job's row and for what the row says that it waits. As soon as one runs the job does.
+// A run waits if its agent reports why none of its launched shards begins: in explain, in the job's row, and in the
+// reason that the row shows. As soon as one shard runs, the job runs.
 func TestARunThatCannotBeginWaits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -79,7 +79,8 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	}
 }
 
-// What has ended of a run under way, and not well, is told beside what runs: its run will fail.
+// explain lists the shards of a running execution that ended without finishing beside the running ones, because the
+// run will fail.
 func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -102,7 +103,8 @@ func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 	}
 }
 
-// Shards that can never start together are noted when the job is registered, and the note goes with the shortage.
+// Shards that can never start together are noted when the job is registered, and the note disappears with the
+// shortage.
 func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -165,7 +167,7 @@ func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	}
 }
 
-// The only large agent is full of an idle executor and so has nothing on offer.
+// The only large agent is occupied by an idle executor and so has nothing on offer.
 func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -220,7 +222,7 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	}
 }
 
-// The shards of a daemon whose cron is over stay; nobody can trigger it.
+// The shards of a daemon stay after its cron has fired for the last time; it cannot be triggered.
 func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -232,8 +234,7 @@ func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 	}
 }
 
-// The id that a daemon's run has in the log, in explain and in its program's environment leads to the execution that
-// it belongs to.
+// The id that a daemon's run has in the log, in explain and in its program's environment leads to its execution.
 func TestIDOfADaemonsRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -64,7 +64,7 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, x, err)
 		}
 	}
-	// It is readable again, and applied.
+	// The entry is readable again, and applied.
 	for _, path := range shut[:3] {
 		s.edit(path, string(s.stored[path]), 7)
 	}
@@ -116,7 +116,7 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	}
 }
 
-// A disabled mark that can't be read counts as set, and is shown, until it can be read or is gone.
+// A disabled mark that cannot be read counts as set, and is shown, until it can be read or is removed.
 func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -145,7 +145,7 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	}
 }
 
-// A node that somebody made at a path that no entry can have is shown, and nothing is written of it.
+// A node that another program made at a path that no entry can have is shown, and nothing is written there.
 func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -222,7 +222,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	}
 }
 
-// loadClosed makes a core of what is stored, with entries that can't be read.
+// loadClosed makes a core of the stored entries, some of which cannot be read.
 func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	var entries []registry.Entry
 	for _, path := range slices.Concat(step.SortedKeys(s.stored), paths) {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a
-// task that may have begun one that never did (rules E1, S2).
+// task that may have begun count as never begun (rules E1, S2).
 func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	fetching := &wire.Status{Phase: wire.PhaseFetch}

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// TestCells: they are those of the executions that are asked for, of that job alone.
+// TestCells: the cells are those of the requested executions, of that job alone.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)

@@ -11,12 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Step takes what happened and says what is to be done. rnd gives the ids. The caller commits Writes, then
-// lets the rest out (see Decision).
+// Step handles events and returns the decision. now are the two clocks, and rnd is the source of ids. The caller
+// commits Writes, then carries out the rest (see Decision).
 //
-// The order is: what has happened, what is due, what can be launched now, and what of the offers is left over. So a
-// shard that is lost in a step can be placed in the same one, and an offer is declined only when nothing of the step
-// needs it.
+// The order is: events, timers that are due, launches, remaining offers. So a shard that is lost in a step can be
+// placed in the same one, and an offer is declined only if the step does not need it.
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.shared.SetRandom(rnd)
 	if c.shared.Set(now) {
@@ -101,9 +100,9 @@ func (c *Core) handle(e Event) {
 	}
 }
 
-// take takes a committed change of configuration, whoever has made it.
+// take applies a committed change of configuration, whether requested or external.
 func (c *Core) take(e Event) {
-	c.watch.SeeConfigured(e) // whom it concerned before
+	c.watch.SeeConfigured(e) // the views that showed it before
 	defer c.watch.SeeConfigured(e)
 	switch e := e.(type) {
 	case config.AppChanged:
@@ -140,7 +139,7 @@ func (c *Core) nextWake() time.Duration {
 	return max(c.shared.Elapsed(at), 1)
 }
 
-// write has every part add what it has changed to the commit.
+// write collects the changed records of every part into one commit.
 func (c *Core) write() {
 	r := &c.commit
 	*r = store.Commit{}
@@ -156,6 +155,6 @@ func (c *Core) write() {
 	c.imports.Write(r)
 	c.notifications.Write(r)
 	c.audit.Write(r, c.recording.StoredAudit(), c.recording.RecordedAudit())
-	c.decision.History = c.recording.Write(r) // last: it records what the others commit
+	c.decision.History = c.recording.Write(r) // last, because it records the other changes of the commit
 	c.decision.Writes = r.Writes()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestHeldLaunchesNothing: a term that is held says why, names those jobs first of which a run waits, goes on with
-// what runs, holds no offers, and lets jobs be disabled; the next term launches again.
+// TestHeldLaunchesNothing: a held term says why and names first the jobs that a run waits of, continues running
+// executions, holds no offers, and allows to disable jobs; the next term launches again.
 func TestHeldLaunchesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// BenchmarkOffersHeld shows how much of the cluster's offers is held: the share of time
-// that an agent's offer is with us. Promise 6: idle, none is.
+// BenchmarkOffersHeld measures the share of time in which this framework holds an agent's offer. By promise 6, an idle
+// framework holds none.
 func BenchmarkOffersHeld(b *testing.B) {
 	idle := func(i int) string { return fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60) }
 	spread := func(i int) string { return fmt.Sprintf("%d * * * * ?", i%60) }
@@ -18,7 +18,7 @@ func BenchmarkOffersHeld(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		cron  func(int) string
-		waits func(*jobs.Config) // a job that waits for room, which others have
+		waits func(*jobs.Config) // a job that waits for room that other frameworks use
 	}{
 		{"idle", idle, nil},
 		{"1000_jobs_a_minute", spread, nil},

@@ -22,7 +22,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.finish(l)
 	l = s.start(8)
 	s.run(l)
-	// One batch ends an execution, which pushes that of the key out, and repeats the key.
+	// One batch of events ends an execution, which displaces the one with the key, and repeats the key.
 	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished,
 		Source: cluster.FromExecutor, UUID: []byte("x")}),
 		operator.TriggerRequested{Token: 3, Job: "my_job", Key: "k"})

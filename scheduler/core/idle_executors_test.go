@@ -114,7 +114,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	// Each of the three fits, all of them only without the idle executor.
+	// Each of the three shards fits, but all of them only without the idle executor.
 	s.job(func(j *jobs.Config) {
 		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
 	})
@@ -128,7 +128,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	}
 }
 
-// TestX9ALongRetryBackoffKeepsNoExecutor: what an executor holds is for others as long as nothing will run on it.
+// TestX9ALongRetryBackoffKeepsNoExecutor: others may use the resources of an executor while nothing will run on it.
 func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 	t.Parallel()
 	for _, backoff := range []int{5, 600} {
@@ -142,7 +142,8 @@ func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 	}
 }
 
-// TestX9IdleExecutorsAreLookedAtTogether: with many, of an app that is busy elsewhere, one step a second does for all.
+// TestX9IdleExecutorsAreLookedAtTogether: one step a second checks many idle executors of an app that is busy
+// elsewhere.
 func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

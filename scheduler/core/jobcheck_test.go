@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// candidate is a job that isn't registered: one shard of 1 CPU and 64 MB each.
+// candidate returns a job that is not registered, with shards of 1 CPU and 64 MB.
 func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "new_job", "my_app",
@@ -27,7 +27,7 @@ func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 	return j
 }
 
-// checkJob checks a registration, and that it has changed nothing: the stage would write it with the next step.
+// checkJob checks a registration, and verifies that it has changed nothing, which the next step would write.
 func (s *stage) checkJob(c jobs.Config) (views.JobCheck, error) {
 	s.t.Helper()
 	before := s.core.views.Jobs()
@@ -96,7 +96,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 	}
 }
 
-// hold has an agent seen, and an offer of it at hand until the next step, which declines it while nothing is due.
+// hold makes an agent known, with an offer at hand until the next step, which declines it while nothing is due.
 func (s *stage) hold(agent string, cpus float64) {
 	s.t.Helper()
 	s.offer(agent, cpus, 4096)
@@ -104,7 +104,7 @@ func (s *stage) hold(agent string, cpus float64) {
 		Resources: resources.New(cpus, 4096)})
 }
 
-// What was said before is what happens when the job is registered and triggered.
+// The prediction of a check agrees with what happens when the job is registered and triggered.
 func TestACheckIsTrue(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -163,7 +163,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	}
 }
 
-// Readers are in the core at the same time: a check writes nothing that another one reads.
+// Readers call checks concurrently: a check writes nothing that another one reads.
 func TestChecksAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -183,7 +183,7 @@ func TestChecksAtTheSameTime(t *testing.T) {
 	wg.Wait()
 }
 
-// placedOn are the first shards of a job, all of them on one agent.
+// placedOn returns the first shards of a job, all placed on one agent.
 func placedOn(agent string, shards int) (placed []views.PlacedShardView) {
 	for item := range shards {
 		placed = append(placed, views.PlacedShardView{Item: item, Agent: agent, Hostname: agent})

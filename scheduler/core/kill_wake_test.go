@@ -10,8 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// Kills of many tasks that were asked for one after the other don't wake the core one after the other once they are
-// answered.
+// Kills of many tasks that were requested one after the other do not wake the core once each after they are answered.
 func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

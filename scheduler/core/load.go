@@ -15,17 +15,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Stored is all that a term finds in the registry.
+// Stored is all that a term loads from the registry.
 type Stored struct {
 	// Entries are in the order of Paths, and sorted below each: documents come first.
 	Entries []registry.Entry
-	// Documents are what ReadDocument made of each of them, in the same order. Load reads them itself if it is nil.
+	// Documents are the results of ReadDocument for the entries, in the same order. If it is nil, Load reads them
+	// itself.
 	Documents []config.Document
 }
 
-// Load fills an empty core with what the last term left. A document that cannot be
-// used or read is reported and left alone; the rest runs ([D15]). Only a state of the scheduler that
-// cannot be read, or that a newer release has written, is an error: going on could lose or double work.
+// Load fills an empty core with the state of the last term. A document that cannot be used or read is reported and
+// left alone; everything else runs ([D15]). Only a state of the scheduler that cannot be read, or that a newer release
+// has written, is an error, because the scheduler might lose or repeat work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.shared.Begin(wall)
 	c.fires.BeginLoading()
@@ -66,7 +67,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathOrphan:
 			var g orphans.Orphan
 			if err = json.Unmarshal(e.Value, &g); err == nil {
-				ends := g.Until.Sub(g.Since) // how long it may take to end, from when it was kept on
+				ends := g.Until.Sub(g.Since) // the longest time that it may take to end, from when it was added
 				c.shared.Clamp(0, &g.Since, &g.Away, &g.Staged)
 				if !g.Until.IsZero() {
 					g.Until = g.Since.Add(ends)
@@ -74,7 +75,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 				c.orphans.Restore(g)
 			}
 		case store.PathStartFailure:
-			var until time.Time // the apps are known: documents come first
+			var until time.Time // the apps are loaded already: documents come first
 			until, err = c.starts.Restore(e, func(name string) bool { return c.config.App(name) != nil })
 			c.shared.MatchAt(until)
 		case store.PathDaemonRuns:
@@ -108,7 +109,8 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 	return nil
 }
 
-// loadUnreadable goes on without what it can do without.
+// loadUnreadable handles an entry that cannot be read. It returns an error only if the scheduler cannot run without
+// the entry.
 func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	const disabled, state = "/state/disable", "/state/"
 	switch {
@@ -124,7 +126,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 	return nil
 }
 
-// damageShown is how many entries are named that keep us from leading.
+// damageShown is the maximum number of damaged entries that the error names.
 const damageShown = 20
 
 func allOf(damage []error) error {
@@ -153,8 +155,7 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	return err
 }
 
-// joinLoaded puts executions, shards and tasks together and lets every job
-// follow its documents.
+// joinLoaded connects executions, shards and tasks, and applies the documents of every job.
 func (c *Core) joinLoaded() error {
 	for _, path := range c.config.Faults() {
 		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(),
@@ -193,10 +194,11 @@ func (c *Core) joinLoaded() error {
 	return nil
 }
 
-// takeUp indexes a loaded execution's tasks and sets its waiting shards to work.
+// takeUp indexes a loaded execution's tasks and makes its waiting shards launchable.
 func (c *Core) takeUp(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
-		c.recording.Changed(e) // it runs for months, and a former leader's disk may never be read again
+		// It runs for months, and the disk of a former leader may never be read again.
+		c.recording.Changed(e)
 		c.executions.Outdate(e)
 		c.daemons.TendLater(e.Job())
 	}

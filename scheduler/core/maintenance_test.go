@@ -43,7 +43,7 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	}
 }
 
-// A maintenance schedule may stand long after its window has ended.
+// A maintenance schedule may remain long after its window has ended.
 func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -72,7 +72,7 @@ func TestAnAgentWhoseMaintenanceIsOverIsUsedAgain(t *testing.T) {
 	}
 }
 
-// Maintained agents' offers are declined though something waits, and not asked for again at once.
+// Offers of agents in maintenance are declined although a shard waits, and are not requested again at once.
 func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestF11MarksSetByHand disable a job, or shut it down, as requests do, whatever the job is called.
+// TestF11MarksSetByHand: external edits of marks disable a job, or shut it down, as requests do, whatever the name of
+// the job.
 func TestF11MarksSetByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -58,7 +59,7 @@ func TestF11MarksSetByHand(t *testing.T) {
 	}
 }
 
-// TestF11AJobCalledShutdownIsDisabled though the value of its mark would be its name.
+// TestF11AJobCalledShutdownIsDisabled although the value of its mark would be its name.
 func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Each minute's work is remembered without a history, too, and recorded with one.
+// The activity of each minute is kept without a history, and recorded with one.
 func TestEachMinutesWorkIsKept(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range []bool{false, true} {
@@ -79,7 +79,7 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 	}
 }
 
-// A week is remembered, and what is older forgotten.
+// A week of minutes is kept, and older ones are forgotten.
 func TestAWeekOfMinutesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

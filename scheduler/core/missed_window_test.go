@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// hourlyJobs is a core with n jobs of an hourly cron, of which every tenth has misfire.
+// hourlyJobs returns a core with n jobs with an hourly cron, of which every tenth has misfire.
 func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
@@ -37,8 +37,8 @@ func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	return c, now
 }
 
-// After a week without a leader no step looks at more jobs and makes more fires than its budget allows, and what
-// waits in the end is bounded: for each job, and for all of them (rules F3, F5).
+// After a week without a leader, no step checks more jobs or makes more fires than its budget allows, and the number
+// of waiting fires stays bounded, for each job and for all of them (rules F3, F5).
 func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	t.Parallel()
 	opt := step.DefaultOptions()
@@ -61,7 +61,7 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 			t.Fatalf("step %d has %d notes", steps, len(d.Notes))
 		}
 	}
-	// Every tenth job has at least its newest fire; the first fifty have all that a job may.
+	// Every tenth job has at least its newest fire; the first fifty have the maximum for one job.
 	if open := c.executions.NumOpen(); open < 1000 || open > opt.OpenExecutions+1000+opt.QueuedFires {
 		t.Errorf("%d executions are open", open)
 	}
@@ -81,8 +81,8 @@ func TestF3MissedFires(t *testing.T) {
 	}{
 		{false, 30 * time.Second, 1}, // all late: the first waits, the others are dropped
 		{true, 30 * time.Second, 6},  // all late, all wait
-		{false, 7 * time.Minute, 1},  // missed but for the last minute
-		{true, 7 * time.Minute, 84},  // 84 in all, late ones among them
+		{false, 7 * time.Minute, 1},  // all missed but the last minute
+		{true, 7 * time.Minute, 84},  // 84 in all, including late ones
 		{true, 24 * time.Hour, 100},  // the newest 100
 		{true, 7 * 24 * time.Hour, 100},
 	} {

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A job of six shards every five seconds needs one of twenty agents, for a moment. All else is
-// with the other frameworks.
+// A job of six shards every five seconds needs one of twenty agents, for a moment. The other frameworks get everything
+// else.
 func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	t.Parallel()
 	for _, answers := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
@@ -47,7 +47,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	}
 }
 
-// A master that takes long to make offers is asked earlier, so that fires have them in time.
+// A slow master is asked for offers earlier, so that they arrive in time for the fires.
 func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
@@ -67,7 +67,8 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	}
 }
 
-// Offers that came long before the first fire, since nobody knew how soon they would, go back, and come again for it.
+// Offers that came long before the first fire, because the lead was not known yet, are declined, and requested again
+// for it.
 func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
@@ -78,7 +79,7 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	}
 }
 
-// Offers that are held for a coming fire are declined when its job is disabled.
+// Offers that are held for a future fire are declined when its job is disabled.
 func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -96,7 +97,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	}
 }
 
-// In a cluster without room for the fires to come REVIVE is sent once for each, not all the time.
+// In a cluster without room for the future fires, REVIVE is sent once for each of them, not continuously.
 func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

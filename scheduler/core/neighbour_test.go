@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A good neighbour (promise 6): offers are asked for when they are needed, and given back when not.
+// A good neighbour (promise 6): offers are requested when they are needed, and declined when not.
 
 func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	}
 }
 
-// The job fires every second while its only run goes on, so each fire finds it running and is dropped.
+// The job fires every second while its only run continues, so each fire finds it running and is dropped.
 func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -120,7 +120,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	if held > 60 {
 		t.Errorf("offers were held for %d of 600 moments", held)
 	}
-	// Once it has ended, offers are held for the next fire.
+	// Once the run has ended, offers are held for the next fire.
 	s.finish(l)
 	if len(calls[step.CallRequestOffers](s.last)) == 0 && s.core.placement.Held().Len() == 0 {
 		t.Error("nothing is revived for the next fire")

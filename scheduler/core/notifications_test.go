@@ -15,13 +15,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// withWebhook has people told, with a secret.
+// withWebhook makes a job notify people, with a secret.
 func withWebhook(j *jobs.Config) {
 	j.JobErrorHandlerType = jobs.HandlerWebhook
 	j.Props = document.Texts{jobs.PropWebhookURL: {Value: "https://h/x"}, jobs.PropWebhookSecret: {Value: "hunter2"}}
 }
 
-// The secrets leave with the message alone: neither its record nor what a run is kept with has them.
+// The secrets leave only with the message: neither its record nor the records of a run contain them.
 func TestN1SecretsStayInTheJobsDocument(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -62,7 +62,7 @@ func TestN1ARunOfADaemon(t *testing.T) {
 	}
 }
 
-// A message tells of few shards and counts the others, so that its record stays small.
+// A message names few shards and counts the others, so that its record stays small.
 func TestN1FewShardsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -81,7 +81,7 @@ func TestN1FewShardsAreNamed(t *testing.T) {
 	}
 }
 
-// What can't be sent is given up after a day, and the log says so.
+// A message that cannot be sent is dropped after a day, and the log says so.
 func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -115,7 +115,7 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 	}
 }
 
-// A job that was deregistered and registered again under its name has no notification too soon, nor one by an old
+// A job that was deregistered and registered again under its name is not notified of too soon, nor because of an old
 // message's outcome.
 func TestN2ADeregisteredJob(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestN2ADeregisteredJob(t *testing.T) {
 	}
 }
 
-// LOG and THROW have a failure logged as a problem, IGNORE has it logged; it is a failure in any case [D81].
+// LOG and THROW log a failure as a problem, IGNORE just logs it; it is a failure in any case [D81].
 func TestErrorHandlersThatTellNobody(t *testing.T) {
 	t.Parallel()
 	for handler, problem := range map[string]bool{"": true, jobs.HandlerLog: true, jobs.HandlerThrow: true,

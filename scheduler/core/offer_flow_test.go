@@ -27,7 +27,7 @@ func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	}
 }
 
-// TestOffersGoWithTheirAgent: the offers of an agent that was removed are void, also those that are held.
+// TestOffersGoWithTheirAgent: the offers of a removed agent are void, including those that are held.
 func TestOffersGoWithTheirAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -95,7 +95,7 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	}
 }
 
-// scarceCluster is three agents of 8 CPUs of which others use 4, with Mesos' filters.
+// scarceCluster has three agents of 8 CPUs of which other frameworks use 4, and a master with the filters of Mesos.
 type scarceCluster struct {
 	*stage
 	filters  map[string]time.Time
@@ -104,7 +104,7 @@ type scarceCluster struct {
 	declines int
 }
 
-// play lets offers come and go, by a master that allocates each second.
+// play makes and ends offers, with a master that allocates each second.
 func (s *scarceCluster) play(d time.Duration) {
 	s.t.Helper()
 	const tick = 50 * time.Millisecond
@@ -151,7 +151,7 @@ func (s *scarceCluster) hear() {
 func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	t.Helper()
 	s := &scarceCluster{stage: newStage(t), filters: map[string]time.Time{}, held: map[string]time.Duration{}}
-	s.opt.ReserveAfter = time.Hour // rule L2 apart
+	s.opt.ReserveAfter = time.Hour // so that rule L2 has no effect here
 	s.restart()
 	s.app()
 	for _, a := range []string{"S1", "S2", "S3"} {
@@ -170,7 +170,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 		name   string
 		cpus   float64
 		shards int
-		most   time.Duration // an agent's offers are held, of 5 minutes
+		most   time.Duration // for which an agent's offers are held, of 5 minutes
 	}{
 		{"one large shard", 6, 1, time.Second},
 		{"shards of which some would fit", 1, 20, 12 * time.Second},
@@ -193,7 +193,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 			if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "short by") {
 				t.Errorf("%+v", x.Waiting[0])
 			}
-			// What fits and begins to wait gets its offers at once.
+			// A shard that fits and begins to wait gets its offers at once.
 			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "small_job", 1 })
 			s.triggerJob("small_job")
 			s.hear()

@@ -110,14 +110,14 @@ func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	}
 }
 
-// A task that its executor never takes up stays STAGING for the master, for days.
+// A task that its executor never takes stays STAGING for the master, for days.
 func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 	t.Parallel()
-	const given = 10 * time.Minute // as a live attempt is given
+	const given = 10 * time.Minute // as long as a live attempt may be staged
 	staged := fromMaster(cluster.ReasonReconciliation)
 	for name, test := range map[string]struct {
 		abandoned func(*stage, cluster.TaskLaunch)
-		// then is what becomes of the orphan after the next leader has heard that it is staged.
+		// then is what happens to the orphan after the next leader has learned that it is staged.
 		then  func(*stage, cluster.TaskLaunch)
 		holds time.Duration // after that answer
 	}{
@@ -188,7 +188,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 	}
 }
 
-// stuckStaged lets time pass until a task is given up that gets no further than STAGING.
+// stuckStaged lets time pass until a task that stays in STAGING is abandoned.
 func stuckStaged(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
 	for begin := s.now; s.core.orphans.Len() == 0 && s.now.Sub(begin) < time.Hour; s.until(30 * time.Second) {
@@ -197,7 +197,7 @@ func stuckStaged(s *stage, l cluster.TaskLaunch) {
 }
 
 // TestF8AnOrphanEndsInItsTime: a removed task that is still ending blocks its shard for as long as it may take to end,
-// and not for as long as the clock was set back by before the next leader.
+// and no longer if the clock was set back before the next leader.
 func TestF8AnOrphanEndsInItsTime(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// 200 jobs whose package's host accepts and never answers, and one healthy job each second, in a cluster with room for
-// 60 shards.
+// The host of 200 jobs' packages accepts connections and never answers. One healthy job fires each second, in a
+// cluster with room for 60 shards.
 func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedCluster(t, 4, resources.New(16, 64000), 81, func(i int, j *jobs.Config) {
@@ -36,8 +36,8 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 		longest, last = max(longest, p.now.Sub(last)), p.now
 	}
 	p.run(10 * time.Minute)
-	// What fires first fills the cluster, for as long as a fetch is given; nobody knows better then. The healthy one
-	// takes ten seconds itself.
+	// The first fires fill the cluster for the duration of a fetch, because the failure is not known yet. The healthy
+	// job takes ten seconds itself.
 	if longest = max(longest, p.now.Sub(last)); longest > 35*time.Second {
 		t.Errorf("the healthy job had no run for %s", longest)
 	}
@@ -48,7 +48,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "hangs:80 did not answer") {
 		t.Errorf("explain says %+v, %v", x.Waiting, err)
 	}
-	// It is back.
+	// The host is back.
 	p.hangs, p.takes = "", time.Second
 	before := tried
 	p.run(3 * time.Minute)
@@ -80,8 +80,8 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	}
 }
 
-// TestL8WhomAFailureHolds: what one app found out holds for those that fetch from the same host and port, and, where
-// its pods have a template, for no other app.
+// TestL8WhomAFailureHolds: a failure of one app applies to the apps that fetch from the same host and port; if its
+// pods have a template, to no other app.
 func TestL8WhomAFailureHolds(t *testing.T) {
 	t.Parallel()
 	hosts := app.Config{AppURL: "https://h/x", PodTemplate: `{"spec":{"hostAliases":[]}}`}
@@ -140,8 +140,8 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	}
 }
 
-// TestPackageOfAnAttempt: which package an attempt ran with is kept with its shard, across a change of leader, until
-// the next attempt; and a package that was changed on an agent is noted.
+// TestPackageOfAnAttempt: the package of an attempt is kept with its shard, across a change of leader, until the next
+// attempt; and a package that was changed on an agent is noted.
 func TestPackageOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -186,8 +186,8 @@ func TestPackageOfAnAttempt(t *testing.T) {
 	}
 }
 
-// TestL8OneExecutionOfEachAppTries: an execution that tries to fetch and hangs holds up those of its own app, and no
-// other app that fetches from the same host.
+// TestL8OneExecutionOfEachAppTries: an execution whose fetch hangs delays those of its own app, and no other app that
+// fetches from the same host.
 func TestL8OneExecutionOfEachAppTries(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -198,7 +198,7 @@ func TestL8OneExecutionOfEachAppTries(t *testing.T) {
 		}
 	}
 	refused := &wire.Status{Cause: "refused", Unreachable: "127.0.0.1:80"}
-	// tries triggers jobs, and returns which of them are launched when the pause has passed.
+	// tries triggers jobs, and returns those that are launched once the pause has passed.
 	running := map[string]cluster.TaskLaunch{}
 	tries := func(jobNames ...string) (launched []string) {
 		for _, job := range jobNames {
@@ -226,8 +226,9 @@ func TestL8OneExecutionOfEachAppTries(t *testing.T) {
 	}{
 		{"", []string{"one_a", "one_b"}, []string{"one_a"}}, // which hangs
 		{"", []string{"two_a", "two_b"}, []string{"two_a"}}, // which hangs, too
-		{"one_a", []string{"one_a"}, []string{"one_b"}},     // the next of its app, though the other app's hangs still
-		{"two_a", nil, []string{"two_b"}},                   // launched before the last failure was known
+		// The next of its app, although the other app's fetch still hangs.
+		{"one_a", []string{"one_a"}, []string{"one_b"}},
+		{"two_a", nil, []string{"two_b"}}, // launched before the last failure was known
 		{"two_b", []string{"two_a", "two_b"}, []string{"two_a"}},
 	} {
 		if step.fails != "" {

@@ -9,13 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// Each state that a PARTITION_AWARE framework hears of means something else for a task
-// that has begun (rules E1, E2, E4 and the table of answers).
+// Each state that the master reports to a PARTITION_AWARE framework means something else for a task that has begun
+// (rules E1, E2, E4 and the table of answers).
 func TestE2E4EachPartitionAwareState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		state      cluster.State
-		registered bool // whether this very master has had the agent
+		registered bool // whether this master has had the agent registered
 		over       bool // at once
 	}{
 		{cluster.Gone, true, true},
@@ -47,7 +47,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			reason := cluster.ReasonReconciliation
 			if c.state == cluster.Lost {
-				reason = "AGENT_DISCONNECTED" // as an answer it would have no cause in it (rule S5)
+				reason = "AGENT_DISCONNECTED" // in an answer there would be no cause in it (rule S5)
 			}
 			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
 			left := func() (lost, waiting bool) {

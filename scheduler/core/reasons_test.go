@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestSentencesOfEarlierReleases: reasons that were stored as sentences are read as what was decided by them.
+// TestSentencesOfEarlierReleases: reasons that were stored as sentences are decoded to the codes of the decisions
+// behind them.
 func TestSentencesOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// The last leader that recorded something may be many terms back: servers of an older release begin terms, and end
-// them because the state is newer than they know. What that leader's last batch was is said nevertheless.
+// The last leader that recorded something may be many terms ago: servers of an older release begin terms, and end them
+// because the state is newer than they know. The last batch of that leader is reported nevertheless.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
 	shared := &step.Shared{Opt: step.Options{History: true, Term: 500}}
@@ -44,7 +44,7 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	}
 }
 
-// Reasons are recorded as values, and texts only where somebody else has said them.
+// Reasons are recorded as values, and as texts only where they came from outside.
 func TestReasonsAreRecordedAsValues(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -34,7 +34,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if j := s.core.config.Job("my_job"); j.Version() != 1 || !j.Since().Equal(since) {
 			t.Error("the same content in a new version changes only the version (rule F2)")
 		}
-		// YAML by hand, whatever we write ourselves: a new cron counts from now.
+		// An external YAML document is read whatever format the scheduler writes: a new cron counts from now.
 		byHand := "jobName: my_job\nappName: my_app\njobExecutionType: TRANSIENT\ncron: 0 0 4 * * ?   # an hour later\nshardingTotalCount: 2\ncpuCount: 1\nmemoryMB: 64\njobType: SCRIPT\n"
 		s.edit(path, byHand, 2)
 		j := s.core.config.Job("my_job")
@@ -45,7 +45,7 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 			!strings.Contains(strings.Join(v.Notes, ";"), "jobType is ignored") {
 			t.Errorf("notes: %v, %v", v.Notes, err)
 		}
-		// A broken one keeps the last good one, and says so until it is mended.
+		// A broken document leaves the last good one in force, and a note says so until it is fixed.
 		s.edit(path, "jobName: [", 3)
 		if !slices.ContainsFunc(s.last.Notes,
 			func(n step.Note) bool { return n.Kind == step.NoteFaulty && strings.Contains(n.Detail, path) }) {
@@ -78,12 +78,12 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 		if strings.Contains(notes(), "last good") || len(s.core.views.FaultyDocuments()) != 0 {
 			t.Errorf("explain of the mended one: %s", notes())
 		}
-		// Deleted: a deregistration (rule K2).
+		// The deletion of the document is a deregistration (rule K2).
 		s.edit(path, "", 0)
 		if _, err := s.core.views.Job("my_job"); err == nil {
 			t.Error("the job is there still")
 		}
-		// A disabled mark may come before its document.
+		// A disabled mark may precede its document.
 		s.edit("/state/disable/job/my_job", "my_job", 0)
 		s.edit(path, byHand, 0)
 		if j := s.core.config.Job("my_job"); j == nil || !j.Mark().Disables() {
@@ -157,8 +157,7 @@ func TestReconcileAsked(t *testing.T) {
 	}
 }
 
-// TestAnAppRemovedByHandIsKilledInOrder: what one step sends out is in the same order in every run of the same
-// history.
+// TestAnAppRemovedByHandIsKilledInOrder: the calls of one step are in the same order in every run of the same events.
 func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -179,7 +178,7 @@ func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 	}
 }
 
-// edit has somebody else write an entry, or, with no value, delete it.
+// edit makes an external edit: it writes an entry or, without a value, deletes it.
 func (s *stage) edit(path, value string, version int64) []Event {
 	s.t.Helper()
 	entry := registry.Entry{Path: path, Value: []byte(value), Version: version}

@@ -36,7 +36,7 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 			s.startOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
 			s.removeFramework()
 			if !tt.failover {
-				s.trigger() // its execution has failed, the next one's shard waits for it
+				s.trigger() // its execution has failed; the next one's shard waits for the orphan
 			}
 			after, launched := s.launchedWithin(15*time.Minute, "S1", tt.answer)
 			switch {
@@ -49,8 +49,8 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	}
 }
 
-// A shard with failover whose task was unreachable before the removal has waited a part of its 2 minutes (E4) already;
-// one without failover waits until somebody knows more.
+// A shard with failover whose task was unreachable before the removal has already waited a part of its 2 minutes (E4);
+// one without failover waits until more is known.
 func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
@@ -71,8 +71,8 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 	}
 }
 
-// An agent that was away when its framework was removed hears of it only from the master that knows of
-// it: Mesos does not write down which it has removed.
+// An agent that was away when its framework was removed learns of that only from the master that removed it, because
+// Mesos does not store removals.
 func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -97,7 +97,7 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	}
 }
 
-// Two signs that an agent is registered prove nothing about the time between them, if that is long.
+// Two signs that an agent is registered prove nothing about a long time between them.
 func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -127,13 +127,13 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 		s.after(time.Second)
 	}
 	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session,
-		MasterID: "master-2"}) // it knows nothing of the removal
+		MasterID: "master-2"}) // it does not know of the removal
 	if after, launched := s.launchedWithin(15*time.Minute, "S1", cluster.Gone); launched {
 		t.Errorf("launched again after %s by the word of another master", after)
 	}
 }
 
-// removeFramework has the framework torn down and subscribes with the next id.
+// removeFramework makes the master tear the framework down, and subscribes with the next id.
 func (s *stage) removeFramework() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
@@ -158,8 +158,8 @@ func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 		Reason: cluster.ReasonReconciliation}))
 }
 
-// launchedWithin offers another agent every 10 s, has the master answer for the first, and says
-// when something was launched.
+// launchedWithin offers another agent every 10 s, makes the master answer for the first, and returns when something
+// was launched.
 func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.State) (after time.Duration,
 	launched bool) {
 	s.t.Helper()

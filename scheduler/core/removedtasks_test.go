@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A task that somebody removed from the cluster ends now, if its agent lives: the next attempt waits for as long as
-// that may take.
+// A task that was removed from the cluster is ending, if its agent lives. The next attempt waits for as long as that
+// may take.
 func TestRemovedTasksMayStillEnd(t *testing.T) {
 	t.Parallel()
 	for name, removed := range map[string]func(*cluster.Update){
@@ -53,7 +53,7 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 	}
 }
 
-// Also where its shard is not run again, the next execution of its job waits for that.
+// If its shard is not run again, the next execution of its job waits for that.
 func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -70,7 +70,7 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	}
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
-	s.update(l, cluster.Running, removed) // as the cluster answers whenever it is asked
+	s.update(l, cluster.Running, removed) // as the cluster answers every question
 	s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
 	offer.AgentID = "n2"
 	s.offers(offer)
@@ -88,8 +88,9 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	}
 }
 
-// TestE5AnAbandonedPodIsDeletedFirst: where a kill is kept for an agent that is away, what is abandoned there is
-// killed at once, and its shard starts elsewhere only when the kill is known to be kept: then it never begins there.
+// TestE5AnAbandonedPodIsDeletedFirst: where the cluster keeps kills for agents that are away, an abandoned attempt is
+// killed at once, and its shard starts elsewhere only when the kill is known to be kept, so that the attempt never
+// begins there.
 func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	t.Parallel()
 	s := own(t)

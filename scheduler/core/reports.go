@@ -17,7 +17,8 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.offered(e)
 	case cluster.Closed:
 		if len(e.AgentID) <= jobs.MaxAgentIDBytes && c.agents.ClosedNow(e) {
-			c.shared.MatchAgain() // for the reasons of what waits: nothing of such an agent is on offer
+			// The reasons of waiting shards may change: nothing of such an agent is on offer.
+			c.shared.MatchAgain()
 		}
 	case cluster.Rescind:
 		c.placement.Rescind(e.OfferID)
@@ -31,7 +32,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	}
 }
 
-// offered takes in new offers, and what they show of executors.
+// offered adds new offers, and records what they show of executors.
 func (c *Core) offered(e cluster.Offers) {
 	c.placement.OffersCame()
 	named := map[string][]string{} // executors, by agent
@@ -77,24 +78,25 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 		}
 		switch {
 		case x.Tasks() == 0:
-			// All its ACCEPTs were dealt with before this offer was made, whatever became
-			// of them; if it is there, a later offer names it.
+			// All ACCEPTs that name it were handled before this offer was made, whatever their result. If the executor
+			// exists, a later offer names it.
 			c.executors.Remove(x)
 		case x.Confirmed():
-			// It was there and is gone, and what ends its tasks is on its way. Its record stays until
-			// they have ended: as long as one of them may live, nobody may take the executor for an unknown one.
+			// The executor existed and has ended, and the reports of its tasks' ends are on their way. Its record
+			// stays until all of them have ended; otherwise, while one of them may live, the executor would count as
+			// unknown.
 			c.executors.Close(x)
 		}
 	}
 }
 
-// nothingForUs reports whether an offer has nothing that a task could use, such as one
-// whose CPU and memory are revocable.
+// nothingForUs reports whether an offer has no resources that a task could use, for instance because its CPU and
+// memory are revocable.
 func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
 
-// failure takes the word that an agent was removed, or that an executor ended. The tasks of an agent end by updates of
-// their own (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle or their
-// SHUTDOWN was repeated often enough (package retire).
+// failure applies the report that an agent was removed, or that an executor ended. The tasks of an agent end by
+// updates of their own (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle
+// or their SHUTDOWN was repeated often enough (package retire).
 func (c *Core) failure(f cluster.Failure) {
 	c.shared.NeedChanged()
 	if f.ExecutorID == "" {
@@ -106,8 +108,8 @@ func (c *Core) failure(f cluster.Failure) {
 		Detail: fmt.Sprintf("%s ended (wait status %d)", f.ExecutorID, f.Status)})
 	if x := c.executors.Get(f.ExecutorID); x != nil {
 		if x.Pending() > 0 || x.Tasks() > 0 {
-			// An ACCEPT that was on its way has the agent start it once more under
-			// this id: the record stays until what was launched has ended (X1, X2).
+			// An ACCEPT that was on its way makes the agent start the executor again under this id. The record stays
+			// until the launched tasks have ended (X1, X2).
 			c.executors.Close(x)
 			return
 		}
@@ -115,8 +117,8 @@ func (c *Core) failure(f cluster.Failure) {
 	}
 }
 
-// acceptAnswered: answered 202, the tasks are with the master; refused, they
-// never were (rules L3, L4).
+// acceptAnswered applies the answer to an ACCEPT. After a 202 the master has the tasks; if it refused the ACCEPT, they
+// were never launched (rules L3, L4).
 func (c *Core) acceptAnswered(a LaunchAnswered) {
 	if !c.subscription.IsOpen(a.Session) {
 		return // voided already

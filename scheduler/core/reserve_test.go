@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// One agent, forty jobs that fire each second and fill it as soon as anything is free, and one that needs all of it,
-// or half: rule L2 bounds how long that one waits.
+// One agent, forty jobs that fire each second and use everything that becomes free, and one job that needs all of the
+// agent, or half: rule L2 bounds how long that one waits.
 func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -47,8 +47,8 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 			for i := range test.large {
 				last[fmt.Sprint("large_", 40+i)] = began
 			}
-			// It fires each ten minutes. The small ones that are older get agents of their own too, but take what
-			// comes free one by one.
+			// The large job fires every ten minutes. Older small ones get reservations too, but use what becomes free
+			// one by one.
 			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
 				time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
@@ -66,8 +66,8 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	}
 }
 
-// The room that was drained for a reservation is not handed out between its end without a launch and the next
-// reservation.
+// The room that was drained for a reservation is not used for other executions between its end without a launch and
+// the next reservation.
 func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -95,7 +95,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	if len(s.accepts) > 0 {
 		t.Fatal("what is reserved was used by another execution")
 	}
-	s.offer("S1", 8, 8192) // it is all there, in the moment in which the reservation ends
+	s.offer("S1", 8, 8192) // everything is free at the moment in which the reservation ends
 	s.now = first.Until
 	s.step()
 	launched := s.accepted()
@@ -133,8 +133,8 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	}
 }
 
-// A shard once ran for three hours on the agent. When none of our tasks runs there any more, the agent is not kept for
-// that long.
+// A shard once ran for three hours on the agent. Once none of our tasks runs there, the agent is not reserved for that
+// long.
 func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -223,7 +223,7 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 			s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 		}
 		if s.core.placement.Held().Free("S2").IsZero() {
-			s.offer("S2", 4, 8192) // another framework has the rest
+			s.offer("S2", 4, 8192) // another framework uses the rest
 		}
 		s.until(10 * time.Second)
 		if r, _ := s.core.placement.Reserved(); slices.Contains(r.Agents, "S1") && slices.Contains(r.Agents, "S2") {
@@ -243,7 +243,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
 	s.setClock(-time.Hour)
-	s.trigger() // by the clock it comes first
+	s.trigger() // by the clock it is the first
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
 	if len(l) != 1 || !s.core.placement.Suppressed() {
@@ -269,8 +269,8 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsNotShownLargerThanItIs: the master frees what an agent reports as ended, and offers it, before it
-// passes on the end of a task of which an earlier update is not acknowledged yet.
+// TestAnAgentIsNotShownLargerThanItIs: the master frees the resources of a task as soon as an agent reports its end,
+// and offers them before it forwards that end if an earlier update of the task is not acknowledged yet.
 func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

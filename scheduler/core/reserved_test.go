@@ -17,8 +17,8 @@ func part(key string, cpus, mem float64) cluster.Reserved {
 	return cluster.Reserved{Key: key, Resources: resources.New(cpus, mem)}
 }
 
-// TestL7WhatIsReservedIsUsedFirst: the executor takes of it before the tasks do, and a shard runs that fits neither
-// what is reserved nor what is not.
+// TestL7WhatIsReservedIsUsedFirst: the executor takes of the reserved resources before the tasks do, and a shard runs
+// that fits neither the reserved nor the unreserved part alone.
 func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -42,8 +42,8 @@ func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	}
 }
 
-// TestX4TheSplitOfAnExecutorIsThatOfItsStart: later tasks name it as it was started, whatever is on offer by then,
-// also after a leader change; and the executor takes nothing a second time.
+// TestX4TheSplitOfAnExecutorIsThatOfItsStart: later tasks name the executor with the reserved part of its start,
+// whatever is on offer by then, also after a leader change; and the executor takes nothing a second time.
 func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -76,8 +76,7 @@ func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	}
 }
 
-// TestNothingReservedIsNamedWithoutReservations: the calls of a framework without reservations are those that they
-// were.
+// TestNothingReservedIsNamedWithoutReservations: the calls of a framework without reservations are the same as before.
 func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -92,7 +91,7 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 	}
 }
 
-// offerReserved offers resources of which some are reserved.
+// offerReserved offers resources with reserved parts.
 func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
 	s.t.Helper()
 	s.offerN++

@@ -85,7 +85,7 @@ func TestExecutionsAreListed(t *testing.T) {
 	}
 }
 
-// A list shows of a run the same as GET /api/execution/{id} shows, also after a change of leader.
+// A list shows the same of a run as GET /api/execution/{id}, also after a change of leader.
 func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
@@ -117,7 +117,7 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	check()
 }
 
-// A list of a few out of many looks at all of them.
+// A list of a few executions out of many considers all of them.
 func TestTheNewestOfManyAreListed(t *testing.T) {
 	t.Parallel()
 	c := New(step.DefaultOptions())
@@ -135,7 +135,7 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	}
 }
 
-// explain says what came of the last run and why, and of the fires that became none, also after a change of leader.
+// explain shows the result of the last run and its reason, and the fires without a run, also after a change of leader.
 func TestExplainTellsOfThePast(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
@@ -162,7 +162,7 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	if x := look(); x.DroppedFires.Count != 130 || x.MissedFires != nil {
 		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
 	}
-	s.now = s.now.Add(time.Hour) // nobody leads
+	s.now = s.now.Add(time.Hour) // without a leader
 	s.restart()
 	if x := look(); x.DroppedFires.Count < 130-60 || x.MissedFires == nil || x.MissedFires.Count != 1 {
 		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
@@ -172,7 +172,7 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	}
 }
 
-// Numbers for metrics are of so many jobs and no more; last runs are known after a change of leader.
+// At most that many jobs have numbers of their own in the metrics; last runs are known after a change of leader.
 func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s, _ := someRuns(t)
@@ -194,7 +194,7 @@ func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 		again.Finished != 0 {
 		t.Errorf("after a restart %+v", again)
 	}
-	s.apply(s.core.planDisableJob("other", true)) // which ends what waits of it
+	s.apply(s.core.planDisableJob("other", true)) // this ends its waiting executions
 	if n := s.core.views.Stats().JobsWithoutMetrics; len(of()) != 1 || n != 1 {
 		t.Errorf("%+v, and %d without", of(), n)
 	}

@@ -17,13 +17,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// runOf is the absolute folder of a run of a launch's executor.
+// runOf returns the absolute folder of a run of a launch's executor.
 func runOf(l cluster.TaskLaunch, container string) string {
 	return "/var/lib/mesos/slaves/S1/frameworks/" + l.Executor.Framework + "/executors/" + l.Executor.ID + "/runs/" +
 		container
 }
 
-// saysSandbox is what an executor says in that sandbox of a task that has started.
+// saysSandbox adds the sandbox to an executor's report of a task that has started.
 func saysSandbox(t *testing.T, sandbox string) func(*cluster.Update) {
 	t.Helper()
 	data := &wire.Status{Dir: "tasks/1", Sandbox: sandbox, StartTime: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
@@ -92,8 +92,8 @@ func TestOutputIsReadWhereTheAgentServesIt(t *testing.T) {
 	}
 }
 
-// TestASecondRunOfAnExecutorHasASandboxOfItsOwn [X1]: a task launched just when its executor had ended makes the agent
-// start the executor again under its id.
+// TestASecondRunOfAnExecutorHasASandboxOfItsOwn [X1]: a task that was launched just when its executor had ended makes
+// the agent start the executor again under its id.
 func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -138,7 +138,7 @@ func TestOutputOfTheLastAttemptWhileItsShardWaits(t *testing.T) {
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
 }
 
-// TestOutputOfEarlierAttempts can be read as long as their execution is kept, under whatever framework they ran.
+// TestOutputOfEarlierAttempts can be read as long as their execution is kept, under any framework id.
 func TestOutputOfEarlierAttempts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -184,7 +184,7 @@ func TestOutputOfEarlierAttempts(t *testing.T) {
 		views.AttemptView{Attempt: 4, TaskID: tasks[3]})
 }
 
-// TestAnAttemptWithoutOutputSaysSo while its shard waits, and when that was killed then.
+// TestAnAttemptWithoutOutputSaysSo while its shard waits, and after the shard was killed then.
 func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -36,7 +36,7 @@ func (s *scene) cmdBy(w *scenario.Words) error {
 	return nil
 }
 
-// cmdEdit is somebody's zkCli.
+// cmdEdit is an edit with zkCli.
 func (s *scene) cmdEdit(w *scenario.Words) error {
 	path := w.Next()
 	text := strings.Join(w.List, " ")

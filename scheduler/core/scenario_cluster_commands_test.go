@@ -64,7 +64,7 @@ func (s *scene) cmdAccept(w *scenario.Words) error {
 	return s.steps(answers...)
 }
 
-// taskID is the id of the task that is called so.
+// taskID returns the id of the task with that name in the scenario.
 func (s *scene) taskID(name string) string {
 	if !strings.Contains(name, "#") && s.names.Counts[name+"#"] > 0 {
 		name = fmt.Sprintf("%s#%d", name, s.names.Counts[name+"#"])
@@ -75,7 +75,7 @@ func (s *scene) taskID(name string) string {
 	return name
 }
 
-// daemonStatus adds what an executor says of the runs of a daemon's shard.
+// daemonStatus adds an executor's report of the runs of a daemon's shard.
 func (s *scene) daemonStatus(w *scenario.Words, status *wire.Status) {
 	if run := w.Option("run", ""); run != "" {
 		state, ago, _ := strings.Cut(run, "@")
@@ -197,7 +197,7 @@ func (s *scene) cmdSession(w *scenario.Words) error {
 	return s.steps(SessionEnded{Session: session, Reason: w.Option("reason", "the stream broke"), Removed: removed})
 }
 
-// cmdAnswered answers the question about a task that never was.
+// cmdAnswered answers the question about an invented task.
 func (s *scene) cmdAnswered(w *scenario.Words) error {
 	if len(w.List) > 0 {
 		agent, state := w.Next(), cluster.State(w.Next())

@@ -36,22 +36,22 @@ import (
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
 //	crash, restart [after=DURATION]        the next leader, without and with its SUBSCRIBED
-//	explain JOB, executions JOB            what people read
+//	explain JOB, executions JOB            the views of people
 //	option [binary= fires-per-step= ended-kept=]  of the next leader
-//	reconcile explicit|implicit            an operator asks for it
+//	reconcile explicit|implicit            an operator's request
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
 //	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
-//	history on                             from the next leader on there is a history
-//	history stored N                       so many of the term's batches are in the database
-//	audit on                               audit rows are said from here on
-//	audit rows ID:ACTION:USER …             rows of changes that were made beside the core are handed in
-//	by NAME [kind= from=]                  who asks for what follows
-//	edit PATH [TEXT]                       somebody writes or removes a document or mark
+//	history on                             the next leaders have a history
+//	history stored N                       the first N batches of the term are in the database
+//	audit on                               audit rows are reported from here on
+//	audit rows ID:ACTION:USER …             hands in rows of changes outside of the core
+//	by NAME [kind= from=]                  the requester from here on
+//	edit PATH [TEXT]                       an external edit writes or removes a document or mark
 //	mute CALL…                             leaves these calls out until the next begin
 //	begin                                  a new world
 //
-// A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for a
-// task of somebody else; an EXECUTOR is APP#N.
+// A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for
+// an unknown task; an EXECUTOR is APP#N.
 var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"app":        (*scene).cmdApp,
 	"job":        (*scene).cmdJob,
@@ -116,7 +116,7 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"answered": (*scene).cmdAnswered,
 }
 
-// Command does what a line of a scenario says.
+// Command executes a line of a scenario.
 func (s *scene) Command(line string) error {
 	name, w, err := scenario.Split(line)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *scene) cmdKill(w *scenario.Words) error {
 	return s.steps(operator.KillRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})
 }
 
-// cmdWait lets time pass in the steps that the core asks for.
+// cmdWait lets time pass in the steps that the core requests.
 func (s *scene) cmdWait(w *scenario.Words) error {
 	end := s.now.Add(w.Duration())
 	s.stamped = true
@@ -173,7 +173,7 @@ func (s *scene) cmdClock(w *scenario.Words) error {
 	return s.steps()
 }
 
-// cmdCrash begins the next term with what is stored, after a time without a leader.
+// cmdCrash begins the next term with the stored state, after a time without a leader.
 func (s *scene) cmdCrash(w *scenario.Words) error {
 	if pause := w.Option("after", ""); pause != "" {
 		d, err := time.ParseDuration(pause)
@@ -237,7 +237,7 @@ func (s *scene) cmdExplain(w *scenario.Words) error {
 	return nil
 }
 
-// cmdStored puts into the registry what somebody else left there.
+// cmdStored adds an entry of another scheduler to the registry.
 func (s *scene) cmdStored(w *scenario.Words) error {
 	path := w.Next()
 	text := ""

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// planned does a change of configuration, or says why it is refused.
+// planned makes a change of configuration, or reports why it is refused.
 func (s *scene) planned(p *config.Planned, err error) error {
 	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)

@@ -26,7 +26,7 @@ func (s *scene) cmdHistory(w *scenario.Words) error {
 	}
 }
 
-// reportHistory says what is recorded.
+// reportHistory reports the recorded rows.
 func (s *scene) reportHistory(d Decision) {
 	b := &d.History
 	if b.Number == 0 {

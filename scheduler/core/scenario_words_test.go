@@ -22,12 +22,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scene is a stage that is directed by lines of text and says in words what
-// the core decides.
+// scene is a stage that lines of text direct and that reports the decisions of the core as text.
 type scene struct {
 	*stage
 	out strings.Builder
-	// stamped puts the time before what is said: time passes meanwhile.
+	// stamped adds the time to each report, because time passes meanwhile.
 	stamped bool
 
 	names    *scenario.Names // of tasks, executors, executions and the framework
@@ -48,7 +47,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// begin is a new world.
+// begin begins a new world.
 func (s *scene) begin(t testing.TB) {
 	t.Helper()
 	s.stage = newStage(t)
@@ -57,7 +56,7 @@ func (s *scene) begin(t testing.TB) {
 	s.muted = map[reflect.Type]bool{}
 }
 
-// Said returns and forgets what was said.
+// Said returns the reports since its last call.
 func (s *scene) Said() string {
 	text := s.out.String()
 	s.out.Reset()
@@ -71,7 +70,7 @@ func (s *scene) say(format string, args ...any) {
 	s.out.WriteString(s.names.InWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// report says what was decided, in the order in which it leaves.
+// report reports a decision, in the order in which it leaves.
 func (s *scene) report(d Decision) {
 	started := map[string]bool{}
 	for _, c := range calls[step.CallLaunch](d) {
@@ -128,7 +127,7 @@ func (s *scene) report(d Decision) {
 	}
 }
 
-// reportAudits says which audit rows are written, where the scenario is about them, and returns the other writes.
+// reportAudits reports the written audit rows, if the scenario is about them, and returns the other writes.
 func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) {
 	for _, w := range writes {
 		dir, number := store.Split(w.Path)
@@ -171,7 +170,8 @@ func (s *scene) reportWrites(d Decision) {
 	}
 }
 
-// mutable are the calls that a scenario can leave out because it is not about them, by Mesos' names for them.
+// mutable are the calls that a scenario can leave out because it is not about them, by the names that Mesos gives
+// them.
 var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRequestOffers{},
 	"SUPPRESS": step.CallStopOffers{}, "DECLINE": step.CallDecline{}}
 
@@ -242,7 +242,7 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 	return text
 }
 
-// reportExplanation says what people read about a job.
+// reportExplanation reports what people read about a job.
 func (s *scene) reportExplanation(x views.Explanation) {
 	s.say("%s is %s", x.JobName, x.State)
 	for i := 0; i < len(x.Waiting); {
@@ -289,8 +289,7 @@ func (s *scene) reportExplanation(x views.Explanation) {
 	}
 }
 
-// reportExecutions says how a job's executions stand: the last ended ones, and
-// all that live.
+// reportExecutions reports the state of a job's executions: the last ended ones, and all open ones.
 func (s *scene) reportExecutions(job string) {
 	var ids []string
 	for e := range s.core.executions.AllEnded() {

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// scheduled says how many jobs and shards fire by which schedule.
+// scheduled reports how many jobs and shards fire by which schedule.
 func (s *stage) scheduled() string {
 	s.t.Helper()
 	if bad := s.contradiction(); bad != "" {
@@ -25,8 +25,8 @@ func (s *stage) scheduled() string {
 	return fmt.Sprint(all)
 }
 
-// Jobs are counted by their schedules while they fire, whoever makes their fires, and not while they are paused,
-// disabled or without an app.
+// Jobs are counted by their schedules while they fire, whether the core or an executor makes their fires, and not
+// while they are paused, disabled or without an app.
 func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -62,7 +62,7 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	expect("another app", "[0 0 * * * ?Europe/Berlin 1/2]")
 }
 
-// BenchmarkSchedules is what the loop waits for while somebody asks when jobs fire.
+// BenchmarkSchedules measures how long a request for the schedules of jobs delays the loop.
 func BenchmarkSchedules(b *testing.B) {
 	s := manyJobs(b, 100_000)
 	for i, name := range s.core.config.JobNames() { // each gets a schedule of its own

@@ -1,8 +1,7 @@
 package core
 
-// sessionBegan: forget all offers, ask about all live tasks, send wanted kills
-// and shutdowns again (rule T6). ACCEPTs of the old stream can't arrive any more:
-// they are voided (L3, L4).
+// sessionBegan handles a new session: it forgets all offers, asks about all live tasks, and sends wanted kills and
+// shutdowns again (rule T6). ACCEPTs of the old stream cannot arrive any more, so they are voided (L3, L4).
 func (c *Core) sessionBegan(e SessionBegan) {
 	if !c.subscription.SessionBegan(e.Session, e.MasterID) {
 		return
@@ -17,8 +16,8 @@ func (c *Core) sessionBegan(e SessionBegan) {
 	c.executions.SessionBegan()
 	c.orphans.AllUnreported()
 	if c.executors.EverStarted() {
-		// One whose record went while its SHUTDOWN was lost is found in the offers of this session, if those of the
-		// last one, or of the last leader, did not come any more (rule X3).
+		// An executor whose record was removed while its SHUTDOWN was lost is found in the offers of this session, if
+		// no offer of the last session or leader named it (rule X3).
 		c.placement.Probe()
 	}
 }
@@ -35,7 +34,7 @@ func (c *Core) sessionEnded(e SessionEnded) {
 	}
 }
 
-// ensureFramework sees to it that there is a framework id.
+// ensureFramework makes a framework id if there is none.
 func (c *Core) ensureFramework() {
 	if c.subscription.FrameworkID() != "" {
 		return

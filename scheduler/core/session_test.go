@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// needsTwoAgents is a job whose three shards of 3 CPUs start together: one agent of 5 or 8 has not enough room.
+// needsTwoAgents is a job whose three shards of 3 CPUs start together: an agent of 5 or 8 CPUs has not enough room.
 func needsTwoAgents(j *jobs.Config) { j.CPUCount = 3 }
 
 // TestT6OffersEndWithTheirSession: the master has forgotten every offer that it made before it answered SUBSCRIBE, and
@@ -57,8 +57,8 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldWithoutASession: neither what was offered before its end, nor what its stream delivers after that,
-// nor what comes before SUBSCRIBED.
+// TestNothingIsHeldWithoutASession: neither offers from before its end, nor those that its stream delivers after that,
+// nor those that come before SUBSCRIBED.
 func TestNothingIsHeldWithoutASession(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -87,8 +87,8 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	none("that came before SUBSCRIBED")
 }
 
-// A leader that slept between its commit and its SUBSCRIBE takes the next leader's tasks
-// for nobody's; nothing that it does about them is written, so it asks for the fence.
+// A leader that slept between its commit and its SUBSCRIBE treats the next leader's tasks as unknown. Its decisions
+// about them write nothing, so the session requires the fence.
 func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -110,7 +110,7 @@ func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	}
 }
 
-// The pause before the next SUBSCRIBE spares a master that refuses; a new master is asked at once.
+// The pause before the next SUBSCRIBE protects a master that refuses; a new master is asked at once.
 func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -164,8 +164,8 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 	}
 }
 
-// Mesos clears filters when it sees the connection of a framework end. That of a leader whose host
-// froze is still open when the next one takes over.
+// Mesos clears filters when it sees the connection of a framework end. The connection of a leader whose host froze is
+// still open when the next one takes over.
 func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

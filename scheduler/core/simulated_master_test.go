@@ -19,12 +19,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// simulatedMaster is a master in simulated time that offers what is free once a second and after a REVIVE, as
-// Mesos does, and measures how long its offers are held.
+// simulatedMaster is a master in simulated time that offers free resources once a second and after a REVIVE, as Mesos
+// does, and measures how long its offers are held.
 type simulatedMaster struct {
 	takes      time.Duration // how long tasks run
 	answers    time.Duration // how long after a REVIVE the offers come
-	revivedAt  time.Time     // a REVIVE that is not answered yet; else zero
+	revivedAt  time.Time     // the REVIVE that is not answered yet; else zero
 	core       *Core
 	rnd        rand.Source
 	now, began time.Time
@@ -37,19 +37,20 @@ type simulatedMaster struct {
 	tasks      int
 	revived    int                 // REVIVEs
 	launched   func(taskID string) // if not nil, sees each task
-	hangs      string              // jobs whose names begin so can't fetch their package, which takes as long as a task
+	// Jobs whose names begin with it cannot fetch their package, which takes as long as a task.
+	hangs string
 }
 
 type simulatedAgent struct {
 	id            string
-	free          resources.Amount            // what no task and no executor uses
-	offers        map[string]resources.Amount // of that: what is on offer, by offer
-	filtered      resources.Amount            // so much of it is not offered
-	filteredUntil time.Time                   // until then
+	free          resources.Amount            // used by no task and no executor
+	offers        map[string]resources.Amount // the part of it that is on offer, by offer
+	filtered      resources.Amount            // the part of it that is not offered
+	filteredUntil time.Time                   // the end of that filter
 	executors     map[string]bool
 }
 
-// unoffered is what is free and not on offer.
+// unoffered returns the free resources that are not on offer.
 func (a *simulatedAgent) unoffered() resources.Amount {
 	left := a.free
 	for _, o := range a.offers {
@@ -58,7 +59,7 @@ func (a *simulatedAgent) unoffered() resources.Amount {
 	return left
 }
 
-// takeBack ends offers, with a filter for what of them is not used.
+// takeBack ends offers, with a filter for the part of them that is not used.
 func (a *simulatedAgent) takeBack(ids []string, used resources.Amount, until time.Time) {
 	var back resources.Amount
 	for _, id := range ids {
@@ -77,7 +78,7 @@ type simulatedTask struct {
 	task  cluster.TaskLaunch
 }
 
-// run plays for a while, in the steps that the core asks for.
+// run plays for a while, in the steps that the core requests.
 func (p *simulatedMaster) run(d time.Duration) {
 	end := p.now.Add(d)
 	nextRound := p.now
@@ -223,7 +224,7 @@ func newSimulatedMaster(b testing.TB, cron func(i int) string) *simulatedMaster 
 	return newSimulatedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
 }
 
-// newSimulatedJobs has so many jobs of one small shard each, changed by change, and agents with much room.
+// newSimulatedJobs has n jobs of one small shard each, changed by change, and agents with much room.
 func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
 	p := newSimulatedCluster(b, 20, resources.New(16, 16000), n, change)
@@ -232,7 +233,7 @@ func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *
 	return p
 }
 
-// newSimulatedCluster has so many agents of that size, and has not begun.
+// newSimulatedCluster has that many agents of that size, and has not begun.
 func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
@@ -264,8 +265,8 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	return p
 }
 
-// squeeze has others take most of the cluster, once we have seen how large its agents are, and has
-// a job wait that does not fit into the rest.
+// squeeze makes other frameworks use most of the cluster, once the core has seen how large its agents are, and makes a
+// job wait that does not fit into the rest.
 func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
 	j := *p.core.config.Job("job_000").Config()

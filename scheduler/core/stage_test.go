@@ -21,8 +21,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// stage plays a cluster by hand around one core: it keeps what is written and
-// gives names to what is said, so that a test reads as a story.
+// stage simulates a cluster around one core, step by step: it keeps what is written and gives names to ids, so that a
+// test reads as a story.
 type stage struct {
 	t    testing.TB
 	core *Core
@@ -31,17 +31,17 @@ type stage struct {
 	// now is the true time; the wall clock is ahead of it by skew.
 	now  time.Time
 	skew time.Duration
-	// loaded is when the term began, began what the wall clock showed then.
+	// loaded is when the term began; began is the wall clock at that time.
 	loaded, began time.Time
 	stored        map[string][]byte
 	last          Decision
 	offerN        int
-	actor         event.Actor // who asks
-	// accepts are the ACCEPTs that were not answered yet.
+	actor         event.Actor // the requester
+	// accepts are the unanswered ACCEPTs.
 	accepts []step.CallLaunch
 }
 
-// fails has a task fail with exit status 3, after a minute.
+// fails makes a task fail with exit status 3, after a minute.
 func (s *stage) fails(l cluster.TaskLaunch) {
 	s.t.Helper()
 	status := 3
@@ -51,7 +51,7 @@ func (s *stage) fails(l cluster.TaskLaunch) {
 	s.update(l, cluster.Failed, func(u *cluster.Update) { u.Status = data })
 }
 
-// restart begins the next term with what is stored, and subscribes.
+// restart begins the next term with the stored state, and subscribes.
 func (s *stage) restart() {
 	s.t.Helper()
 	s.core = s.load()
@@ -59,7 +59,7 @@ func (s *stage) restart() {
 	s.subscribed()
 }
 
-// load makes a core of what is stored.
+// load makes a core of the stored state.
 func (s *stage) load() *Core {
 	s.t.Helper()
 	core := New(s.opt)
@@ -72,10 +72,10 @@ func (s *stage) load() *Core {
 
 func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
 
-// clocks is the time that a step of the present term gets.
+// clocks returns the time for a step of the present term.
 func (s *stage) clocks() clock.Now { return clock.Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
 
-// wake is when the core wants the next step, zero for never.
+// wake returns when the core wants the next step, zero for never.
 func (s *stage) wake() time.Time {
 	if s.last.Wake == 0 {
 		return time.Time{}
@@ -131,7 +131,7 @@ func (s *stage) setClock(by time.Duration) Decision {
 	return s.step()
 }
 
-// until lets time pass in the steps that the core asks for.
+// until lets time pass in the steps that the core requests.
 func (s *stage) until(d time.Duration) {
 	s.t.Helper()
 	end := s.now.Add(d)
@@ -292,7 +292,7 @@ func withMisfire(j *jobs.Config) { j.Misfire = true }
 
 func hourly(j *jobs.Config) { j.Cron = "0 0 * * * ?" }
 
-// start triggers the job and launches it on an agent with so many CPUs.
+// start triggers the job and launches it on an agent with that many CPUs.
 func (s *stage) start(cpus float64) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.trigger()
@@ -327,7 +327,7 @@ func (s *stage) subscribedAgain() {
 	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 }
 
-// startOn has one shard run on an agent, and returns its launch.
+// startOn runs one shard on an agent, and returns its launch.
 func (s *stage) startOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
 	s.t.Helper()
 	s.app()
@@ -350,7 +350,7 @@ func (s *stage) launch() (id string, launches []cluster.TaskLaunch) {
 	return id, s.accepted()
 }
 
-// runJob registers my_app and my_job, and has a run of the job's shards on agent S1.
+// runJob registers my_app and my_job, and runs the job's shards on agent S1.
 func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.app()
@@ -360,7 +360,7 @@ func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
 	return launches
 }
 
-// triggerJob triggers a job that is not my_job.
+// triggerJob triggers a job other than my_job.
 func (s *stage) triggerJob(name string) Decision {
 	s.t.Helper()
 	d := s.step(operator.TriggerRequested{Token: 1, Job: name})
@@ -379,7 +379,7 @@ func (s *stage) updateJob(name string, change func(*jobs.Config)) {
 	}))
 }
 
-// explain is what the core says about a job.
+// explain returns the core's explanation of a job.
 func (s *stage) explain(job string) views.Explanation {
 	s.t.Helper()
 	x, err := s.core.views.Explain(job)
@@ -389,7 +389,7 @@ func (s *stage) explain(job string) views.Explanation {
 	return x
 }
 
-// orphanIDs are the tasks of all orphans.
+// orphanIDs lists the task ids of all orphans.
 func orphanIDs(c *Core) (ids []string) {
 	for _, o := range c.orphans.All() {
 		ids = append(ids, o.TaskID)

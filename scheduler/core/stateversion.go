@@ -10,27 +10,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// StateVersion is the version of what this release keeps below /scheduler. It grows with a change that earlier
-// releases could not go on with: one that they would misread, or whose fields they would drop at their next write of
-// the entry.
+// StateVersion is the version of the state that this release keeps below /scheduler. It grows with a change that
+// earlier releases could not handle: one that they would misread, or whose fields they would drop at their next write
+// of the entry.
 //
 //	0  no version is stored: releases before it was
 //	1  the version itself
 //	2  reasons are codes with arguments, not sentences
 const StateVersion = 2
 
-// stateVersion is the record of the version: who leads first with a newer release writes it in his first commit,
-// together with what that release writes otherwise. From then on earlier releases refuse the state.
+// stateVersion is the record of the version. The first leader with a newer release writes it in its first commit,
+// together with the first state of that release. From then on earlier releases refuse the state.
 type stateVersion struct {
 	Version int `json:"version"`
-	// Release is the one that wrote it, for people.
+	// Release is the release that wrote it, for people.
 	Release string `json:"release"`
 
 	changed bool
 }
 
-// load reads the record, if there is one. A newer state is an error: what this release would make of it might lose or
-// double work.
+// load reads the record, if there is one. A newer state is an error, because this release might misread it and lose or
+// repeat work.
 func (v *stateVersion) load(entries []registry.Entry, release string) error {
 	for _, e := range entries {
 		if e.Path != store.PathStateVersion {

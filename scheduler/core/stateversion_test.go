@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestStateVersion: an older state is taken forward in the first commit, a newer one is refused with both versions
-// named.
+// TestStateVersion: an older state gets the present version with the first commit; a newer one is refused with both
+// versions named.
 func TestStateVersion(t *testing.T) {
 	t.Parallel()
 	ours := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
@@ -22,7 +22,7 @@ func TestStateVersion(t *testing.T) {
 		name    string
 		stored  []registry.Entry
 		written string   // by the first commit; empty: nothing
-		refused []string // what the error says; nil: none
+		refused []string // parts of the error; nil: none
 	}{
 		{name: "nothing is stored", written: ours},
 		{name: "of releases before there were versions", stored: []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")}}, written: ours},

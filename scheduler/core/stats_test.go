@@ -94,8 +94,8 @@ func TestQueuesAreMeasured(t *testing.T) {
 	}
 }
 
-// Each number of a run is counted once: its delays at its launch and at the first report of its process, its durations
-// at its end.
+// Each duration of a run is counted once: its delays at its launch and at the first report of its process, its
+// durations at its end.
 func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -116,7 +116,7 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	s.after(time.Second)
 	says(first, cluster.Running, wire.Status{StartTime: began})
 	status := 1
-	s.after(8 * time.Second) // a fire waits by now: its delays are not the scheduler's
+	s.after(8 * time.Second) // a fire waits by now: its delay is not the scheduler's
 	says(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second),
 		ExitStatus: &status})
 	s.after(time.Minute)

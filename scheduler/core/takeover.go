@@ -2,7 +2,7 @@ package core
 
 import "github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 
-// takeOver goes on with the takeover of another scheduler's framework id, if there is one (rule T8).
+// takeOver continues the takeover of another scheduler's framework id, if there is one (rule T8).
 func (c *Core) takeOver() {
 	framework := c.subscription.FrameworkID()
 	if !c.subscription.TakeOver(func(f subscription.UnknownTask) { c.attempts.OrphanUnknownTask(f, framework) }) {

@@ -34,7 +34,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if len(s.accepts) > 0 || len(calls[step.CallEndExecutor](s.last)) > 0 {
 		t.Fatal("launched, or shut down an executor with tasks, before the master reported what runs")
 	}
-	// The master is silent: the question is repeated, ever more seldom.
+	// The master is silent: the question is repeated, at growing intervals.
 	asked := 0
 	for range 600 {
 		s.after(time.Second)
@@ -196,7 +196,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	}
 }
 
-// storeOriginal stores what an installation of ElasticJob-Cloud 3.0.1 leaves behind.
+// storeOriginal stores the entries that an installation of ElasticJob-Cloud 3.0.1 leaves.
 func (s *stage) storeOriginal(nodes map[string]string) {
 	s.t.Helper()
 	s.opt.Documents = step.YAMLDocuments
@@ -227,14 +227,14 @@ func (s *stage) questions() (ids []string) {
 	return ids
 }
 
-// answer has the master answer the last question, as it does when all agents are back.
+// answer makes the master answer the last question, as it does when all agents are back.
 func (s *stage) answer(question string) Decision {
 	s.t.Helper()
 	return s.step(s.clusterEvent(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation}))
 }
 
-// nextQuestion answers the question that is open, and returns the next.
+// nextQuestion answers the open question, and returns the next.
 func (s *stage) nextQuestion() string {
 	s.t.Helper()
 	s.answer(s.core.subscription.Question())

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// own has each task bring its executor, as on Kubernetes.
+// own is a stage whose tasks bring their executors, as on Kubernetes.
 func own(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -22,7 +22,7 @@ func own(t *testing.T) *stage {
 	return s
 }
 
-// offers makes an offer with all that a cluster may say of an agent.
+// offers makes an offer with everything that a cluster may report of an agent.
 func (s *stage) offers(o cluster.Offer) Decision {
 	s.t.Helper()
 	s.offerN++
@@ -30,8 +30,8 @@ func (s *stage) offers(o cluster.Offer) Decision {
 	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
 }
 
-// A task that brings its executor takes what its shard takes and no more, no record of an executor is written, and its
-// agent's account is what there is of it, in the next term as well.
+// A task that brings its executor takes the resources of its shard and no more. No record of an executor is written,
+// and its agent's account counts it, in the next term as well.
 func TestTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -72,7 +72,7 @@ func TestTasksThatBringTheirExecutors(t *testing.T) {
 	see("at their end", 0, 0)
 }
 
-// What keeps a task from beginning is said of it as long as it has not begun.
+// The reason why a task does not begin is shown until it begins.
 func TestTasksThatDoNotBegin(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -105,7 +105,7 @@ func TestTasksThatDoNotBegin(t *testing.T) {
 	says(cluster.Update{State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("u4")}, "")
 }
 
-// What an app takes of CPU and memory is paid by nobody, so it makes no job too large.
+// The resources of an app's executor are not accounted, so they make no job too large.
 func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -140,7 +140,7 @@ func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
 	}
 }
 
-// All-or-nothing counts the tasks that agents take, too.
+// Agents that take a limited number of tasks count for shards that start together, too.
 func TestAgentsThatTakeFewTasks(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -162,7 +162,7 @@ func TestAgentsThatTakeFewTasks(t *testing.T) {
 	}
 }
 
-// Where the cluster's rules keep an app from an agent, explain says so; when they change, it is placed.
+// Where the cluster's rules exclude an app from an agent, explain says so; when they change, it is placed.
 func TestAgentsThatAreUnfit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -201,7 +201,8 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 	}
 }
 
-// A cluster that says the same of a task as before its agent went away says that it is back: it is not given up (S1).
+// If a cluster reports the same state of a task as before its agent went away, the agent is back: the task is not
+// abandoned (S1).
 func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -222,7 +223,7 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	}
 }
 
-// Progress comes from the task's agent, where there is no executor to name.
+// Progress comes from the task's agent where there is no executor to name.
 func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -246,7 +247,7 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	}
 }
 
-// An image that can't be pulled keeps its app off the agent with growing delays, though each pod is bound, and
+// An image that cannot be pulled keeps its app off the agent with growing delays, although each pod is bound, and
 // fetches, before that (L6).
 func TestAgentsThatFetchInVain(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// What more agents would help is listed, and nothing else.
+// The shards that more agents would help are listed, and no others.
 func TestUnplacedShards(t *testing.T) {
 	t.Parallel()
 	small := cluster.Offer{AgentID: "n1", Resources: resources.New(2, 1000), Total: resources.New(2, 1000)}
@@ -72,7 +72,7 @@ func TestUnplacedShards(t *testing.T) {
 	}
 }
 
-// A shard that is tried again waits for its time first, and for room from then on.
+// A shard that is tried again first waits for its backoff, and then for room.
 func TestUnplacedShardThatIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := own(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// showsAgent compares what is seen of an agent, and of its executors, with JSON. The ids of the framework and of tasks
-// are random.
+// showsAgent compares the view of an agent, and of its executors, with JSON. The ids of the framework and of tasks are
+// random.
 func (s *stage) showsAgent(when, id, want, executors string) {
 	s.t.Helper()
 	if broken := s.contradiction(); broken != "" {
@@ -46,8 +46,8 @@ func (s *stage) showsAgent(when, id, want, executors string) {
 	}
 }
 
-// What is not known of an agent is null; what is in use there are executors and tasks; its state is what the master
-// said last.
+// Unknown properties of an agent are null; its use is that of executors and tasks; its state is what the master
+// reported last.
 func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -89,7 +89,7 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	}
 }
 
-// What is offered to us and held is free, and nothing else is known to be.
+// Held offers are shown as free; no other free resources are known.
 func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -142,7 +142,7 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 	}
 }
 
-// The tasks of an agent have the cluster's own words for their states.
+// The tasks of an agent have the states that the cluster reports.
 func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -173,7 +173,7 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	}
 }
 
-// Where an app is kept off an agent, it says since when, why, and until when.
+// A start failure that keeps an app off an agent is shown with its time, its reason, and its end.
 func TestStartFailuresAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,8 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// TestNotesHaveTheirCodes: whatever is noted, its code stands in the same place, and what a check has found comes
-// first.
+// TestNotesHaveTheirCodes: each note has its code in the same place, and the notes of a check come first.
 func TestNotesHaveTheirCodes(t *testing.T) {
 	t.Parallel()
 	var v views.NotesView

@@ -8,29 +8,28 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// AgentNames are the names of all agents, in no order. They are of the whole cluster, as all that follows, and need a
-// scope of all apps.
+// AgentNames returns the names of all agents, in no order. Like the other methods of this file it concerns the whole
+// cluster, and needs a scope of all apps.
 func (r Reader) AgentNames() ([]views.AgentName, error) { return ofAll(r, r.core.AgentNames) }
 
-// Cluster is the cluster as this leader knows it, with the agents of these ids that are known still.
+// Cluster returns the cluster as this leader knows it, with those agents of the given ids that are still known.
 func (r Reader) Cluster(agents []string) (views.ClusterView, error) {
 	return ofAll(r, func() views.ClusterView { return r.core.Cluster(agents) })
 }
 
-// Agent is one agent of the cluster with what runs there.
+// Agent returns one agent of the cluster with everything of this framework that runs there.
 func (r Reader) Agent(id string) (views.AgentDetail, error) {
 	return ifSeen(r.scope.RequireAll(), id, r.core.Agent)
 }
 
-// Schedules are those by which jobs fire now, in no order, with how many do.
+// Schedules returns the schedules by which jobs fire now, in no order, with the numbers of their jobs.
 func (r Reader) Schedules() ([]config.ScheduleView, error) { return ofAll(r, r.core.Schedules) }
 
-// Activity is what this leader has done in each minute that began at a moment or later, as far as it remembers, the
-// oldest first.
+// Activity returns the activity of this leader in each kept minute that began at from or later, the oldest first.
 func (r Reader) Activity(from time.Time) ([]search.Activity, error) {
 	return ofAll(r, func() []search.Activity { return r.core.Activity(from) })
 }
 
-// LongestKillGrace is the longest time between SIGTERM and SIGKILL that any task on the cluster has, and at least the
+// LongestKillGrace returns the longest time between SIGTERM and SIGKILL of any task on the cluster, and at least the
 // server's.
 func (r Reader) LongestKillGrace() (time.Duration, error) { return ofAll(r, r.core.LongestKillGrace) }

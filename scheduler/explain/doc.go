@@ -1,10 +1,11 @@
-// Package explain answers what people ask of the scheduler: what is there, what it does, and why. It is pure: it reads
-// the core, which holds still meanwhile, and leaves out what the asker may not see.
+// Package explain answers questions about the scheduler's state: which apps, jobs and executions exist, what they do,
+// and why. It is pure: it reads the core, which does not change meanwhile, and leaves out everything that the
+// requester may not see.
 //
-//	who asks ── Scope ──┐
+//	requester ── Scope ─┐
 //	                    ├─▶ Reader ──▶ views, of one moment, of the apps in the scope
 //	core between steps ─┘
 //
-// Nobody gets a Reader without a Scope, and nobody but the scheduler makes one. So no caller can forget to hide what a
-// Scope does not cover: to the asker it is not there, and has the very answer of what is not there.
+// A Reader requires a Scope, and only the scheduler makes one. So no caller can forget to hide an object that a Scope
+// does not cover: the requester gets the same answer as for an object that does not exist.
 package explain

@@ -8,32 +8,33 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// App is one app.
+// App returns one app.
 func (r Reader) App(name string) (views.AppView, error) {
 	return find(r, "app", name, r.core.App, func(v *views.AppView) bool { return r.scope.Covers(v.AppName) })
 }
 
-// Apps lists all apps, by name.
+// Apps lists all apps, sorted by name.
 func (r Reader) Apps() []views.AppView {
 	return filter(r, r.core.Apps(), func(v views.AppView) bool { return r.scope.Covers(v.AppName) })
 }
 
-// Job is one job.
+// Job returns one job.
 func (r Reader) Job(name string) (views.JobView, error) {
 	return find(r, "job", name, r.core.Job, func(v *views.JobView) bool { return r.scope.Covers(v.AppName) })
 }
 
-// Jobs lists all jobs, by name.
+// Jobs lists all jobs, sorted by name.
 func (r Reader) Jobs() []views.JobView {
 	return filter(r, r.core.Jobs(), func(v views.JobView) bool { return r.scope.Covers(v.AppName) })
 }
 
-// Explain says what a job is doing and why.
+// Explain returns what a job is doing and why.
 func (r Reader) Explain(job string) (views.Explanation, error) {
 	return ifSeen(r.SeesJob(job), job, r.core.Explain)
 }
 
-// CheckJob says what publishing a job would lead to, which the scope must allow. cfg must have been checked.
+// CheckJob returns the result that the registration of a job would have. The scope must allow it. cfg must have been
+// checked.
 func (r Reader) CheckJob(cfg jobs.Config) (views.JobCheck, error) {
 	if err := r.scope.MayPublish(cfg.AppName); err != nil {
 		return views.JobCheck{}, err
@@ -41,7 +42,7 @@ func (r Reader) CheckJob(cfg jobs.Config) (views.JobCheck, error) {
 	return r.core.CheckJob(config.RegisterJob{Config: cfg})
 }
 
-// JobToUpdate is the job that an update begins with. That there is none it says as the update would.
+// JobToUpdate returns the job with which an update begins. Its error for an unknown job is that of the update.
 func (r Reader) JobToUpdate(name string) (views.JobView, error) {
 	v, err := r.Job(name)
 	if err != nil && r.scope.all {
@@ -50,7 +51,7 @@ func (r Reader) JobToUpdate(name string) (views.JobView, error) {
 	return v, err
 }
 
-// CheckJobUpdate says what an update of a job would lead to.
+// CheckJobUpdate returns the result that an update of a job would have.
 func (r Reader) CheckJobUpdate(name string, change func(jobs.Config) (jobs.Config, error)) (views.JobCheck, error) {
 	old, err := r.JobToUpdate(name)
 	if err != nil {
@@ -63,8 +64,8 @@ func (r Reader) CheckJobUpdate(name string, change func(jobs.Config) (jobs.Confi
 	return r.core.CheckJob(update)
 }
 
-// FaultyDocuments lists the documents in the registry that can't be used, by path. Of a job without a good one nobody
-// knows the app: a scope of some apps has none of those.
+// FaultyDocuments lists the documents in the registry that cannot be used, sorted by path. The app of a job that never
+// had a good document is not known, so a scope of some apps has none of those.
 func (r Reader) FaultyDocuments() []views.FaultyView {
 	covered := r.covered()
 	return filter(r, r.core.FaultyDocuments(), func(v views.FaultyView) bool {
@@ -80,9 +81,9 @@ func (r Reader) Sandboxes(app string) ([]views.SandboxView, error) {
 	return ifSeen(r.SeesApp(app), app, r.core.Sandboxes)
 }
 
-// Audits lists the audit rows that the scheduler keeps, the newest first: without a history the newest, else those
-// that it does not have yet. There are rows of users and tokens, too, which belong to no app: with a scope of some
-// apps one must ask about a job, and gets the rows of these apps.
+// Audits lists the audit rows that the scheduler keeps, the newest first: without a history the newest rows, otherwise
+// those that the history does not have yet. Rows of users and tokens belong to no app. So with a scope of some apps q
+// must name a job; the result has the rows of that job in these apps.
 func (r Reader) Audits(q search.Audits) ([]event.Audit, error) {
 	if !r.scope.all {
 		if q.Target != "job" || q.TargetName == "" {

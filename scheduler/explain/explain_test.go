@@ -21,7 +21,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// coreOfTwo has two apps, mine and theirs, with a job each: mine_job, and their_job; mine_job was of theirs once.
+// coreOfTwo has two apps, mine and theirs, with one job each: mine_job and their_job. mine_job belonged to theirs
+// earlier.
 func coreOfTwo(t *testing.T) *core.Core {
 	t.Helper()
 	var stored core.Stored
@@ -58,7 +59,7 @@ func mine() explain.Scope {
 	return explain.Apps(func(app string) bool { return app == "mine" }, func(string) error { return errDenied })
 }
 
-// kindOf is what a refusal of the scheduler's own is of.
+// kindOf returns the kind of a refusal by the scheduler.
 func kindOf(err error) problem.Kind {
 	if e := new(problem.Error); errors.As(err, &e) {
 		return e.Kind
@@ -79,8 +80,8 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestWhatBelongsToNoAppIsForAll: what is of the whole cluster, and rows of users, are not for those who may see some
-// apps; of a job of theirs they get the rows of their apps.
+// TestWhatBelongsToNoAppIsForAll: data of the whole cluster, and rows of users, require a scope of all apps. With a
+// scope of some apps, a request for one of their jobs returns the rows of these apps.
 func TestWhatBelongsToNoAppIsForAll(t *testing.T) {
 	t.Parallel()
 	c := coreOfTwo(t)
@@ -127,7 +128,8 @@ func TestWhatBelongsToNoAppIsForAll(t *testing.T) {
 	}
 }
 
-// TestAnUpdateStaysInTheScope: a job of another app is not there, and one of theirs comes to no other.
+// TestAnUpdateStaysInTheScope: a job of another app does not exist for the requester, and a job of theirs cannot move
+// to another app.
 func TestAnUpdateStaysInTheScope(t *testing.T) {
 	t.Parallel()
 	r, err := explain.NewReader(coreOfTwo(t).Views(), mine())
@@ -162,7 +164,7 @@ func TestAnUpdateStaysInTheScope(t *testing.T) {
 	}
 }
 
-// TestAListIsAsLongAsItIsAskedFor: what others have takes no place in it, though it is newer.
+// TestAListIsAsLongAsItIsAskedFor: newer entries outside of the scope take no place in a limited list.
 func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	c := coreOfTwo(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Core is what a Reader reads; *views.Views has it. Errors are *problem.Error, of what is not there.
+// Core is the source of a Reader; *views.Views implements it. Its errors are *problem.Error values for objects that do
+// not exist.
 type Core interface {
 	Apps() []views.AppView
 	App(name string) (views.AppView, error)
@@ -40,20 +41,20 @@ type Core interface {
 	Activity(from time.Time) []search.Activity
 }
 
-// Reader shows the core at one moment, as far as a scope goes. It may be used only within the call that it was handed
-// to; what it returns may be kept. What is said below of what is there holds for what is there in the scope.
+// Reader shows the core at one moment, restricted to a scope. It may be used only within the call that it was passed
+// to; its results may be kept. To its methods, objects outside of the scope do not exist.
 type Reader struct {
 	core  Core
 	scope Scope
 }
 
-// NewReader makes a Reader of a core that holds still. It fails with ErrNobody for the zero Scope.
+// NewReader makes a Reader of a core that does not change meanwhile. It fails with ErrNobody for the zero Scope.
 func NewReader(c Core, scope Scope) (Reader, error) {
 	return Reader{c, scope}, scope.Check()
 }
 
-// find is what the core has by a name, if that is there and covered; what is the word that Hidden takes. With a scope
-// of all apps it is as the core has it.
+// find returns the object with a name, if it exists and is covered; what is the word for Hidden. With a scope of all
+// apps it returns the answer of the core.
 func find[V any](r Reader, what, name string, in func(string) (V, error), covered func(*V) bool) (none V, err error) {
 	v, err := in(name)
 	if !r.scope.all && (err != nil || !covered(&v)) {
@@ -62,8 +63,8 @@ func find[V any](r Reader, what, name string, in func(string) (V, error), covere
 	return v, err
 }
 
-// SeesApp fails for an app that is not there. With a scope of all apps it never does, nor do the others: whatever is
-// asked or done next says so.
+// SeesApp returns an error for an app that does not exist in the scope. With a scope of all apps it never fails, nor
+// do the other methods with this prefix: the next question or request then returns the error.
 func (r Reader) SeesApp(name string) error { return sees(r, name, r.App) }
 
 // SeesJob is SeesApp for a job.
@@ -72,7 +73,7 @@ func (r Reader) SeesJob(name string) error { return sees(r, name, r.Job) }
 // SeesExecution is SeesApp for an execution.
 func (r Reader) SeesExecution(id string) error { return sees(r, id, r.Execution) }
 
-// SeesTask is SeesApp for a task, by its job, which its id names: the task need not be there.
+// SeesTask is SeesApp for a task, by its job, which its id names. The task itself need not exist.
 func (r Reader) SeesTask(id string) error {
 	if task, err := jobs.ParseTaskID(id); !r.scope.all && (err != nil || r.SeesJob(task.Job) != nil) {
 		return Hidden("task", id)
@@ -80,7 +81,7 @@ func (r Reader) SeesTask(id string) error {
 	return nil
 }
 
-// MayPublish refuses an app that may not be published, whether it is there or not.
+// MayPublish refuses an app that must not be published with the scope, whether it exists or not.
 func (r Reader) MayPublish(app string) error { return r.scope.MayPublish(app) }
 
 func sees[V any](r Reader, name string, show func(string) (V, error)) error {
@@ -91,7 +92,7 @@ func sees[V any](r Reader, name string, show func(string) (V, error)) error {
 	return err
 }
 
-// ifSeen is what the core says of what is there.
+// ifSeen returns the answer of the core if unseen is nil.
 func ifSeen[V any](unseen error, name string, say func(string) (V, error)) (none V, err error) {
 	if unseen != nil {
 		return none, unseen
@@ -99,7 +100,7 @@ func ifSeen[V any](unseen error, name string, say func(string) (V, error)) (none
 	return say(name)
 }
 
-// ofAll is what is of all apps, for those who may see all.
+// ofAll returns an answer about all apps, for a scope of all apps.
 func ofAll[V any](r Reader, say func() V) (none V, err error) {
 	if err := r.scope.RequireAll(); err != nil {
 		return none, err
@@ -107,7 +108,7 @@ func ofAll[V any](r Reader, say func() V) (none V, err error) {
 	return say(), nil
 }
 
-// filter leaves in a list what is covered.
+// filter removes everything that is not covered from a list.
 func filter[V any](r Reader, list []V, covered func(V) bool) []V {
 	if r.scope.all {
 		return list
@@ -115,7 +116,7 @@ func filter[V any](r Reader, list []V, covered func(V) bool) []V {
 	return slices.DeleteFunc(list, func(v V) bool { return !covered(v) })
 }
 
-// covered are the names of the jobs that are there, nil with a scope of all apps.
+// covered returns the names of the jobs in the scope, nil with a scope of all apps.
 func (r Reader) covered() map[string]bool {
 	if r.scope.all {
 		return nil

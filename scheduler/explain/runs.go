@@ -5,8 +5,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Executions lists runs that live or are kept, the newest fire first. With a scope of some apps a job that is named
-// must be there, Known or not.
+// Executions lists executions that are open or kept, the newest fire first. With a scope of some apps a named job must
+// exist, whether Known is set or not.
 func (r Reader) Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, error) {
 	if f.Job != "" {
 		if err := r.SeesJob(f.Job); err != nil {
@@ -19,13 +19,13 @@ func (r Reader) Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, e
 	return r.core.Executions(f)
 }
 
-// Execution is one that lives or is kept.
+// Execution returns an execution that is open or kept.
 func (r Reader) Execution(id string) (views.ExecutionView, error) {
 	ofCoveredJob := func(v *views.ExecutionView) bool { return r.SeesJob(v.JobName) == nil }
 	return find(r, "execution", id, r.core.Execution, ofCoveredJob)
 }
 
-// Cells are the shards of some executions of a job, by the executions' ids: of those that live or are kept.
+// Cells returns the shards of the named executions of a job that are open or kept, by execution id.
 func (r Reader) Cells(job string, ids []string) (map[string][]search.Cell, error) {
 	if err := r.SeesJob(job); err != nil {
 		return nil, err
@@ -33,25 +33,25 @@ func (r Reader) Cells(job string, ids []string) (map[string][]search.Cell, error
 	return r.core.Cells(job, ids), nil
 }
 
-// RunningTasks lists the tasks on the cluster, by id.
+// RunningTasks lists the tasks on the cluster, sorted by id.
 func (r Reader) RunningTasks() []views.TaskView {
 	covered := r.covered()
 	return filter(r, r.core.RunningTasks(), func(v views.TaskView) bool { return covered[v.JobName] })
 }
 
-// ReadyJobs lists the jobs with executions that wait, and how many.
+// ReadyJobs lists the jobs with waiting executions, and their number.
 func (r Reader) ReadyJobs() []views.ReadyView {
 	covered := r.covered()
 	return filter(r, r.core.ReadyJobs(), func(v views.ReadyView) bool { return covered[v.JobName] })
 }
 
-// FailoverShards lists the shards that wait to be run again after a loss.
+// FailoverShards lists the shards that wait for another attempt after a loss.
 func (r Reader) FailoverShards() []views.FailoverView {
 	covered := r.covered()
 	return filter(r, r.core.FailoverShards(), func(v views.FailoverView) bool { return covered[v.JobName] })
 }
 
-// LogPlace says where a task's output is.
+// LogPlace returns where a task's output is.
 func (r Reader) LogPlace(taskID string) (views.LogPlace, error) {
 	return ifSeen(r.SeesTask(taskID), taskID, r.core.LogPlace)
 }

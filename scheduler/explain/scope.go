@@ -9,24 +9,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Scope says for whom the scheduler does something: which apps they may see. All and Apps make one; the zero Scope is
-// nobody's, and whatever is asked for with it is refused.
+// Scope determines which apps the requester may see. All and Apps make one. Every request with the zero Scope is
+// refused.
 type Scope struct {
 	all    bool
 	covers func(app string) bool
 	deny   func(app string) error
 }
 
-// All is the scope of those who may see all apps, and what belongs to none.
+// All returns the scope of requesters who may see all apps, and everything that belongs to no app.
 func All() Scope { return Scope{all: true} }
 
-// Apps is the scope of those who may see some apps. covers says which, deny what they are answered who would publish
-// another one.
+// Apps returns the scope of requesters who may see some apps. covers reports which, deny returns the error for the
+// publication of another app.
 func Apps(covers func(app string) bool, deny func(app string) error) Scope {
 	return Scope{covers: covers, deny: deny}
 }
 
-// ErrNobody is for what is asked with the zero Scope: for somebody who was not let in.
+// ErrNobody is the error of every request with the zero Scope, which means that the requester was not authenticated.
 var ErrNobody = errors.New("the scheduler was asked for somebody who was not let in")
 
 // Check fails with ErrNobody for the zero Scope.
@@ -40,10 +40,10 @@ func (s Scope) Check() error {
 // IsAll reports whether the scope is that of all apps.
 func (s Scope) IsAll() bool { return s.all }
 
-// Covers reports whether an app is in the scope, there or not.
+// Covers reports whether an app is in the scope, whether the app exists or not.
 func (s Scope) Covers(app string) bool { return s.all || s.covers != nil && s.covers(app) }
 
-// MayPublish refuses an app that may not be published with this scope, there or not.
+// MayPublish refuses an app that must not be published with this scope, whether it exists or not.
 func (s Scope) MayPublish(app string) error {
 	if err := s.Check(); err != nil || s.Covers(app) {
 		return err
@@ -51,7 +51,7 @@ func (s Scope) MayPublish(app string) error {
 	return s.deny(app)
 }
 
-// RequireAll refuses those who may not see all apps, for what belongs to no app.
+// RequireAll returns an error unless the scope is that of all apps. It is for objects that belong to no app.
 func (s Scope) RequireAll() error {
 	if err := s.Check(); err != nil || s.all {
 		return err
@@ -59,8 +59,8 @@ func (s Scope) RequireAll() error {
 	return problem.Errorf(problem.Forbidden, "not_allowed", "this needs a grant for all apps")
 }
 
-// Update makes an update of a job as it is by what change makes of its document. The scope must allow the app that the
-// job comes to.
+// Update makes an update of a job, with the document that change makes of the present one. The scope must allow the
+// app to which the job then belongs.
 func (s Scope) Update(old views.JobView, change func(jobs.Config) (jobs.Config, error)) (config.UpdateJob, error) {
 	cfg, err := change(old.Config)
 	if err == nil {
@@ -69,8 +69,8 @@ func (s Scope) Update(old views.JobView, change func(jobs.Config) (jobs.Config, 
 	return config.UpdateJob{Config: cfg, Version: old.Version}, err
 }
 
-// Hidden is the answer for what is not there, or not in the asker's scope. What is one of the words app, job,
-// execution and task.
+// Hidden returns the error for an object that does not exist, or is not in the requester's scope. what is one of the
+// words app, job, execution and task.
 func Hidden(what, name string) error {
 	return problem.Errorf(problem.NotFound, what+"_not_found", "there is no %s %q among those of your apps", what,
 		name)

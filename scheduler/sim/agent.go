@@ -10,29 +10,29 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// agent is a Mesos agent and the machine that it is on.
+// agent is a Mesos agent and its machine.
 type agent struct {
 	w     *world
 	id    string
 	host  string
 	total resources.Amount
-	// reserved is what of total is reserved for our role.
+	// reserved is the part of total that is reserved for our role.
 	reserved []cluster.Reserved
 
 	up     bool // its process
-	lost   bool // the machine is gone for ever
-	cut    bool // from the master
-	epoch  int  // of its connection to a master
+	lost   bool // the machine is permanently gone
+	cut    bool // disconnected from the master
+	epoch  int  // number of its connections to a master so far
 	with   platform
-	inLast time.Duration // order of messages to it
-	out    time.Duration // and from it
+	inLast time.Duration // times of delivery, which keep the order of messages to it
+	out    time.Duration // and of messages from it
 
 	executors    map[string]*executor
 	tasks        map[string]*task
-	executorLost time.Duration // when one last ended
+	executorLost time.Duration // when an executor on it last ended
 	downSince    time.Duration
-	unavailable  time.Time     // when its maintenance begins, if some is planned
-	clockOff     time.Duration // of its clock, from the leaders'
+	unavailable  time.Time     // when its planned maintenance begins
+	clockOff     time.Duration // the difference of its clock from the leaders'
 }
 
 // task is one attempt, with its stream of updates.
@@ -41,40 +41,40 @@ type task struct {
 	launch    cluster.TaskLaunch
 	wire      wire.Task
 	executor  string
-	state     cluster.State // the newest that the agent knows
-	reported  cluster.State // of the last update passed on
+	state     cluster.State // the newest state that the agent knows
+	reported  cluster.State // state of the last update that was forwarded
 	updates   []cluster.Update
-	forgotten bool // the machine rebooted, or its framework is gone
-	retries   int  // of the head; also distinguishes old timers from new ones
+	forgotten bool // the machine rebooted, or the framework was removed
+	retries   int  // number of tries of the first update; also distinguishes old timers from new ones
 	process   *process
 	killing   bool
 	fetching  bool
 	start     time.Time        // of its process
-	exit      *int             // status, if it is reported
-	last      *process         // the newest that it had
-	wasAway   bool             // its agent was unreachable, or partitioned, while it was there
+	exit      *int             // exit status, if one is reported
+	last      *process         // its newest process
+	wasAway   bool             // its agent was unreachable, or partitioned, at some time
 	pending   []cluster.Update // from the executor, while the agent is down
-	run       *wire.Run        // the run under way of a daemon's shard
+	run       *wire.Run        // the present run of a daemon's shard
 	totals    wire.Totals      // of a daemon's shard
-	runs      int64            // of a daemon's shard that were begun
-	drained   func()           // is to be done when the run under way has ended, nil while its shard goes on
+	runs      int64            // number of begun runs of a daemon's shard
+	drained   func()           // called when the present run has ended, nil while the shard goes on
 }
 
-// process is what a task runs; the ledger of these decides promise 2.
+// process is the process of a task. The checks of promise 2 use the list of processes.
 type process struct {
 	task       string
 	job, exec  string
 	item       int
 	agent      string
-	failover   bool // what its job asked for when it was launched
+	failover   bool // setting of its job at the launch
 	wasAway    bool // its agent was unreachable, or partitioned, while it ran
-	lingers    bool // its executor is dead, the guard is at it
+	lingers    bool // its executor is dead, and the supervisor is about to kill it
 	ofOriginal bool // of the original
-	removed    bool // its framework was torn down; the agent may not know yet
-	forgotten  bool // its machine was started again, which lost what its agent knew of it
+	removed    bool // its framework was removed; the agent may not know yet
+	forgotten  bool // its machine rebooted, so that the agent forgot it
 }
 
-// machines are the kinds of machines that agents are on.
+// machines are the sizes of the agents' machines.
 var machines = []resources.Amount{resources.New(2, 2048), resources.New(4, 8192), resources.New(16, 16384)}
 
 func (w *world) addAgent(host string, total resources.Amount) {
@@ -103,7 +103,7 @@ func (w *world) agent(id string) *agent {
 
 func (a *agent) online() bool { return a.up && !a.cut && !a.lost }
 
-// connect registers with the master after a while.
+// connect registers with the master after a delay.
 func (a *agent) connect(d time.Duration) {
 	a.epoch++
 	epoch := a.epoch
@@ -129,7 +129,7 @@ func (a *agent) disconnect() {
 	a.with = nil
 }
 
-// wasAway marks what runs: the master has reported that nobody knows of it.
+// wasAway marks the running tasks and processes, because the master has reported that their state is unknown.
 func (a *agent) wasAway() {
 	for _, t := range a.tasks {
 		t.goesAway()
@@ -143,7 +143,7 @@ func (t *task) goesAway() {
 	}
 }
 
-// toMaster sends a message in order; it is lost when the connection breaks.
+// toMaster sends a message in order; it is lost if the connection breaks.
 func (a *agent) toMaster(lost Fault, do func(platform)) {
 	if a.with == nil || a.with != a.w.platform() || !a.online() || a.w.dice(lost) {
 		return
@@ -158,8 +158,8 @@ func (a *agent) toMaster(lost Fault, do func(platform)) {
 	})
 }
 
-// run starts a task, and its executor if the master says that there is none: one
-// that ended just before is not started again (launch_executor of Mesos 1.5 on).
+// run starts a task. It also starts the executor if the master says that there is none; an executor that has just
+// ended is not started again (launch_executor of Mesos since 1.5).
 func (a *agent) run(l cluster.TaskLaunch, startExecutor bool) {
 	w := a.w
 	w.trace.add("agent %s gets %s on %s", a.id, l.TaskID, l.Executor.ID)
@@ -226,7 +226,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		x.onceOn = append(x.onceOn, func() { a.kill(id, grace) })
 		return
 	}
-	if t.wire.Daemon != nil && grace > time.Hour { // its run is to come to its end first
+	if t.wire.Daemon != nil && grace > time.Hour { // the present run may end first
 		grace = w.opt.KillGrace
 		if t.run != nil {
 			t.drained = func() { a.kill(id, grace) }
@@ -260,7 +260,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 	})
 }
 
-// shutdown is the framework's wish that an executor ends.
+// shutdown handles the framework's SHUTDOWN of an executor.
 func (a *agent) shutdown(id string) {
 	x := a.executors[id]
 	if x == nil || x.dead {
@@ -268,7 +268,7 @@ func (a *agent) shutdown(id string) {
 	}
 	wait := a.w.latency()
 	if x.stopped {
-		wait = a.w.opt.KillGrace // then its agent ends it
+		wait = a.w.opt.KillGrace // then the agent ends it
 		a.w.count(SilentExecutorEnded)
 	} else {
 		a.w.check.shutdownArrives(a, x)

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// eachClaim goes through what our tasks, executors and offers have of an agent.
+// eachClaim calls claim with the resources of each of our tasks, executors and offers on an agent.
 func (m *master) eachClaim(id string, claim func(all resources.Amount, reserved []cluster.Reserved)) {
 	for _, t := range m.tasks {
 		if t.agent == id && !t.latest.Terminal() {
@@ -27,7 +27,7 @@ func (m *master) eachClaim(id string, claim func(all resources.Amount, reserved 
 	}
 }
 
-// used is what tasks, executors, offers and others take of an agent.
+// used returns the resources of an agent that tasks, executors, offers and other frameworks take.
 func (m *master) used(id string) resources.Amount {
 	sum := m.agents[id].other
 	m.eachClaim(id, func(all resources.Amount, _ []cluster.Reserved) { sum = sum.Plus(all) })
@@ -68,7 +68,7 @@ func (m *master) makeOffers() {
 	}
 }
 
-// othersLeave ends what other frameworks use.
+// othersLeave ends the use by other frameworks.
 func (m *master) othersLeave() {
 	for _, k := range m.agents {
 		k.other = resources.Amount{}
@@ -142,8 +142,7 @@ func (m *master) accept(a cluster.Launch) {
 	m.refuse(a.AgentID, free, a.Refuse)
 }
 
-// invalid says why the master rejects a task; for what a correct framework never
-// does, that is a failure of the world too.
+// invalid returns why the master rejects a task. If a correct framework never does that, the world fails, too.
 func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, started bool) string {
 	w := m.w
 	if w.dice(MasterRejects) {
@@ -170,7 +169,7 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, 
 		return notCompatible
 	}
 	if !need.Fits(free) {
-		// An executor that was believed to run has to be paid: a wrong belief, which the ERROR ends.
+		// An executor that the core wrongly believed to run is charged as well; the ERROR corrects that belief.
 		if !started && w.now-k.a.executorLost > time.Minute {
 			w.fail("agents are never over-committed", "task %s needs %s on %s, the offers have %s left", t.TaskID,
 				need, k.a.id, free)

@@ -11,24 +11,24 @@ import (
 )
 
 // apiServer is a Kubernetes with the driver in front of it, as one framework sees both: objects that outlive every
-// session, and a Lease that names the session which may bind pods. Its nodes are agents, whose process is the kubelet.
+// session, and a Lease that names the session that may bind pods. Its nodes are agents, whose process is the kubelet.
 type apiServer struct {
 	w      *world
 	fw     string
-	holder *stream // of the Lease
+	holder *stream // holder of the Lease
 
 	nodes map[string]*node
 	pods  map[string]*simPod // by task
 
-	stopped bool // offers are not wanted
+	stopped bool // offers are suppressed
 	offering
 }
 
-// node is a node as the API has it.
+// node is a node in the API.
 type node struct {
 	a         *agent
 	epoch     int
-	connected bool      // its kubelet is
+	connected bool      // its kubelet is connected
 	notReady  time.Time // since when, zero while it is ready
 	other     resources.Amount
 }
@@ -39,21 +39,21 @@ type simPod struct {
 	launch     cluster.TaskLaunch
 	framework  string
 	bound      bool
-	handed     bool // its kubelet has it
-	// status is what is reported of it, with a uuid; nil while it is not bound.
+	handed     bool // its kubelet has received it
+	// status is its reported status, with a uuid; nil while it is not bound.
 	status *cluster.Update
-	// runs are what its output says of runs. A new session reads it from its beginning.
+	// runs are the runs that its output reports. A new session reads them from the beginning.
 	runs []cluster.Update
-	// unheard is set while the newest status was not acknowledged.
+	// unheard is set while the newest status is not acknowledged.
 	unheard bool
-	// seen is set when the scheduler has acknowledged a status: until then its finalizer keeps it.
+	// seen is set when the scheduler has acknowledged a status; until then the pod's finalizer keeps it.
 	seen bool
-	// gone is set when it was removed, and only the finalizer keeps it; grace is that of a wanted deletion.
+	// gone is set when it was removed and only the finalizer keeps it. grace belongs to a requested deletion.
 	gone, deleting bool
 	grace          time.Duration
 }
 
-// podExecutor is what the ids of pods' executors begin with; the task's follows.
+// podExecutor is the prefix of the executor ids of pods; the task id follows.
 const podExecutor = "of "
 
 func newAPIServer(w *world) *apiServer {
@@ -64,7 +64,8 @@ func newAPIServer(w *world) *apiServer {
 
 func (s *apiServer) subscriber() *stream { return s.holder }
 
-// voids nothing: the API takes calls of every session, and only the Lease keeps a former one from starting anything.
+// voids returns false: the API accepts calls of every session, and only the Lease prevents a former one from starting
+// anything.
 func (s *apiServer) voids(*stream) bool { return false }
 
 func (s *apiServer) send(e cluster.Event) {
@@ -74,7 +75,7 @@ func (s *apiServer) send(e cluster.Event) {
 	}
 }
 
-// subscribe takes the Lease over, deletes what was never bound, and lists the rest.
+// subscribe takes over the Lease, deletes all pods that were never bound, and lists the others.
 func (s *apiServer) subscribe(to *stream, fw string) {
 	if old := s.holder; old != nil {
 		s.w.count(SecondSubscriber)
@@ -109,7 +110,7 @@ func (s *apiServer) lost(old *stream) {
 	clear(s.offers)
 }
 
-// sayPod reports what a pod is, or that nobody can know it now.
+// sayPod reports the state of a pod, or that it cannot be known now.
 func (s *apiServer) sayPod(p *simPod) {
 	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
 		u := cluster.Update{
@@ -156,8 +157,8 @@ func (s *apiServer) arrives(by *session, call step.Call, done func(error)) {
 	}
 }
 
-// create makes the pods of a launch; nothing starts them. Then the driver reads the Lease, and binds them if it is
-// still its session's.
+// create makes the pods of a launch, which do not start yet. Then the driver reads the Lease, and binds them if the
+// Lease still names its session.
 func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 	w := s.w
 	good, free := s.holder == by.stream, resources.Amount{}
@@ -207,12 +208,12 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 		}
 		s.bindEach(by, made, done)
 	}
-	by.l.soon(w.latency(), bind) // by the driver's process, if that lives
+	by.l.soon(w.latency(), bind) // done by the driver's process, if that lives
 }
 
-// bindEach binds pods one after the other, as long as they are there: the Lease is not read again, and meanwhile
-// another session may take it and delete what is not bound yet. A binding without an answer was done, or not, or is
-// done later, as those behind it; it ends the session.
+// bindEach binds pods one after the other, if they still exist. It does not read the Lease again, so another session
+// may take it meanwhile and delete pods that are not bound yet. A binding without an answer was done, or not, or is
+// done later, like those behind it; it ends the session.
 func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 	w := s.w
 	if len(made) == 0 {
@@ -238,7 +239,7 @@ func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 	done(errors.New("outcome unknown"))
 }
 
-// sweep is the present session, which sees pods in its watch that another one made and has not bound: it deletes them.
+// sweep deletes, for the present session, pods that its watch shows and that another session made and has not bound.
 func (s *apiServer) sweep(by *session, made []*simPod) {
 	if s.holder == by.stream {
 		return
@@ -251,18 +252,18 @@ func (s *apiServer) sweep(by *session, made []*simPod) {
 	}
 }
 
-// bind has a pod's kubelet start it.
+// bind makes a pod's kubelet start it.
 func (s *apiServer) bind(p *simPod) {
 	p.bound = true
 	s.setStatus(p, cluster.Update{State: cluster.Starting, Source: cluster.FromAgent,
 		Status: &wire.Status{Phase: wire.PhaseFetch}})
-	if p.deleting { // meanwhile; the kubelet finds it so
+	if p.deleting { // deleted meanwhile; the kubelet finds it so
 		s.w.count(KillRequested)
 	}
 	s.hand(p)
 }
 
-// hand gives a pod to its kubelet, when that is there.
+// hand passes a pod to its kubelet, if that is connected.
 func (s *apiServer) hand(p *simPod) {
 	s.toKubelet(p.node, func(a *agent) {
 		if p.handed || s.pods[p.task] != p || p.gone || p.status.State.Terminal() {
@@ -283,7 +284,7 @@ func (s *apiServer) hand(p *simPod) {
 	})
 }
 
-// toKubelet is what a kubelet learns by its watch: in order, or from its list when it is back.
+// toKubelet delivers a change to a kubelet: by its watch, in order, or with its list when it is back.
 func (s *apiServer) toKubelet(id string, do func(*agent)) {
 	n := s.nodes[id]
 	if n == nil || !n.connected {
@@ -299,7 +300,7 @@ func (s *apiServer) toKubelet(id string, do func(*agent)) {
 	})
 }
 
-// setStatus writes what is reported of a pod, and the watch passes it on. The first end is final.
+// setStatus stores the reported status of a pod, and the watch forwards it. The first end is final.
 func (s *apiServer) setStatus(p *simPod, u cluster.Update) {
 	if p.status != nil && p.status.State.Terminal() {
 		return
@@ -315,7 +316,7 @@ func (s *apiServer) setStatus(p *simPod, u cluster.Update) {
 	s.sayPod(p)
 }
 
-// delete is a DELETE with grace. One that is not bound goes at once; the end of others is their kubelet's to report.
+// delete is a DELETE with grace. A pod that is not bound is removed at once; the kubelet reports the end of others.
 func (s *apiServer) delete(k cluster.Kill) {
 	p := s.pods[k.TaskID]
 	if p == nil {
@@ -343,7 +344,7 @@ func (s *apiServer) delete(k cluster.Kill) {
 	})
 }
 
-// acknowledge lets a pod go: its finalizer, and the pod itself when it has ended.
+// acknowledge removes the finalizer of a pod, and the pod itself if it has ended.
 func (s *apiServer) acknowledge(ack cluster.Ack) {
 	p := s.pods[ack.TaskID]
 	if p == nil || p.status == nil {
@@ -372,7 +373,7 @@ func (s *apiServer) reconcile(tasks []cluster.TaskRef) {
 	}
 }
 
-// sayGone: the API has no such pod, or one that nobody will bind.
+// sayGone reports a pod that does not exist, or that no session will bind.
 func (s *apiServer) sayGone(task, agent string) {
 	s.send(cluster.Update{TaskID: task, AgentID: agent, State: cluster.Gone, Source: cluster.FromMaster,
 		Reason:  cluster.ReasonReconciliation,
@@ -387,5 +388,5 @@ func (s *apiServer) message(_ string, e cluster.Message) {
 	s.send(e)
 }
 
-// unheard reports whether the scheduler may not have committed all that a pod has said.
+// unheard reports whether the scheduler may not have committed everything that a pod has reported.
 func (s *apiServer) unheard(task string) bool { return s.pods[task] == nil || s.pods[task].unheard }

@@ -7,51 +7,50 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// checker holds a mirror of what is committed and a ledger of what runs, and
-// says when a rule is broken.
+// checker mirrors the committed state, lists what runs, and reports a broken rule.
 type checker struct {
 	w          *world
 	execs      map[string]*execRecord // in the registry
-	early      map[string]*execRecord // chunks that no header names
+	early      map[string]*execRecord // chunks whose header is not known yet
 	parts      shardReader
-	ever       map[string]bool // executions that ever were
+	ever       map[string]bool // all executions so far
 	jobs       map[string]*jobMirror
 	live       map[string]string        // tasks that are committed as launching or running → execution
 	orphans    map[string]string        // → agent
 	removedBy  map[string]string        // orphans of removed frameworks → the master that did it
 	seenAlive  map[string]bool          // orphans that block only because they were seen alive
 	alive      map[string]bool          // orphans that were reported alive to the leader
-	staged     map[string]time.Duration // tasks of which leaders have heard STAGING alone → since when
+	staged     map[string]time.Duration // tasks for which leaders have received only STAGING → since when
 	executors  map[string]bool          // → closing
 	askedToEnd map[string]bool          // executors whose end was committed or reported
 	infos      map[string]cluster.Executor
-	endNoted   map[string]bool     // history has their end
-	untold     map[string][]string // failed executions of which nobody was told, by job
-	mustTell   []string            // jobs of which the present commit has a failure
+	endNoted   map[string]bool     // executions whose end the history has
+	untold     map[string][]string // failed executions without a notification, by job
+	mustTell   []string            // jobs with a failure in the present commit
 
 	cursor     time.Time
-	decidedAt  time.Time // what the clock showed at the step of the last commit
+	decidedAt  time.Time // the wall clock at the step of the last commit
 	running    map[shardOf][]*process
-	ofOriginal map[*process]bool        // of the original
+	ofOriginal map[*process]bool        // processes of the original
 	kills      map[string]wantedKill    // by task
 	waits      map[string]time.Duration // since when executions wait in a crowded, calm world
-	liveSince  map[string]time.Duration // tasks, as live
-	longest    time.Duration            // that a task was live
+	liveSince  map[string]time.Duration // since when each task has been live
+	longest    time.Duration            // longest time that a task was live
 	lastEnd    time.Duration
 	begunOff   []begun
 
 	runs map[string]runsRecord // of shards of daemons, by job@item
-	cut  map[string]wire.Run   // fires that were cut off and are to be run again
+	cut  map[string]wire.Run   // fires whose run was cut off and is to be repeated
 }
 
-// wantedKill is the kill of a task that its executor has to answer.
+// wantedKill is a kill of a task that its executor must answer.
 type wantedKill struct {
 	executor string
 	since    time.Duration
 	grace    time.Duration
 }
 
-// shardOf names a shard of a job, whatever the execution.
+// shardOf identifies a shard of a job, in any execution.
 type shardOf struct {
 	job  string
 	item int

@@ -21,27 +21,27 @@ import (
 
 const pathAudit = "/scheduler/audit"
 
-// byUser is who asks for everything that is asked for here.
+// byUser is the requester of everything that is requested in a world.
 var byUser = historyevent.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}
 
-// audits checks rule A1: what each commit changes for people is what its audit rows say, no more and no less, whatever
-// crashes before and after it. It goes by what is committed, and by what the leader was told of edits.
+// audits checks rule A1: the audit rows of each commit describe exactly the changes that it makes for people, whatever
+// crashes before and after it. The check uses the committed state, and the edits that the leader has learned.
 type audits struct {
 	w *world
-	// docs and marks are what the leader goes by: of documents the last ones that can be used. faulty are paths of
-	// others.
+	// docs and marks are those that are in force for the leader; of documents the last usable ones. faulty are the
+	// paths of unusable ones.
 	docs   map[string]string
 	marks  map[string]string
 	faulty map[string]bool
-	edits  []string // rows of edits that the leader was told of, and that its next commit must have
-	// unstored are the rows that were committed and are not seen in the history yet, by id; ever has all of them.
+	edits  []string // rows of edits that the leader has learned, which its next commit must contain
+	// unstored has, by id, the committed rows that were not seen in the history yet; ever has all committed rows.
 	unstored, ever map[string]string
-	// kept are the ids of the rows that are in the registry, and paths has them by where they are.
+	// kept has the ids of the rows in the registry, and paths their ids by path.
 	kept  map[string]bool
 	paths map[string]string
-	// outbox has rows of changes that are made beside the leader.
+	// outbox has rows of changes outside of the leader.
 	outbox []historyevent.Audit
-	made   int // how many there ever were
+	made   int // number of all such rows so far
 }
 
 func newAudits(w *world) *audits {
@@ -49,7 +49,7 @@ func newAudits(w *world) *audits {
 		paths: map[string]string{}}
 }
 
-// begin plans changes that are made beside the leader, and looks whether rows wait, as the shell does.
+// begin plans changes outside of the leader, and looks for waiting rows, as the shell does.
 func (a *audits) begin() {
 	a.w.after(a.w.between(time.Second, time.Minute), a.change)
 	a.w.after(time.Second, a.move)
@@ -71,7 +71,7 @@ func (a *audits) move() {
 		rows := slices.Clone(a.outbox)
 		l.request(func(token uint64) core.Request { return core.AuditRequested{Token: token, Rows: rows} },
 			func(r core.Reply) {
-				if r.Err != nil || w.chance(0.2) { // or they can't be taken now
+				if r.Err != nil || w.chance(0.2) { // or they cannot be taken now
 					return
 				}
 				a.outbox = slices.DeleteFunc(a.outbox, func(row historyevent.Audit) bool {
@@ -86,7 +86,7 @@ func (a *audits) move() {
 	}
 }
 
-// usable is a document as the leader would write it, false when it can't be used.
+// usable returns a document as the leader would write it, and false if it cannot be used.
 func usable(path string, value []byte) (string, bool) {
 	var doc any
 	var err error
@@ -106,7 +106,7 @@ func markAt(path string, value []byte) string {
 	return "disable"
 }
 
-// loaded: a new leader goes by what it finds. What was edited before has no rows.
+// loaded records the state that a new leader finds. Earlier edits have no rows.
 func (a *audits) loaded(entries []registry.Entry) {
 	a.docs, a.marks, a.faulty, a.edits = map[string]string{}, map[string]string{}, map[string]bool{}, nil
 	for _, e := range entries {
@@ -115,7 +115,7 @@ func (a *audits) loaded(entries []registry.Entry) {
 	a.edits = nil
 }
 
-// read: the leader is told what is at a path now.
+// read records that the leader has learned the present value at a path.
 func (a *audits) read(path string, e registry.Entry, there bool) {
 	switch dir, name := splitPath(path); dir {
 	case pathApps, pathJobs:
@@ -143,7 +143,7 @@ func (a *audits) read(path string, e registry.Entry, there bool) {
 	}
 }
 
-// documented is the row of a document that becomes another, "" for none.
+// documented returns the row of a changed document, "" for none.
 func (a *audits) documented(path, doc string) string {
 	dir, name := splitPath(path)
 	kind := strings.TrimPrefix(dir, "/config/")
@@ -172,10 +172,10 @@ func markRow(dir, name, now string) string {
 	return strings.TrimPrefix(dir, "/state/disable/") + "." + now + " " + name
 }
 
-// committed compares the rows of a commit with what it changes. The mirrors are as before it.
+// committed compares the rows of a commit with its changes. The mirrors still have the state before it.
 func (a *audits) committed(c term.Commit) {
 	var byUsers, byHand []string
-	pausing := map[string][]string{} // by job, in their order: rows that change whether it is paused
+	pausing := map[string][]string{} // by job, in order: the rows that change whether it is paused
 	for i := range c.Writes {
 		wr := &c.Writes[i]
 		if dir, _ := splitPath(wr.Path); dir != pathAudit {
@@ -235,7 +235,7 @@ func (a *audits) equal(of string, rows, want []string) {
 	}
 }
 
-// keep remembers a row that is committed.
+// keep records a committed row.
 func (a *audits) keep(row historyevent.Audit, text string) {
 	if was := a.ever[row.ID]; was != "" && (was != text || !strings.HasPrefix(row.ID, "beside-")) {
 		a.w.fail("A1 a row stands once", "%s, and before %s", text, was)
@@ -243,9 +243,9 @@ func (a *audits) keep(row historyevent.Audit, text string) {
 	a.ever[row.ID], a.unstored[row.ID] = text, text
 }
 
-// configured are the rows of a change of configuration.
+// configured returns the rows of a change of configuration.
 func (a *audits) configured(writes []registry.Write) (rows []string) {
-	documents := map[string]bool{} // whose marks belong to them
+	documents := map[string]bool{} // documents whose marks belong to them
 	for _, wr := range writes {
 		switch dir, name := splitPath(wr.Path); dir {
 		case pathApps, pathJobs:
@@ -276,8 +276,8 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 	return rows
 }
 
-// operated compares the rows of an ordinary commit with what it does: exactly, but for reconciliation, which leaves no
-// other trace, and for kills and pauses that it ends itself.
+// operated compares the rows of an ordinary commit with its changes. They must agree exactly, except for
+// reconciliation, which leaves no other trace, and for kills and pauses that the commit ends itself.
 func (a *audits) operated(writes []registry.Write, rows []string, pausing map[string][]string) {
 	w, check := a.w, a.w.check
 	left := map[string]int{}
@@ -329,7 +329,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 	}
 }
 
-// killed takes the rows of tasks whose kill is wanted now and was not.
+// killed checks the rows of tasks whose kill is wanted in this commit but was not before.
 func (a *audits) killed(execution string, now []shardRecord, must func(string)) {
 	before := map[string]reason.Reason{}
 	if e := a.w.check.execs[execution]; e != nil {
@@ -343,9 +343,9 @@ func (a *audits) killed(execution string, now []shardRecord, must func(string)) 
 	}
 }
 
-// paused follows the rows of a job's pauses and of their ends, in turn, from what its record said to what it says now.
-// Whoever disables or deletes the job ends its pause without a row of that, and so does a disabled mark that was set
-// before this commit. Where the record is removed with its job, the job's deletion follows the rows.
+// paused follows the rows of a job's pauses and resumptions in order, from the state in its record before to that
+// after the commit. Disabling or deleting the job ends its pause without a row for that, and so does a disabled mark
+// that was set before this commit. If the record is removed with its job, the rows are followed by the job's deletion.
 func (a *audits) paused(job string, wr *registry.Write, rows []string) {
 	var now struct{ Paused bool }
 	_ = json.Unmarshal(wr.Value, &now)
@@ -371,7 +371,7 @@ func (a *audits) paused(job string, wr *registry.Write, rows []string) {
 	}
 }
 
-// forgotten checks the rows that a commit removes: they are stored, or no disk had a place for them.
+// forgotten checks the rows that a commit removes: they are stored, or no disk had room for them.
 func (a *audits) forgotten(entry registry.Entry) {
 	var row historyevent.Audit
 	_ = json.Unmarshal(entry.Value, &row)
@@ -381,7 +381,7 @@ func (a *audits) forgotten(entry registry.Entry) {
 	}
 }
 
-// complete says, in the calm world, which row is missing, or "".
+// complete returns, in the calm world, which row is missing, or "".
 func (a *audits) complete() string {
 	if len(a.outbox) > 0 {
 		return "audit row " + a.outbox[0].ID + ", which waits beside the leader"

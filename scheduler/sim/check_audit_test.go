@@ -10,18 +10,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// What happens in one step is one commit: the record of a job says only what came of all that, its rows say what was
-// done, in turn.
+// All changes of one step are in one commit. The record of a job has only the result of them, while its rows name each
+// change, in order.
 func TestARowOfAPauseIsHeldAgainstAllThatItsCommitDoes(t *testing.T) {
 	t.Parallel()
 	const missing, idle = "A1 a pause has its row", "A1 what changes nothing leaves no row"
 	for _, tt := range []struct {
 		name  string
 		was   bool
-		edits []string // that the leader was told of in the step
+		edits []string // edits that the leader has learned in the step
 		rows  []string
-		now   string // the record afterwards, "" when it is removed
-		finds string // the invariant that is broken, "" for none
+		now   string // the record after the step, "" if it is removed
+		finds string // the broken invariant, "" for none
 	}{
 		{"a pause", false, nil, []string{"job.pause"}, `{"paused":true}`, ""},
 		{"a pause, and its end", false, nil, []string{"job.pause", "job.resume"}, `{}`, ""},

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// runsRecord is what is committed of the runs of a daemon's shard.
+// runsRecord is the committed record of the runs of a daemon's shard.
 type runsRecord struct {
 	Open, Last *wire.Run
 	Ended      int64
@@ -22,19 +22,19 @@ func (j *jobMirror) daemon() bool { return j.cfg != nil && j.cfg.JobExecutionTyp
 
 func runsKey(job string, item int) string { return job + "@" + strconv.Itoa(item) }
 
-// daemonRuns takes a committed record: a fire that was run again to its end is cut off no more.
+// daemonRuns applies a committed record: a fire whose repeated run has ended is no longer cut off.
 func (c *checker) daemonRuns(key string, r runsRecord) {
 	if r.Last != nil && r.Last.State != wire.RunKilled && r.Last.Fire.Equal(c.cut[key].Fire) {
 		delete(c.cut, key)
 	}
 	c.runs[key] = r
 	if cut, there := c.cut[key]; there && r.Ended >= cut.Number {
-		delete(c.cut, key) // its end came with that of its task
+		delete(c.cut, key) // the end of the run came with that of its task
 	}
 }
 
-// attemptEnded notes which fire the end of a daemon's attempt cut off, as far as that was committed before. What
-// somebody asked to end is not run again; nor, for sure, what has changed its mind about failover in the same commit.
+// attemptEnded records which fire the end of a daemon's attempt cut off, if that was committed before. A run whose end
+// was requested is not repeated; it is uncertain if failover changed in the same commit.
 func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	if s.Replacing {
 		c.w.count(DaemonReplaced)
@@ -48,7 +48,7 @@ func (c *checker) attemptEnded(e *execRecord, s shardRecord) {
 	}
 }
 
-// daemonLaunched checks that the next attempt of a shard is told which fire was cut off.
+// daemonLaunched checks that the next attempt of a shard gets the fire that was cut off.
 func (c *checker) daemonLaunched(t wire.Task) {
 	if t.Daemon == nil {
 		return
@@ -69,7 +69,7 @@ func (c *checker) daemonLaunched(t wire.Task) {
 	}
 }
 
-// oneReplacedAtATime holds a change of settings to its pace.
+// oneReplacedAtATime checks the pace of a rollout of changed settings.
 func (c *checker) oneReplacedAtATime(e *execRecord) {
 	if !e.daemon() {
 		return
@@ -86,7 +86,7 @@ func (c *checker) oneReplacedAtATime(e *execRecord) {
 	}
 }
 
-// daemonToKeep is a daemon job that can come up, or "".
+// daemonToKeep returns a daemon job that can come up, or "".
 func (c *checker) daemonToKeep() string {
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
@@ -104,7 +104,7 @@ func appOf(j *jobMirror) string {
 	return j.cfg.AppName
 }
 
-// daemonDown says what of a daemon job does not run as its document asks for, or "".
+// daemonDown returns the part of a daemon job that does not run as its document says, or "".
 func (c *checker) daemonDown(name string) string {
 	j := c.job(name)
 	up := map[int]bool{}
@@ -128,8 +128,8 @@ func (c *checker) daemonDown(name string) string {
 	return ""
 }
 
-// runsAs reports whether a shard's task runs with the settings of a document, and whether all that it has reported is
-// committed.
+// runsAs reports whether a shard's task runs with the settings of a document, and whether everything that it has
+// reported is committed.
 func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 	for _, a := range c.w.agents {
 		t := a.tasks[s.TaskID]
@@ -137,7 +137,7 @@ func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 			continue
 		}
 		if x := a.executors[t.executor]; x == nil || x.stopped || len(x.onceOn) > 0 {
-			continue // it has not reported all
+			continue // it has not reported everything
 		}
 		if c.w.api != nil && c.w.api.unheard(s.TaskID) {
 			continue
@@ -156,7 +156,7 @@ func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 	return false
 }
 
-// sameCounts leaves skipped fires out: they are told with the end of the next run.
+// sameCounts ignores skipped fires, because they are reported with the end of the next run.
 func sameCounts(a, b wire.Totals) bool { return a.Runs == b.Runs && a.Failed == b.Failed }
 
 func (c *checker) explained(job string) string {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// open says which execution has not ended though it could.
+// open returns an execution that has not ended although it could.
 func (c *checker) open() string {
 	if c.crons() {
 		return "users have not stopped"
@@ -17,7 +17,7 @@ func (c *checker) open() string {
 			continue
 		}
 		j := c.job(e.Job)
-		// What never fits, or has no app any more, waits, and all behind it.
+		// An execution that never fits, or has no app any more, waits, and so do all behind it.
 		if j.cfg != nil && (j.cfg.CPUCount == neverCPUs ||
 			c.w.store.entries[pathApps+"/"+j.cfg.AppName].Value == nil) && c.notLaunched(j) {
 			continue
@@ -34,7 +34,7 @@ func (c *checker) open() string {
 	return ""
 }
 
-// starved checks that what the cluster can hold is launched in the end (rule L2).
+// starved checks that every execution that the cluster can hold is launched in the end (rule L2).
 func (c *checker) starved() {
 	w := c.w
 	waits := map[string]time.Duration{}
@@ -72,7 +72,7 @@ func (c *checker) notLaunched(j *jobMirror) bool {
 	return true
 }
 
-// left says what is still on the cluster or held.
+// left returns what is still on the cluster or held.
 func (c *checker) left() string {
 	w := c.w
 	for _, a := range w.agents {
@@ -82,7 +82,7 @@ func (c *checker) left() string {
 		}
 		for _, id := range sorted(a.executors) {
 			if a.executors[id].info.Framework == theirFramework {
-				continue // one whose agent was away is named by the next offer (rule X3)
+				continue // the next offer names an executor whose agent was away (rule X3)
 			}
 			return fmt.Sprintf("agent %s has executor %s, dead %v; in the registry closing: %v", a.id, id,
 				a.executors[id].dead, c.executors[id])
@@ -108,7 +108,8 @@ func (c *checker) left() string {
 	return ""
 }
 
-// unknownEdit says which document the leader does not know as it is, though all edits were reported to it.
+// unknownEdit returns a document whose present version the leader does not know, although all edits were reported to
+// it.
 func (c *checker) unknownEdit() string {
 	for _, name := range c.w.users.jobs {
 		for _, dir := range []string{pathJobs, pathJobDisabled} {
@@ -130,7 +131,7 @@ func (c *checker) nothingDue() bool {
 	return true
 }
 
-// nothingLeft after a drain.
+// nothingLeft checks that nothing is left after a drain.
 func (c *checker) nothingLeft(when string) {
 	for _, a := range c.w.agents {
 		if a.with != c.w.platform() {
@@ -139,8 +140,8 @@ func (c *checker) nothingLeft(when string) {
 		for _, id := range sorted(a.tasks) {
 			t := a.tasks[id]
 			f := t.launch.Executor.Framework
-			// What a removed framework had is ended by its agent, within its grace; and so is what was given up and
-			// was seen again since.
+			// The agent ends the tasks of a removed framework within their grace, and also those that were abandoned
+			// and have been seen again since.
 			if !t.state.Terminal() && f != theirFramework && c.w.removed[f] == nil && c.orphans[id] == "" {
 				c.w.fail("O4 nothing is left running", "%s: agent %s has task %s", when, a.id, id)
 			}
@@ -148,7 +149,7 @@ func (c *checker) nothingLeft(when string) {
 		for _, id := range sorted(a.executors) {
 			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] ||
 				c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
-				continue // asked to end while its agent was away: the next offer names it (rule X3)
+				continue // it was to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)
 		}

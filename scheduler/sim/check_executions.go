@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// execution is a header that was committed.
+// execution checks a committed header.
 func (c *checker) execution(r record) {
 	w := c.w
 	e := c.execs[r.ID]
@@ -37,7 +37,7 @@ func (c *checker) execution(r record) {
 	was := e.Shards
 	e.failedOver = old.Settings != nil && old.Settings.Job.Failover
 	if r.Chunks == 0 {
-		for _, path := range sorted(e.chunks) { // of a write that was cut off
+		for _, path := range sorted(e.chunks) { // chunks of a write that was cut off
 			c.shardsChanged(e, e.chunks[path], nil)
 			delete(e.chunks, path)
 		}
@@ -66,7 +66,7 @@ func (c *checker) execution(r record) {
 		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n,
 			r.Settings.Job.ShardingTotalCount)
 	}
-	oneCall := n*describedMost <= w.opt.LaunchBytes // all of them, so that none may follow
+	oneCall := n*describedMost <= w.opt.LaunchBytes // all fit into one call, so none may follow
 	if first && waiting > 0 && oneCall && !strings.Contains(r.ID, "@import-") {
 		w.fail("L1 all or nothing at the first launch", "execution %s: %d of %d shards still wait", r.ID, waiting, n)
 	}
@@ -99,11 +99,11 @@ func (c *checker) execution(r record) {
 	}
 }
 
-// describedMost is more than the description of any task has in a call, in bytes.
+// describedMost is an upper bound of the size of a task's description in a call, in bytes.
 const describedMost = 3 << 10
 
 func (c *checker) chunk(id, path string, part []shardRecord) {
-	e := cmp.Or(c.execs[id], c.early[id]) // the latter is not named by a header yet
+	e := cmp.Or(c.execs[id], c.early[id]) // no header names the latter yet
 	if e == nil {
 		e = newExecRecord(id)
 		c.early[id] = e
@@ -185,7 +185,7 @@ func (c *checker) executionGone(id string) {
 	delete(c.execs, id)
 }
 
-// promised: a requester was answered that this execution was made.
+// promised records that a requester was told that this execution was made.
 func (c *checker) promised(id string) {
 	if c.execs[id] == nil && !c.ever[id] {
 		c.w.fail("nothing is lost", "a requester was answered with execution %s, which is not committed", id)

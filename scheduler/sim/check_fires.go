@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// cursorMoved checks that fires up to this instant were made, or dropped for a reason.
+// cursorMoved checks that all fires up to the cursor were made, or dropped for a reason.
 func (c *checker) cursorMoved(to time.Time, upTo string) {
 	w := c.w
 	if to.Before(c.cursor) {
 		w.fail("F1 the cursor never goes back", "from %s to %s", c.cursor, to)
 	}
 	c.cursor = to
-	wall := c.decidedAt // the clock may have stepped since
+	wall := c.decidedAt // the clock may have been set since
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
 		if j.cfg == nil || !j.stored || j.off || j.schedule == nil {
@@ -21,9 +21,9 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 		}
 		upto := to
 		if name > upTo {
-			upto = to.Add(-time.Millisecond) // the cursor stands inside this instant
+			upto = to.Add(-time.Millisecond) // the cursor may be inside this second
 		}
-		// Older than a minute is missed, not late (rule F3); and the cursor may stand inside its instant.
+		// Fires older than a minute are missed, not late (rule F3), and the cursor may be inside its second.
 		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.Late+10*time.Second))
 		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
@@ -43,7 +43,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-// periodic checks what must hold though nothing happens.
+// periodic checks the invariants that must hold without any event.
 func (c *checker) periodic() {
 	w := c.w
 	l := w.leading
@@ -69,7 +69,7 @@ func (c *checker) periodic() {
 	}
 }
 
-// crons reports whether any job still has one, or is off. One without its app makes no fires.
+// crons reports whether any job still has a cron, or is off. A job without its app makes no fires.
 func (c *checker) crons() bool {
 	for _, j := range c.jobs {
 		if j.cfg == nil || j.cfg.Cron == "" && !j.off || j.daemon() && j.cfg.JobName == c.w.kept && !j.off {

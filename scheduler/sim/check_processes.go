@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// processBegins is where promise 2 is held or broken.
+// processBegins checks promise 2.
 func (c *checker) processBegins(p *process) {
 	w := c.w
 	w.report.Processes++
@@ -26,11 +26,11 @@ func (c *checker) processBegins(p *process) {
 	for _, old := range c.running[key] {
 		switch {
 		case w.forgotten[old.task], w.forgotten[p.task]:
-			w.count(LateProcess) // an operator said that it has ended
-		case old.lingers, old.removed && old.ofOriginal: // nobody reported it
+			w.count(LateProcess) // an operator declared it as ended
+		case old.lingers, old.removed && old.ofOriginal: // no update reported it
 			w.count(LateProcess)
 		case old.failover && old.wasAway, p.failover && p.wasAway &&
-			c.orphans[p.task] != "": // abandoned, it may begin late
+			c.orphans[p.task] != "": // an abandoned task may begin late
 			w.count(LateProcess)
 		default:
 			w.fail("nothing runs twice",
@@ -42,8 +42,8 @@ func (c *checker) processBegins(p *process) {
 	w.trace.add("process of %s begins on %s", p.task, p.agent)
 }
 
-// beginsOnce checks that what may have begun is not run again unless its job asked for that (rule E1). A machine that
-// is started again with what its agent knew is beyond the rule where the agent was not seen to be away.
+// beginsOnce checks that an attempt that may have begun is not repeated unless its job asked for that (rule E1). The
+// rule does not cover a rebooted machine, with the state of its agent, if the agent was not seen to be away.
 func (c *checker) beginsOnce(p *process) {
 	e := c.execs[p.exec]
 	if e == nil || e.Settings == nil || e.daemon() {
@@ -66,7 +66,7 @@ func (c *checker) processEnds(p *process) {
 	c.w.trace.add("process of %s ends", p.task)
 }
 
-// shutdownArrives at an executor, which ends it with all its tasks.
+// shutdownArrives checks a SHUTDOWN that arrives at an executor, which ends it with all its tasks.
 func (c *checker) shutdownArrives(a *agent, x *executor) {
 	if c.silent(x.info.ID) {
 		return // rule K3
@@ -80,10 +80,10 @@ func (c *checker) shutdownArrives(a *agent, x *executor) {
 	}
 }
 
-// silent reports whether an executor had a kill to answer for as long as it is given.
+// silent reports whether an executor has left a kill unanswered for as long as rule K3 allows.
 func (c *checker) silent(executorID string) bool {
 	for _, kill := range c.kills {
-		given := kill.grace + c.w.opt.KillAnswer - time.Second // what is committed is a little older
+		given := kill.grace + c.w.opt.KillAnswer - time.Second // the committed time is slightly earlier
 		if kill.executor == executorID && c.w.now-kill.since >= given {
 			return true
 		}

@@ -8,12 +8,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// wordInText matches what a name may be in an encoded text.
+// wordInText matches the words of an encoded text that may be names.
 var wordInText = regexp.MustCompile(`[\w-]+`)
 
-// othersNamed has what a core says about a job that names another app, or a job of one, otherwise than by an id: of
-// ids the API knows whose they are, and hides them from who may see one app only; a name by itself it could not tell
-// from any other word.
+// othersNamed returns the texts of a core about a job that name another app, or a job of another app, other than by an
+// id. The API knows to which app an id belongs, and hides it from users who may see one app only; it cannot
+// distinguish a bare name from any other word.
 func othersNamed(c *core.Core) (found []string) {
 	appOf, apps := map[string]string{}, map[string]bool{}
 	for _, j := range c.Views().Jobs() {

@@ -7,24 +7,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// outgoing is what the checks know of what a leader has let out.
+// outgoing is the state of the checks about the effects of a leader.
 type outgoing struct {
-	deciding   bool            // what was decided last is not committed
-	committing bool            // a commit is not answered
-	ended      bool            // the leader was told that its term has ended
-	closed     int64           // the last session that it has closed, or was told to have ended
-	underWay   map[string]bool // the call queues with a call that is not answered
-	acks       int             // acknowledgements that are not answered
-	// telling are the jobs with a message under way, told is when people were told last of each, as far as the leader
-	// knows.
+	deciding   bool            // the last decision is not committed
+	committing bool            // a commit is unanswered
+	ended      bool            // the leader knows that its term has ended
+	closed     int64           // the last session that it has closed, or knows to have ended
+	underWay   map[string]bool // the call queues with an unanswered call
+	acks       int             // number of unanswered acknowledgements
+	// telling has the jobs with a message under way; told has, by job, when the leader last knew that people were
+	// notified.
 	telling map[string]bool
 	told    map[string]time.Duration
 }
 
-// acksAtOnce is how many acknowledgements may be under way.
+// acksAtOnce is the maximum number of unanswered acknowledgements.
 const acksAtOnce = 4
 
-// queueOf is the queue of a call that leaves only after the one before it was answered, "" for none.
+// queueOf returns the queue of a call that leaves only after the one before it was answered, "" for none.
 func queueOf(call step.Call) string {
 	switch c := call.(type) {
 	case step.CallLaunch:
@@ -37,7 +37,7 @@ func queueOf(call step.Call) string {
 	return "flow"
 }
 
-// effect looks at what a leader lets out.
+// effect checks an effect of a leader.
 func (c *checker) effect(l *leader, e term.Effect) {
 	out := &l.out
 	switch e := e.(type) {
@@ -91,10 +91,10 @@ func (c *checker) callLeaves(l *leader, call term.Call) {
 	c.leaves(l, call.Call)
 }
 
-// callAnswered: the leader is told how a call went.
+// callAnswered records that the leader gets the answer to a call.
 func (c *checker) callAnswered(l *leader, call term.Call) {
 	switch queue := queueOf(call.Call); {
-	case call.Session <= l.out.closed: // its queues have ended with it
+	case call.Session <= l.out.closed: // its queues have ended with the session
 	case queue == "":
 		l.out.acks--
 	default:
@@ -102,7 +102,7 @@ func (c *checker) callAnswered(l *leader, call term.Call) {
 	}
 }
 
-// sessionEnded: a leader closes a session, or is told that it has ended.
+// sessionEnded records that a leader closes a session, or learns that it has ended.
 func (c *checker) sessionEnded(l *leader, session int64) {
 	if session > l.out.closed {
 		l.out.closed = session

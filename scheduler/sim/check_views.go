@@ -14,27 +14,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// seenViews is what people see of a leader's core after a step, as far as Decision.Changed answers for it: texts that
-// only count time, and fires that have passed, are left out.
+// seenViews are the views of a leader's core after a step, as far as Decision.Changed must name their changes: they
+// omit texts that only count time, and fires that have passed.
 type seenViews struct {
 	wall time.Time
 	jobs map[string]jobViews
-	// execs and apps are encoded views; the first of two leaves out what one execution has in common with others.
+	// execs and apps are encoded views; the first of each pair omits what an execution shares with others.
 	execs, apps map[string][2]string
-	// differs has what rows say otherwise than explanations.
+	// differs lists the differences between rows and explanations.
 	differs []string
 }
 
 type jobViews struct {
 	fires []time.Time
-	// whole and own are encoded explanations and jobs, own without what one has in common with others.
+	// whole and own are encoded explanations and jobs; own omits what a job shares with others.
 	whole, own string
 }
 
-// viewsEvery is of how many worlds one has its views compared: it takes longer than all the rest.
+// viewsEvery: one world in so many has its views compared, because that takes longer than everything else.
 const viewsEvery = 64
 
-// changesAreNamed compares what people saw before the steps of a turn and see after them.
+// changesAreNamed compares the views before the steps of a turn with those after them.
 func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
 	if c.w.cfg.Seed%viewsEvery != 0 {
 		return
@@ -60,7 +60,7 @@ func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
 		c.w.fail("reasons name other apps by ids only", "%s", what)
 	}
 	if l.views = now; was == nil {
-		return // the first step of a term: who looked before it looks again
+		return // the first step of a term: earlier readers read again
 	}
 	differ := func(kind, name string, before, after any, named []string) {
 		if !slices.Contains(named, name) {
@@ -102,7 +102,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// sameFires reports whether two lists of next fires are the same as far as both reach after a moment.
+// sameFires reports whether two lists of next fires agree as far as both reach, after a given time.
 func sameFires(a, b []time.Time, after time.Time) bool {
 	past := func(t time.Time) bool { return !t.After(after) }
 	a, b = slices.DeleteFunc(slices.Clone(a), past), slices.DeleteFunc(slices.Clone(b), past)
@@ -152,7 +152,7 @@ func viewsOf(c *core.Core, wall time.Time) *seenViews {
 		of := jobViews{fires: x.NextFires}
 		x.NextFires, x.NotesView = nil, views.NotesView{Notes: timelessNotes(x.Notes)}
 		job, _ := c.Views().Job(name)
-		job.NotesView = views.NotesView{} // among those of the explanation
+		job.NotesView = views.NotesView{} // they are among those of the explanation
 		row := rowOf(c, name)
 		if row.State != x.State && (row.NextFire.IsZero() || row.NextFire.After(wall)) {
 			v.differs = append(v.differs, name+"'s row says "+row.State+", its explanation "+x.State)
@@ -172,7 +172,7 @@ func viewsOf(c *core.Core, wall time.Time) *seenViews {
 	return v
 }
 
-// rowOf is a job's row without what moves with the clock, and what Job has.
+// rowOf returns a job's row without the values that change with the clock, and without those of Job.
 func rowOf(c *core.Core, name string) views.JobRow {
 	row, _ := c.Views().JobRow(name)
 	row.Config, row.Schedule = nil, nil
@@ -189,12 +189,12 @@ func encoded(v any, err error) string {
 
 var digits = regexp.MustCompile(`[0-9.]+(ms|s|m|h)?`)
 
-// timelessNotes leaves out of notes how long something lasts, and those that another moment ends.
+// timelessNotes omits the notes that count time, and those that end at a certain time.
 func timelessNotes(notes []string) (out []string) {
 	for _, n := range notes {
 		switch {
-		case strings.Contains(n, "its executor was last heard"): // after a minute without a step
-		case strings.HasPrefix(n, "changed settings are brought"): // which shard comes up, it does for 10 s without a step
+		case strings.Contains(n, "its executor was last heard"): // begins after a minute without a step
+		case strings.HasPrefix(n, "changed settings are brought"): // a shard comes up for 10 s without a step
 		case strings.HasPrefix(n, "the clock of agent"):
 			out = append(out, digits.ReplaceAllString(n, "#"))
 		default:

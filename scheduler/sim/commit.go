@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// commit makes one commit, all or nothing (rule T5), with its own luck (rule T3), unless the process crashes before
-// it.
+// commit makes one commit, which succeeds or fails as a whole (rule T5), with random outcomes (rule T3), unless the
+// process crashes before it.
 func (l *leader) commit(c term.Commit) {
 	w := l.w
 	if !c.Change && len(c.Writes) > 0 && w.dice(CrashBeforeCommit) {
@@ -30,7 +30,7 @@ func (l *leader) commit(c term.Commit) {
 	if w.dice(SlowCommit) {
 		wait = w.between(100*time.Millisecond, 5*time.Second)
 	}
-	// Its batch goes to the disk beside it; what comes last lets the effects out.
+	// The batch goes to the disk concurrently; the later of the two lets the effects leave.
 	var batch *keptBatch
 	var outcome error
 	left := 2
@@ -57,7 +57,7 @@ func (l *leader) commit(c term.Commit) {
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(l.write(c)) })
 		case w.dice(CommitUnknownDone):
 			err := l.write(c)
-			// Sent again, the conflict shows our own term and number: it had happened.
+			// When the commit is repeated, the conflict shows our own term and number: it had happened.
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(err) })
 		case w.dice(CommitLostWithTerm):
 			if w.rng.IntN(2) == 0 {
@@ -71,8 +71,7 @@ func (l *leader) commit(c term.Commit) {
 	})
 }
 
-// write is one commit as the registry takes it. Its answer, a conflict too, says
-// how far the session's server has come.
+// write makes one commit in the registry. Its answer, even a conflict, says how far the session's server has come.
 func (l *leader) write(c term.Commit) error {
 	for _, wr := range c.Writes {
 		if e, there := l.w.store.entries[wr.Path]; there && wr.Delete && strings.HasPrefix(wr.Path, pathAudit+"/") &&
@@ -90,7 +89,7 @@ func (l *leader) write(c term.Commit) error {
 	return err
 }
 
-// committed is the answer to a commit. The process may crash before it sees it.
+// committed handles the answer to a commit. The process may crash before it.
 func (l *leader) committed(c term.Commit, err error) {
 	w := l.w
 	conflict := (*registry.Conflict)(nil)
@@ -106,7 +105,7 @@ func (l *leader) committed(c term.Commit, err error) {
 		l.crash("after its commit, before all effects")
 		return
 	}
-	if w.cfg.Bug == ActsFirst { // it has long been told that all is well
+	if w.cfg.Bug == ActsFirst { // the effects left before, as if the commit had succeeded
 		if err != nil {
 			l.die("its term has ended")
 		}
@@ -121,7 +120,7 @@ func (l *leader) committed(c term.Commit, err error) {
 	})
 }
 
-// read reads documents that somebody else has changed. Some can't be read at present.
+// read reads documents that other programs have changed. Some cannot be read at present.
 func (l *leader) read(paths []string) {
 	w := l.w
 	l.soon(w.between(200*time.Microsecond, 5*time.Millisecond), func() {
@@ -139,7 +138,8 @@ func (l *leader) read(paths []string) {
 	})
 }
 
-// document reads a path on this process's session: its server may lag, but not behind what the session has seen.
+// document reads a path on this process's session. Its server may lag, but not behind the writes that the session has
+// seen.
 func (l *leader) document(path string) term.Document {
 	w := l.w
 	index := max(l.seen, w.store.had(w.between(0, mostLag)))
@@ -158,7 +158,7 @@ func (l *leader) document(path string) term.Document {
 	return doc
 }
 
-// noticed reports to the process that somebody else has changed a path.
+// noticed reports to the process that another program has changed a path.
 func (l *leader) noticed(path string, index int64) {
 	l.run(func() { l.seen = max(l.seen, index) })
 	l.tell(func(m *term.Machine) { m.Changed(path) })

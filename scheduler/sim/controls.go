@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// control pauses or resumes a job, or shuts it down, and mostly undoes that later.
+// control pauses, resumes or shuts down a job, and usually undoes that later.
 func (u *users) control(name string) {
 	w := u.w
 	later := w.between(0, 30*time.Second)
@@ -63,19 +63,20 @@ func (u *users) limit(cfg *jobs.Config) {
 // begun is an execution that a commit has made or launched while its job was off.
 type begun struct{ job, id, what string }
 
-// beginsOff remembers an execution that is made or launched while its job is off, until the whole commit is seen: the
-// job may be on after it. What is imported from the original's queues is not asked about its job.
+// beginsOff records an execution that is made or launched while its job is off, until the whole commit was checked,
+// because the job may be on after it. Executions that are imported from the original's queues do not depend on the
+// state of their job.
 func (c *checker) beginsOff(j *jobMirror, r *record, what string) {
 	if j.stored && j.off && !strings.Contains(r.ID, "@import-") {
 		c.begunOff = append(c.begunOff, begun{r.Job, r.ID, what})
 	}
 }
 
-// nothingBeginsOff checks rules F6, F10 and F11 when a commit has been seen.
+// nothingBeginsOff checks rules F6, F10 and F11 after a commit.
 func (c *checker) nothingBeginsOff(writes []registry.Write) {
 	for _, b := range c.begunOff {
-		// A job that was turned off in this very step may have been on in it. Since when it is off does not always
-		// tell: that never goes back, and the clock may.
+		// A job that was turned off in this step may have been on at its beginning. The since of the job does not
+		// always show that, because it never goes back, but the clock may.
 		if j := c.job(b.job); j.stored && j.off && !j.since.Equal(c.decidedAt) && !pausedIn(writes, b.job) {
 			c.w.fail("F10 nothing of a job that is paused, shut down or disabled is made or launched",
 				"execution %s is %s, paused %v", b.id, b.what, j.paused)
@@ -84,7 +85,7 @@ func (c *checker) nothingBeginsOff(writes []registry.Write) {
 	c.begunOff = c.begunOff[:0]
 }
 
-// pausedIn reports whether a commit tells that somebody has paused a job.
+// pausedIn reports whether a commit has an audit row of a pause of the job.
 func pausedIn(writes []registry.Write, job string) bool {
 	return slices.ContainsFunc(writes, func(wr registry.Write) bool {
 		var row historyevent.Audit
@@ -94,7 +95,7 @@ func pausedIn(writes []registry.Write, job string) bool {
 	})
 }
 
-// endsNothing checks that neither a pause nor a shutdown ends what was launched.
+// endsNothing checks that neither a pause nor a shutdown ends launched executions.
 func (c *checker) endsNothing(old, now *record) {
 	switch {
 	case now.Kill.Equal(old.Kill):
@@ -105,7 +106,7 @@ func (c *checker) endsNothing(old, now *record) {
 	}
 }
 
-// limits checks rules K4 and E6 of a shard of which a commit has changed something.
+// limits checks rules K4 and E6 for a shard that a commit has changed.
 func (c *checker) limits(e *execRecord, was, now shardRecord) {
 	w := c.w
 	tell := func(invariant string) {
@@ -124,7 +125,7 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 				tell("K4 what timed out is run again as a failure")
 			}
 		default:
-			if !e.Settings.Job.Failover { // else it was lost too often
+			if !e.Settings.Job.Failover { // otherwise it was lost too often
 				tell("K4 what timed out has timed out")
 			}
 		}
@@ -152,7 +153,7 @@ func (c *checker) limits(e *execRecord, was, now shardRecord) {
 	}
 }
 
-// overdue checks that what has run for too long is being killed (rule K4).
+// overdue checks that a task that exceeded its timeout is being killed (rule K4).
 func (c *checker) overdue(l *leader) {
 	for _, id := range sorted(c.live) {
 		e := c.execs[c.live[id]]
@@ -170,7 +171,7 @@ func (c *checker) overdue(l *leader) {
 	}
 }
 
-// killGrace is the time that the tasks of an execution have to end.
+// killGrace returns the grace of the tasks of an execution.
 func (c *checker) killGrace(e *execRecord) time.Duration {
 	if e.Settings != nil && e.Settings.Job.KillGraceSeconds > 0 {
 		return time.Duration(e.Settings.Job.KillGraceSeconds) * time.Second

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// fireDaemon has a daemon's process run again and again, until its task ends. Runs are seldom, so that they don't fill
-// the world.
+// fireDaemon runs a daemon's process repeatedly, until its task ends. Runs are rare, so that they do not fill the
+// world.
 func (a *agent) fireDaemon(x *executor, t *task, p *process) {
 	w := a.w
 	if !w.calm && w.chance(w.users.failing) {
@@ -77,7 +77,7 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 	})
 }
 
-// reportsRun is an update about a run.
+// reportsRun sends an update about a run.
 func (a *agent) reportsRun(t *task, run wire.Run) {
 	if x := a.executors[t.executor]; x != nil && x.stopped {
 		x.onceOn = append(x.onceOn, func() { a.reportsRun(t, run) })
@@ -88,7 +88,7 @@ func (a *agent) reportsRun(t *task, run wire.Run) {
 		wire.Status{Dir: "tasks/1", StartTime: t.start, Run: &run, Totals: &totals})
 }
 
-// cutOff is the run that the end of a daemon's task cuts off.
+// cutOff returns the run that the end of a daemon's task cuts off.
 func (t *task) cutOff(end cluster.State) *wire.Run {
 	if t.run == nil || !end.Terminal() {
 		return nil
@@ -98,7 +98,7 @@ func (t *task) cutOff(end cluster.State) *wire.Run {
 	return &run
 }
 
-// counts are those of a daemon's task, nil of other tasks.
+// counts returns the totals of a daemon's task, nil for other tasks.
 func (t *task) counts() *wire.Totals {
 	if t.wire.Daemon == nil {
 		return nil

@@ -14,22 +14,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// watch is what the checks know of one leader.
+// watch is the state of the checks about one leader.
 type watch struct {
 	held        map[string]heldOffer
-	outstanding map[string]int64 // tasks → the ACCEPT that is not answered
+	outstanding map[string]int64 // tasks → the unanswered ACCEPT
 	seen        map[string]bool  // tasks that the session reported
 	session     int64
-	decidedAt   time.Time // what the clock showed at its last step
+	decidedAt   time.Time // the wall clock at its last step
 	idle        int
 	idleSince   time.Duration
 	acks        []cluster.Update
 	reused      []string             // launches on executors that have ended
 	failures    []string             // executors whose end was reported
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
-	away        map[string]bool      // tasks of which the session's last word is that their agent is away
-	back        map[string]bool      // agents that were heard, or were on offer, since they were last called unreachable
-	unorphaned  map[string]bool      // orphans that the present decision removes
+	away        map[string]bool      // tasks whose agent is away according to the last report of the session
+	// Agents that have reported or were on offer since they were last reported as unreachable.
+	back       map[string]bool
+	unorphaned map[string]bool // orphans that the present decision removes
 }
 
 // heldOffer is an offer that the leader has neither used nor declined.
@@ -43,7 +44,7 @@ func (v *watch) reset() {
 		seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{}}
 }
 
-// decided looks at a decision before it is committed.
+// decided checks a decision before it is committed.
 func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
@@ -65,7 +66,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		case core.LaunchAnswered:
 			maps.DeleteFunc(v.outstanding, func(_ string, seq int64) bool { return seq == e.Seq })
 		case operator.ForgetRequested:
-			delete(c.alive, e.TaskID) // an operator said that it has ended
+			delete(c.alive, e.TaskID) // an operator declared that it has ended
 		case core.ClusterEvent:
 			if e.Session == v.session {
 				c.clusterEvent(l, e.Event)
@@ -90,7 +91,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		case step.NoteExecutionMade:
 			fires++
 		case step.NoteExecutionEnded:
-			c.endNoted[n.Execution] = true // may be pushed out of the ring in the same step
+			c.endNoted[n.Execution] = true // it may be displaced from the ring in the same step
 		}
 	}
 	if fires > 2 {
@@ -117,7 +118,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	c.heldForNothing(l, d)
 }
 
-// clusterEvent looks at what the cluster reported before this step.
+// clusterEvent checks an event that the cluster reported before this step.
 func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	v := &l.watch
 	switch e := e.(type) {
@@ -142,12 +143,13 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		if l.term == c.w.store.term {
 			c.stagedReported(e)
 		}
-		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term { // a deposed leader's knowledge is nobody's
+		// The knowledge of a deposed leader does not count.
+		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term {
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
 			!strings.Contains(e.Message, "to the agent") && l.term == c.w.store.term {
-			for orphan, agent := range c.orphans { // their framework was removed; their agent is away
+			for orphan, agent := range c.orphans { // their framework was removed, and their agent is away
 				if agent == e.AgentID {
 					v.away[orphan] = true
 					delete(v.back, agent)
@@ -167,7 +169,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	}
 }
 
-// stagedReported takes what a leader hears of a task for how long it has been STAGING.
+// stagedReported records, with each report to a leader, for how long a task has been STAGING.
 func (c *checker) stagedReported(u cluster.Update) {
 	since, staged := c.staged[u.TaskID]
 	switch {
@@ -180,17 +182,17 @@ func (c *checker) stagedReported(u cluster.Update) {
 	}
 }
 
-// staysStaged reports whether nothing but STAGING was heard of a task for about as long as one is given that is
-// launched (rule E5): a leader reckons from the launch of one that was given up for that, and kills it 5 minutes
-// before.
+// staysStaged reports whether only STAGING was reported of a task for about as long as a launched task may take (rule
+// E5). A leader counts from the launch of a task that was abandoned for that, and kills it 5 minutes before.
 func (c *checker) staysStaged(task string) bool {
 	since, staged := c.staged[task]
-	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // what is committed is a little older
+	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // the committed time is slightly earlier
 	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
 }
 
-// stagedHold checks that an orphan which stays STAGING holds no shard that may run elsewhere for much longer than a
-// live attempt is given, the 2 minutes in which an agent may come back, and two rounds of reconciliation.
+// stagedHold checks that an orphan that stays STAGING blocks no shard that may run elsewhere for much longer than the
+// sum of the limit for a live attempt, the 2 minutes in which an agent may come back, and two rounds of
+// reconciliation.
 func (c *checker) stagedHold() {
 	w := c.w
 	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileEvery + 5*time.Minute
@@ -226,7 +228,7 @@ func (c *checker) called(l *leader, call step.Call) {
 					t.TaskID, len(described), t.Size, err)
 			}
 			for orphan, alive := range c.alive {
-				// A deposed leader's launch never leaves.
+				// A launch of a deposed leader never leaves.
 				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term {
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s",
 						orphan, t.TaskID)
@@ -255,7 +257,7 @@ func (c *checker) called(l *leader, call step.Call) {
 	}
 }
 
-// used takes offers from those that are held.
+// used removes offers from those that are held.
 func (c *checker) used(l *leader, call step.Call, offers []string) {
 	for _, id := range offers {
 		if _, ok := l.watch.held[id]; !ok {
@@ -273,7 +275,7 @@ func (c *checker) named(l *leader, what, task string) {
 	}
 }
 
-// afterDecision looks at the registry once all parts are committed.
+// afterDecision checks the registry once all parts are committed.
 func (c *checker) afterDecision(l *leader) {
 	for _, u := range l.watch.acks {
 		c.endIsCommitted(u)
@@ -288,7 +290,7 @@ func (c *checker) afterDecision(l *leader) {
 	l.watch.failures = nil
 }
 
-// endIsCommitted: an acknowledgement of an end leaves only after the end is in the registry (S3).
+// endIsCommitted checks that an acknowledgement of an end leaves only after the end is in the registry (S3).
 func (c *checker) endIsCommitted(u cluster.Update) {
 	if u.State.Terminal() && c.live[u.TaskID] != "" {
 		c.w.fail("S3 an update is acknowledged after its consequence is committed",
@@ -296,7 +298,7 @@ func (c *checker) endIsCommitted(u cluster.Update) {
 	}
 }
 
-// leaves looks at a call as it leaves.
+// leaves checks a call as it leaves.
 func (c *checker) leaves(l *leader, call step.Call) {
 	if a, ok := call.(step.CallLaunch); ok {
 		for _, t := range a.Launch.Tasks {
@@ -311,19 +313,19 @@ func (c *checker) leaves(l *leader, call step.Call) {
 	}
 }
 
-// heldForNothing checks that a decision after which nothing waits, and nothing starts by itself for a while, holds no
-// offer.
+// heldForNothing checks that no offer is held after a decision that leaves nothing waiting, if nothing starts by
+// itself for a while.
 func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 	w := c.w
 	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute || l.term != w.store.term {
-		return // a deposed leader knows nothing of what its successor has removed
+		return // a deposed leader does not know what its successor has removed
 	}
 	for i := range d.Writes {
 		if !d.Writes[i].Delete {
-			return // what it begins waits from now on; it isn't committed yet
+			return // what the decision begins waits from now on, and is not committed yet
 		}
 	}
-	// What is given back now is back in twice OfferAhead, however slow the master is.
+	// A declined offer is back within twice OfferAhead, however slow the master is.
 	soon := w.wall().Add(2*w.opt.OfferAhead + time.Second)
 	for _, j := range c.jobs {
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {
@@ -343,7 +345,7 @@ func (c *checker) heldLong(l *leader) {
 	if w.now-l.lastPause < 10*time.Second || w.now-w.lastJump < 3*time.Minute || l.paused {
 		return
 	}
-	limit := w.opt.OfferHold + 8*time.Second // a slow commit may come between
+	limit := w.opt.OfferHold + 8*time.Second // a slow commit may take place in between
 	long := false
 	for _, o := range l.watch.held {
 		long = long || w.now-o.since > limit
@@ -354,12 +356,13 @@ func (c *checker) heldLong(l *leader) {
 	for _, e := range c.execs {
 		waited := l.termTime().Sub(e.Made)
 		if e.since < l.loadedAt {
-			// The clock may have been set back since it was made; it has waited since this leader began all the same.
+			// The clock may have been set back since the execution was made, but it has waited since this leader
+			// began.
 			waited = max(waited, w.now-l.loadedAt)
 		}
 		if e.Settings == nil && e.Ended == 0 && waited >= w.opt.ReserveAfter {
 			if w.lastJump > 0 {
-				return // how long shards ran is reckoned with a clock that was set meanwhile
+				return // the durations of shards are computed with a clock that was set meanwhile
 			}
 			limit = c.longestRun() + w.opt.ReserveBeyond + w.opt.OfferHold + 8*time.Second // reserved (rule L2)
 		}
@@ -371,7 +374,7 @@ func (c *checker) heldLong(l *leader) {
 	}
 }
 
-// longestRun is the longest time that a task was live, or is by now.
+// longestRun returns the longest time that a task was live, up to now for one that still is.
 func (c *checker) longestRun() time.Duration {
 	longest := c.longest
 	for id := range c.live {
@@ -382,7 +385,7 @@ func (c *checker) longestRun() time.Duration {
 	return longest
 }
 
-// sameShard reports whether two task ids are of one shard of one job.
+// sameShard reports whether two task ids belong to one shard of one job.
 func sameShard(a, b string) bool {
 	x, err1 := jobs.ParseTaskID(a)
 	y, err2 := jobs.ParseTaskID(b)

@@ -13,15 +13,15 @@ type executor struct {
 	ready  bool
 	ending bool // its framework was removed
 	dead   bool
-	// heard: an acknowledgement has reached it. Until then no process begins before the agent has a word of its task
-	// (rule E1).
+	// heard is set when an acknowledgement has reached it. Until then no process begins before the agent has an update
+	// of its task (rule E1).
 	heard bool
-	// stopped: its process is, and what it would do waits in onceOn.
+	// stopped is set while its process is stopped; its actions wait in onceOn.
 	stopped bool
-	hung    bool // for so long that a task which it does not take up is given up
+	hung    bool // stopped for so long that a task which it does not take is abandoned
 	onceOn  []func()
-	queued  []string // tasks to be handed over when it is ready
-	missed  []string // those that the agent's restart came before
+	queued  []string // tasks to be handed over once it is ready
+	missed  []string // tasks that were not handed over before the agent's restart
 }
 
 func (a *agent) executorReady(x *executor) {
@@ -56,7 +56,7 @@ func (a *agent) executorReady(x *executor) {
 // settles is how long a process runs before its executor reports it.
 const settles = 25 * time.Millisecond
 
-// start is the executor beginning a task, with the promises of rule E1.
+// start makes the executor begin a task, with the promises of rule E1.
 func (a *agent) start(x *executor, t *task) {
 	w := a.w
 	if !x.stopped && !x.dead && w.dice(ExecutorHangs) {
@@ -64,13 +64,14 @@ func (a *agent) start(x *executor, t *task) {
 		a.stopFor(x, w.between(15*time.Minute, 100*time.Minute))
 		for _, begun := range a.tasks {
 			if begun.executor == t.executor && begun.state == cluster.Staging {
-				begun.goesAway() // its process has just begun, and nobody will hear of it: for the master it is as staged as t
+				// Its process has just begun, and no update will report it: the master still has it as STAGING.
+				begun.goesAway()
 			}
 		}
 	}
 	if x.stopped {
 		if x.hung {
-			t.goesAway() // it counts as one whose agent is away when it has been STAGING for long
+			t.goesAway() // it counts like one whose agent is away once it has been STAGING for long
 		}
 		x.onceOn = append(x.onceOn, func() { a.start(x, t) })
 		return
@@ -119,7 +120,7 @@ func (a *agent) fetch(x *executor, t *task) {
 	w.after(takes, fetched)
 }
 
-// announce says that the process is about to be made, and makes it when the agent has that.
+// announce reports that the process is about to begin, and begins it once the agent has that report.
 func (a *agent) announce(x *executor, t *task) {
 	a.executorSays(t, cluster.Starting, "")
 	a.w.after(a.w.latency(), func() { a.beginOnceTaken(x, t) })
@@ -133,7 +134,7 @@ func (a *agent) beginOnceTaken(x *executor, t *task) {
 	a.begin(x, t)
 }
 
-// begin makes the process.
+// begin begins the process.
 func (a *agent) begin(x *executor, t *task) {
 	w := a.w
 	if !a.mayStart(x, t) {
@@ -190,16 +191,16 @@ func (a *agent) begin(x *executor, t *task) {
 	})
 }
 
-// stopExecutor stops an executor's process for a while. Its tasks' processes go on.
+// stopExecutor stops an executor's process for a while. The processes of its tasks go on.
 func (a *agent) stopExecutor(x *executor) {
 	goesOn := a.w.between(time.Second, 5*time.Second) // its supervisor continues it
 	if a.w.rng.IntN(2) == 0 {
-		goesOn = a.w.between(5*time.Second, 5*time.Minute) // and was stopped too
+		goesOn = a.w.between(5*time.Second, 5*time.Minute) // the supervisor was stopped, too
 	}
 	a.stopFor(x, goesOn)
 }
 
-// stopFor stops an executor's process for a time. What it would do waits.
+// stopFor stops an executor's process for a time. Its actions wait.
 func (a *agent) stopFor(x *executor, goesOn time.Duration) {
 	x.stopped = true
 	a.w.after(goesOn, func() {
@@ -221,7 +222,7 @@ func (a *agent) processEnds(t *task) {
 	}
 }
 
-// end is the end of an executor, with its tasks.
+// end ends an executor, with its tasks.
 func (a *agent) end(x *executor, reason cluster.Reason, message string, status int) {
 	w := a.w
 	if x.dead {
@@ -251,7 +252,7 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 			if a.lost || w.api != nil {
 				w.check.processEnds(p)
 			} else {
-				// The guard kills it in a moment (rule X7).
+				// The supervisor kills it in a moment (rule X7).
 				p.lingers = true
 				w.count(TaskOutlivesExecutor)
 				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
@@ -264,7 +265,7 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 	}
 	id := x.info.ID
 	if a.online() && w.dice(ExitLost) {
-		// The connection broke just then; the master hears of it as the agent registers again.
+		// The connection has just broken; the master learns of the end when the agent registers again.
 		a.disconnect()
 		a.connect(w.between(time.Second, 30*time.Second))
 		return

@@ -45,7 +45,7 @@ const (
 	lastPlanned = OthersPods
 )
 
-// Faults that come by chance at their place.
+// Faults that happen by chance, each time they could.
 const (
 	CrashAfterConfig Fault = iota + lastPlanned + 1
 	CrashBeforeCommit
@@ -110,7 +110,7 @@ const (
 	lastByChance = ExecutorHangs
 )
 
-// Faults that follow from others.
+// Faults that result from others.
 const (
 	ServerLagged Fault = iota + lastByChance + 1
 	ForeignFramework
@@ -235,7 +235,7 @@ var faultNames = [NumFaults]string{
 	"leader finds an orphan that stays STAGING",
 }
 
-// ofMesos are the faults of worlds with a Mesos alone, ofPods those of worlds with a Kubernetes alone.
+// ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.
 var (
 	ofMesos = faultSet(MasterFailoverEmpty, MasterFailoverMemory, OfferStorm, OtherFramework, FrameworkRemoved,
 		StaleSubscriber, ExecutorDiskFull, MaintenanceWindow,
@@ -269,7 +269,7 @@ func (f Fault) of(pods bool) bool {
 
 func (f Fault) String() string { return faultNames[f] }
 
-// chances of the faults that come by chance, each time that they could.
+// chances are the probabilities of the faults that happen by chance, each time they could.
 var chances = map[Fault]float64{
 	CrashAfterConfig: 0.02, CrashBetweenEffects: 0.002, PauseBetweenEffects: 0.002, SlowCommit: 0.01,
 	CommitUnknownDone: 0.01, CommitUnknownNotDone: 0.01, CommitLostWithTerm: 0.003, SubscribeFails: 0.2,
@@ -291,8 +291,8 @@ var chances = map[Fault]float64{
 	CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,
 }
 
-// mood decides which faults this world has, and how many. Some it has for sure and more
-// often, in turn from seed to seed, so that a hundred worlds see rare ones too.
+// mood selects the faults of this world, and their numbers. Some faults always happen, and more often; which ones
+// depends on the seed, so that a hundred worlds include rare faults, too.
 func (w *world) mood() {
 	level := []float64{0, 0.5, 1, 2}[w.rng.IntN(4)]
 	if w.cfg.Seed%16 == 0 {
@@ -317,7 +317,7 @@ func (w *world) mood() {
 	}
 }
 
-// dice says whether a fault comes now.
+// dice reports whether a fault happens now.
 func (w *world) dice(f Fault) bool {
 	if w.calm || f == NumFaults || !w.chance(w.moods[f]) {
 		return false

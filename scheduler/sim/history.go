@@ -13,38 +13,38 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// history is the database, the outboxes of all processes that ever led, and the ledger of what is true: rows of
-// batches whose commit has happened.
+// history is the database, the outboxes of all processes that ever led, and the expected rows: those of batches whose
+// commit has happened.
 type history struct {
 	w         *world
 	downUntil time.Duration
-	rows      map[string]int // the revision of what is stored, by table and id
+	rows      map[string]int // the stored revision, by table and id
 	terms     map[int64]int64
 	outboxes  []*outbox
-	// true has the text of each row, in each of its revisions, that a commit has made true, by table and id.
+	// true has, by table and id, the text of each committed row in each of its revisions.
 	true map[string][]string
 	// commits are the batches whose commit has happened, by term and number.
 	commits map[[2]int64]bool
-	// ended has, of executions whose end was committed, the keys of the rows that say it: its own, and the last runs
-	// of its shards.
+	// ended has, by execution with a committed end, the keys of the rows that report it: its own, and the last runs of
+	// its shards.
 	ended map[string][]string
-	// lost are keys of rows that an outbox had no place for.
+	// lost are keys of rows for which an outbox had no room.
 	lost map[string]bool
-	// onDisk has, of executions that were forgotten before their end was stored, the outboxes that have it.
+	// onDisk has, for executions that were forgotten before their end was stored, the outboxes that contain it.
 	onDisk map[string][]*outbox
-	// lacked is what it was last seen to lack in the calm world, and since when.
+	// lacked is what was last found missing in the calm world, and since when.
 	lacked      string
 	lackedSince time.Duration
 }
 
-// outbox is what one leader's process has on its disk.
+// outbox is the content of one leader's disk.
 type outbox struct {
 	of      *leader
 	gone    bool // its disk is never read again
 	batches []*keptBatch
-	unsaid  []historyevent.Term // what a lost batch was to say of former terms: the next one says it
-	drained int                 // how many of them are done without a gap
-	// stored are the batches that count as stored: those that are, and those that were lost.
+	unsaid  []historyevent.Term // the reports of a lost batch about former terms: the next batch contains them
+	drained int                 // number of the first batches that are done without a gap
+	// stored are the batches that count as stored, including lost ones.
 	stored map[int64]bool
 }
 
@@ -52,12 +52,12 @@ type outbox struct {
 type keptBatch struct {
 	historyevent.Batch
 	settled, happened bool
-	done              bool // stored, or thrown away
+	done              bool // stored, or discarded
 	complete          bool // all of its rows were seen in the database
 	rows              []row
 }
 
-// row is one row of a batch: its table and id, its revision, and all that it says.
+// row is one row of a batch: its table and id, its revision, and its text.
 type row struct {
 	key      string
 	revision int
@@ -70,14 +70,14 @@ func newHistory(w *world) *history {
 		lost: map[string]bool{}}
 }
 
-// outboxOf is the outbox of a leader that begins.
+// outboxOf returns the outbox of a beginning leader.
 func (h *history) outboxOf(l *leader) *outbox {
 	o := &outbox{of: l, stored: map[int64]bool{}}
 	h.outboxes = append(h.outboxes, o)
 	return o
 }
 
-// rowsOf are the rows of a batch.
+// rowsOf returns the rows of a batch.
 func rowsOf(b *historyevent.Batch) (rows []row) {
 	add := func(table, id string, revision int, v any) {
 		text, _ := json.Marshal(v)
@@ -110,7 +110,8 @@ func rowsOf(b *historyevent.Batch) (rows []row) {
 	return rows
 }
 
-// record puts a batch on the leader's disk, beside its commit; then is called when it is there, or can't be.
+// record puts a batch on the leader's disk, concurrently with its commit. It calls then when the batch is there, or
+// cannot be.
 func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 	w := l.w
 	if b.Number == 0 {
@@ -140,7 +141,7 @@ func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 
 func (h *history) isTrue(b *historyevent.Batch) bool { return h.commits[[2]int64{b.Term, b.Number}] }
 
-// happened: the commit of a batch has.
+// happened records that the commit of a batch has happened.
 func (h *history) happened(c term.Commit) {
 	h.commits[[2]int64{c.History.Term, c.History.Number}] = true
 	for _, r := range rowsOf(&c.History) {
@@ -148,7 +149,7 @@ func (h *history) happened(c term.Commit) {
 	}
 }
 
-// drain writes what may be written of all outboxes whose disks can be read, and plans the next time.
+// drain writes the batches of all readable outboxes that may be written, and schedules its next call.
 func (h *history) drain() {
 	w := h.w
 	for _, o := range h.outboxes {
@@ -175,7 +176,7 @@ func (h *history) drainOutbox(o *outbox) {
 		if !b.settled {
 			batches, known := h.terms[b.Term]
 			if !known {
-				continue // perhaps the next leader knows; the others needn't wait
+				continue // the next leader may know the outcome; the other batches need not wait
 			}
 			w.count(HistorySettledByOthers)
 			b.settled, b.happened = true, b.Number <= batches
@@ -188,7 +189,7 @@ func (h *history) drainOutbox(o *outbox) {
 		}
 		o.stored[b.Number] = true
 		if w.chance(0.02) {
-			b.done = false // its process ended before it noted that
+			b.done = false // its process ended before it recorded that
 		}
 	}
 	if l := o.of; !l.dead && !l.paused {
@@ -228,7 +229,7 @@ func (h *history) write(b *keptBatch) {
 
 func (r *row) says() string { return strconv.Itoa(r.revision) + r.text }
 
-// executionEnded: its end was committed.
+// executionEnded records that the end of an execution was committed.
 func (h *history) executionEnded(e *execRecord) {
 	keys := []string{"execution " + e.record.ID}
 	e.all(func(s shardRecord) {
@@ -263,12 +264,12 @@ func (h *history) forgotten(id string) {
 	h.w.fail("H1 an end stays in the registry until its row is stored", "execution %s", id)
 }
 
-// complete says, in the calm world, what the history lacks, or "".
+// complete returns, in the calm world, what the history lacks, or "".
 func (h *history) complete() string {
 	for _, id := range sorted(h.ended) {
 		on := h.onDisk[id]
 		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
-			continue // it was forgotten with its row on disks alone, and those are lost
+			continue // it was forgotten while its row was only on disks, which are lost
 		}
 		for _, key := range h.ended[id] {
 			if h.rows[key] != historyevent.Ended && !h.lost[key] {

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// register is a kubelet that is back, or new: it posts its node's status, and lists its pods.
+// register handles a kubelet that is back, or new: it posts its node's status, and lists its pods.
 func (s *apiServer) register(a *agent) {
 	w := s.w
 	n := s.nodes[a.id]
@@ -39,7 +39,7 @@ func (s *apiServer) register(a *agent) {
 			})
 		}
 	}
-	for _, id := range sorted(a.tasks) { // it ends what the API has no more
+	for _, id := range sorted(a.tasks) { // it ends pods that the API no longer has
 		if p := s.pods[id]; p == nil || p.gone {
 			s.toKubelet(a.id, func(a *agent) {
 				if a.tasks[id] != nil {
@@ -51,7 +51,7 @@ func (s *apiServer) register(a *agent) {
 	s.allocate(w.between(time.Millisecond, 100*time.Millisecond))
 }
 
-// disconnected: no kubelet renews the node's Lease. The node controller finds that out after a while.
+// disconnected: no kubelet renews the node's Lease, which the node controller finds out after a while.
 func (s *apiServer) disconnected(a *agent, was int) {
 	n := s.nodes[a.id]
 	if n == nil || !n.connected || n.epoch != was {
@@ -77,8 +77,8 @@ func (s *apiServer) notReady(n *node) {
 	}
 }
 
-// update is a status that a kubelet writes. It has written it then: the kubelet does not repeat it. How the process of
-// a task ended is known from its container.
+// update stores a status that a kubelet writes, once: the kubelet does not repeat it. The container shows how the
+// process of a task ended.
 func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State) {
 	s.toKubelet(a.id, func(a *agent) { a.acknowledged(u.TaskID, u.UUID) })
 	p := s.pods[u.TaskID]
@@ -96,22 +96,22 @@ func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State
 	s.setStatus(p, u)
 }
 
-// executorEnded is nobody's business here: the end of the container is the end of its task.
+// executorEnded does nothing: the end of the container is the end of its task.
 func (s *apiServer) executorEnded(*agent, string, int) {}
 
-// deletePod is somebody who deletes a pod, or evicts it. Nobody asked the scheduler.
+// deletePod deletes or evicts a pod without a request of the scheduler.
 func (s *apiServer) deletePod(p *simPod) {
 	s.delete(cluster.Kill{TaskID: p.task, AgentID: p.node, Grace: s.w.opt.KillGrace})
 }
 
-// forceDelete removes a pod whatever its kubelet says: a person's word that it has ended, or the node controller's,
-// whose node was deleted.
+// forceDelete removes a pod whatever its kubelet reports: on the word of an operator that it has ended, or of the node
+// controller after its node was deleted.
 func (s *apiServer) forceDelete(p *simPod) {
 	p.gone = true
 	s.setStatus(p, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster,
 		Reason: cluster.ReasonTaskRemoved, Message: "its pod was removed from the API"})
 	if p.seen {
-		delete(s.pods, p.task) // what was reported goes with it
+		delete(s.pods, p.task) // its reports are removed with it
 	}
 	s.toKubelet(p.node, func(a *agent) {
 		if a.tasks[p.task] != nil {
@@ -120,7 +120,7 @@ func (s *apiServer) forceDelete(p *simPod) {
 	})
 }
 
-// deleteNode is what the node controller does when a machine is gone for ever.
+// deleteNode acts as the node controller when a machine is permanently gone.
 func (s *apiServer) deleteNode(id string) {
 	if s.nodes[id] == nil {
 		return
@@ -135,8 +135,7 @@ func (s *apiServer) deleteNode(id string) {
 	}
 }
 
-// deleteSome has somebody delete a pod: one that runs, or removes one by force, whose kubelet then ends it if it
-// lives.
+// deleteSome deletes a running pod, or removes one by force; its kubelet then ends it if it lives.
 func (s *apiServer) deleteSome(force bool) bool {
 	var some []string
 	for _, id := range sorted(s.pods) {
@@ -152,7 +151,7 @@ func (s *apiServer) deleteSome(force bool) bool {
 		return false
 	case force:
 		if n := s.nodes[s.pods[id].node]; n == nil || !n.connected {
-			s.w.forgotten[id] = true // it may run for as long as nobody hears of it
+			s.w.forgotten[id] = true // it may run as long as no update reports it
 		}
 		s.forceDelete(s.pods[id])
 	default:
@@ -161,7 +160,7 @@ func (s *apiServer) deleteSome(force bool) bool {
 	return true
 }
 
-// takeRoom has others take half of what is free on a node for a while.
+// takeRoom makes other users take half of the free room of a node for a while.
 func (s *apiServer) takeRoom(id string) bool {
 	n := s.nodes[id]
 	if n == nil || !n.notReady.IsZero() {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// leader is a process in its term: the machine that the shell drives too, with a registry, a cluster and clocks that
+// leader is a process in its term: the same machine that the shell drives, with a registry, a cluster and clocks that
 // have faults, and crashes and pauses between any two of its effects.
 type leader struct {
 	w       *world
@@ -22,24 +22,25 @@ type leader struct {
 	core    *core.Core
 	machine *term.Machine
 
-	planned     bool // a turn is
-	wakeNo      int
-	dead        bool
-	paused      bool
-	held        []func() // what waits for the end of the pause
-	began       time.Duration
-	loadedAt    time.Duration // the world's time and the wall clock's when the core was loaded
+	planned bool // a turn is planned
+	wakeNo  int
+	dead    bool
+	paused  bool
+	held    []func() // actions that wait for the end of the pause
+	began   time.Duration
+	// LoadedAt and loadedWall are the world's time and the wall clock when the core was loaded.
+	loadedAt    time.Duration
 	loadedWall  time.Time
 	lastPause   time.Duration
-	session     *session // the last that was opened, until it has ended
+	session     *session // the last opened session, until it has ended
 	token       uint64
 	asks        map[uint64]func(core.Reply)
-	views       *seenViews // what people saw after its last step
+	views       *seenViews // the views after its last step
 	watch       watch
 	out         outgoing
 	drained     bool
 	outbox      *outbox
-	historyTold int64 // how many of its batches it knows to be stored
+	historyTold int64 // number of its batches that it knows to be stored
 	seen        int64 // the index of the last write that this process knows of
 	cutUntil    time.Duration
 }
@@ -50,7 +51,7 @@ func (w *world) campaign(delay time.Duration) {
 		if l := w.leading; l != nil && !l.dead && l.term == w.store.term && !l.paused {
 			return
 		}
-		// The session is with a server that lags; the term's write has it catch up (rule T1).
+		// The session is with a server that lags; the write that begins the term makes it catch up (rule T1).
 		has := w.store.had(w.between(0, mostLag))
 		if has < w.store.index {
 			w.count(ServerLagged)
@@ -85,15 +86,15 @@ func (w *world) campaign(delay time.Duration) {
 	})
 }
 
-// clocks are what the process reads from its clocks.
+// clocks returns the process's readings of its clocks.
 func (l *leader) clocks() clock.Now {
 	return clock.Now{Wall: l.w.wall(), Elapsed: l.w.now - l.loadedAt}
 }
 
-// termTime is the time that its core reckons in.
+// termTime returns the time of the term.
 func (l *leader) termTime() time.Time { return l.loadedWall.Add(l.w.now - l.loadedAt) }
 
-// soon does something in the leader's process, unless it is dead by then.
+// soon does something in the leader's process after a delay, unless the process is dead by then.
 func (l *leader) soon(d time.Duration, do func()) {
 	l.w.after(d, func() { l.run(do) })
 }
@@ -108,7 +109,7 @@ func (l *leader) run(do func()) {
 	}
 }
 
-// tell hands an input to the machine.
+// tell passes an input to the machine.
 func (l *leader) tell(input func(*term.Machine)) {
 	l.run(func() {
 		l.machine.Tick(l.clocks())
@@ -117,7 +118,7 @@ func (l *leader) tell(input func(*term.Machine)) {
 	})
 }
 
-// request asks as somebody does through the API; answered, if not nil, is told the answer.
+// request makes a request as through the API; answered, if not nil, receives the answer.
 func (l *leader) request(ask func(token uint64) core.Request, answered func(core.Reply)) {
 	l.token++
 	q := ask(l.token)
@@ -130,7 +131,7 @@ func (l *leader) request(ask func(token uint64) core.Request, answered func(core
 	})
 }
 
-// poke plans the machine's next turn. What comes by then is taken together.
+// poke schedules the machine's next turn, which takes all inputs that arrive by then.
 func (l *leader) poke() {
 	if !l.planned {
 		l.planned = true
@@ -146,8 +147,8 @@ func (l *leader) turn() {
 	l.perform(effects)
 }
 
-// perform does what the machine wants done, one effect after the other, unless the process crashes between two of
-// them. A pause does not change their order.
+// perform carries out the effects of the machine, one after the other, unless the process crashes between two of them.
+// A pause does not change their order.
 func (l *leader) perform(effects []term.Effect) {
 	w := l.w
 	for i, e := range effects {
@@ -194,8 +195,8 @@ func (l *leader) planWake() {
 	}
 }
 
-// crashesAt are the crashes that may come just before and just after an effect that is seen outside of the process,
-// beside its commits; false for others.
+// crashesAt returns the crashes that may happen just before and just after an effect that is visible outside of the
+// process, except commits; false for others.
 func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	switch e := e.(type) {
 	case term.Answer:
@@ -241,7 +242,7 @@ func (l *leader) do(e term.Effect) {
 			s.end("it was closed", false)
 		}
 	case term.WatchMaster:
-		if w.cfg.Seed%2 == 0 { // ZooKeeper says who leads, and is looked at
+		if w.cfg.Seed%2 == 0 { // ZooKeeper shows the leader, and is read
 			l.soon(time.Second, func() { l.tell(func(m *term.Machine) { m.MasterChanged(e.Session) }) })
 		}
 	case term.Notify:
@@ -271,7 +272,7 @@ func (l *leader) do(e term.Effect) {
 	}
 }
 
-// endTerm tells the process that its term has ended.
+// endTerm reports to the process that its term has ended.
 func (l *leader) endTerm() {
 	l.tell(func(m *term.Machine) {
 		l.out.ended = true
@@ -279,20 +280,20 @@ func (l *leader) endTerm() {
 	})
 }
 
-// stop is an operator who stops the process, for why.
+// stop stops the process as an operator does; why is the reason.
 func (l *leader) stop(why string) {
 	l.w.trace.add("leader %d is stopped: %s", l.no, why)
 	l.tell((*term.Machine).Stop)
 }
 
-// expire is the loss of the registry's session.
+// expire ends the registry's session.
 func (l *leader) expire() {
 	if l.w.store.term == l.term {
-		l.w.store.term++ // nobody's: the fence refuses the old term
+		l.w.store.term++ // a term without a leader: the fence refuses the old term
 	}
 }
 
-// sessionEnds expires the session of a leader that still leads and does not hear of it. Another is elected.
+// sessionEnds expires the session of a leader that still leads and does not learn of it. Another one is elected.
 func (l *leader) sessionEnds() {
 	if w := l.w; !l.dead && w.leading == l && w.store.term == l.term {
 		l.expire()
@@ -325,8 +326,8 @@ func (l *leader) die(why string) {
 	}
 }
 
-// pause stops the process for a while, as a long collection of garbage or a
-// stopped machine does; its registry session may run out meanwhile.
+// pause stops the process for a while, like a long garbage collection or a stopped machine; its registry session may
+// expire meanwhile.
 func (l *leader) pause() {
 	if l.paused || l.dead {
 		return

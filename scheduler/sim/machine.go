@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// stop is the end of the agent's process; its executors go on.
+// stop ends the agent's process; its executors go on.
 func (a *agent) stop() {
 	a.up = false
 	a.downSince = a.w.now
@@ -16,15 +16,14 @@ func (a *agent) stop() {
 		if a.up || a.downSince != since || a.w.api != nil {
 			return
 		}
-		// No agent for so long: executors stop their tasks and end (rule X6).
+		// Without an agent for so long, executors stop their tasks and end (rule X6).
 		for _, id := range sorted(a.tasks) {
 			a.processEnds(a.tasks[id])
 		}
 	})
 }
 
-// restart begins its process again. Executors find it, or are killed when they
-// are late (rule X5).
+// restart starts the agent's process again. Executors find it, or are killed if they are late (rule X5).
 func (a *agent) restart() {
 	w := a.w
 	if a.up || a.lost {
@@ -35,7 +34,7 @@ func (a *agent) restart() {
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
 		if w.api != nil {
-			break // containers do without a kubelet
+			break // containers need no kubelet
 		}
 		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {
 			a.end(x, cluster.ReasonExecutorTerminated, "the executor did not come back", 9)
@@ -70,7 +69,7 @@ func (a *agent) reboot() {
 // endAll ends everything on the machine at once.
 func (a *agent) endAll(report bool) {
 	lost := a.lost
-	a.lost = true // nothing outlives a machine
+	a.lost = true // no process survives the end of a machine
 	for _, id := range sorted(a.executors) {
 		x := a.executors[id]
 		if report {
@@ -89,8 +88,7 @@ func (a *agent) endAll(report bool) {
 	a.executorLost = a.w.now
 }
 
-// endRemoved ends what belongs to frameworks that were torn down: their executors have their
-// grace, and nobody hears of it any more.
+// endRemoved ends the executors of removed frameworks, after their grace; no update reports that.
 func (a *agent) endRemoved() {
 	w := a.w
 	for _, id := range sorted(a.executors) {
@@ -123,7 +121,7 @@ func (a *agent) forgetRemoved() {
 	}
 }
 
-// forget drops a task with its updates: none is sent again.
+// forget drops a task with its updates, none of which is sent again.
 func (a *agent) forget(id string) {
 	a.tasks[id].updates, a.tasks[id].forgotten = nil, true
 	if p := a.tasks[id].last; p != nil {
@@ -142,7 +140,7 @@ func (a *agent) heal() {
 	}
 }
 
-// die is the end of a machine.
+// die ends a machine permanently.
 func (a *agent) die() {
 	if a.lost {
 		return

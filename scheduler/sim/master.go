@@ -9,12 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// master is one run of a Mesos master, as far as one framework sees it.
+// master is one run of a Mesos master, as one framework sees it.
 type master struct {
 	w  *world
 	id string
 	fw string
-	// role of the framework, with which the master completes the executors that agents report.
+	// role is the framework's role, with which the master completes the executors that agents report.
 	role string
 
 	agents      map[string]*known
@@ -28,23 +28,23 @@ type master struct {
 	offering
 }
 
-// mtask is a task as the master knows it.
+// mtask is a task in the master.
 type mtask struct {
 	id, agent, executor string
 	res                 resources.Amount
-	reserved            []cluster.Reserved // of res
-	state               cluster.State      // of the last update passed on
-	latest              cluster.State      // of the newest that the agent has
+	reserved            []cluster.Reserved // reserved part of res
+	state               cluster.State      // state of the last update that was forwarded
+	latest              cluster.State      // newest state that the agent has
 }
 
-// newMaster elects a master; one with memory knows which agents are to come back.
+// newMaster elects a master; one with memory knows which agents will come back.
 func newMaster(w *world, memory bool) *master {
 	w.masters++
 	m := &master{w: w, id: fmt.Sprintf("master-%d", w.masters), agents: map[string]*known{},
 		recovering:  map[string]bool{},
 		unreachable: map[string]time.Time{}, tasks: map[string]*mtask{}, away: map[string]string{}}
 	m.offering = newOffering(w, 200*time.Millisecond, m.send, m.makeOffers)
-	if len(w.removed) > 0 { // of which it knows nothing yet, with memory or without
+	if len(w.removed) > 0 { // it does not know of these removals yet, with memory or without
 		w.after(w.between(time.Minute, 20*time.Minute), func() {
 			if w.master == m {
 				m.removeAgain()
@@ -62,7 +62,7 @@ func newMaster(w *world, memory bool) *master {
 	return m
 }
 
-// awaitAgents makes agents unreachable that do not come back in time.
+// awaitAgents marks agents as unreachable that do not come back in time.
 func (m *master) awaitAgents() {
 	w := m.w
 	w.after(10*time.Minute, func() {
@@ -79,8 +79,8 @@ func (m *master) awaitAgents() {
 	})
 }
 
-// removeAgain ends what is left of frameworks that another master has removed: their failover
-// timeout has passed for this one too.
+// removeAgain ends the rest of frameworks that another master has removed, because their failover timeout has passed
+// for this one, too.
 func (m *master) removeAgain() {
 	for id := range m.w.removed {
 		m.w.removed[id] = m
@@ -102,13 +102,13 @@ func (m *master) send(e cluster.Event) {
 	m.stream.send(e)
 }
 
-// subscribe lets a stream take over.
+// subscribe makes a stream the present one.
 func (m *master) subscribe(s *stream, fw string) {
 	if old := m.stream; old != nil {
 		m.w.count(SecondSubscriber)
 		old.send(cluster.FrameworkError{Message: "Framework failed over", FailedOver: true})
 		old.open = false
-		// Filters go only when the master sees the framework's connection end.
+		// Filters end only when the master sees the framework's connection end.
 		for _, f := range m.filters {
 			if f.until > m.w.now {
 				m.w.count(FiltersKept)
@@ -118,7 +118,7 @@ func (m *master) subscribe(s *stream, fw string) {
 	}
 	m.stream, m.fw, m.role = s, fw, s.sess.l.role
 	if m.role == "*" {
-		m.role = "" // which is the same, the default
+		m.role = "" // equivalent: the default role
 	}
 	m.suppressed = false
 	clear(m.offers)
@@ -126,7 +126,7 @@ func (m *master) subscribe(s *stream, fw string) {
 	m.allocate(m.w.between(time.Millisecond, 500*time.Millisecond))
 }
 
-// lost: the framework's connection is gone.
+// lost handles the end of the framework's connection.
 func (m *master) lost(s *stream) {
 	if m == nil || m.stream != s {
 		return
@@ -137,15 +137,14 @@ func (m *master) lost(s *stream) {
 	clear(m.filters)
 }
 
-// say is an update of the master's own: without uuid.
+// say sends an update of the master's own, without a uuid.
 func (m *master) say(u cluster.Update) {
 	u.Source = cluster.FromMaster
 	u.Timestamp = m.w.wall()
 	m.send(u)
 }
 
-// toAgent sends a message over the agent's connection, in order; it is lost when
-// that breaks.
+// toAgent sends a message over the agent's connection, in order; it is lost if that breaks.
 func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
 	k := m.agents[id]
 	if k == nil || !k.connected {
@@ -153,7 +152,7 @@ func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
 	}
 	if k.a.online() && m.w.dice(lost) {
 		if lost == RunLost {
-			// A launch is lost only with the connection; both sides make it up as the agent registers again.
+			// A launch is lost only with the connection; both sides find that out when the agent registers again.
 			k.a.disconnect()
 			k.a.connect(m.w.between(time.Second, 30*time.Second))
 		}
@@ -182,7 +181,7 @@ func (m *master) shutdown(executorID, agentID string) {
 	m.toAgent(agentID, ShutdownLost, func(a *agent) { a.shutdown(executorID) })
 }
 
-// acknowledge passes an acknowledgement on.
+// acknowledge forwards an acknowledgement.
 func (m *master) acknowledge(ack cluster.Ack) {
 	t := m.tasks[ack.TaskID]
 	if t != nil && t.state.Terminal() && t.latest.Terminal() {
@@ -191,7 +190,7 @@ func (m *master) acknowledge(ack cluster.Ack) {
 	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
 }
 
-// update passes on what an agent reported, of a framework that it knows.
+// update forwards an agent's update, if the master knows the framework.
 func (m *master) update(a *agent, u cluster.Update, framework string, latest cluster.State) {
 	if m.agents[a.id] == nil || m.w.removed[framework] != nil {
 		return

@@ -11,13 +11,13 @@ import (
 // known is a registered agent.
 type known struct {
 	a         *agent
-	epoch     int // of the agent's connection
+	epoch     int // number of the agent's connection
 	connected bool
 	executors map[string]cluster.Executor
-	other     resources.Amount // what another framework uses
+	other     resources.Amount // used by another framework
 }
 
-// register takes an agent in, for the first time or again, with its tasks.
+// register registers an agent, for the first time or again, with its tasks.
 func (m *master) register(a *agent) {
 	w := m.w
 	wasUnknown := m.agents[a.id] == nil && !m.recovering[a.id]
@@ -35,7 +35,7 @@ func (m *master) register(a *agent) {
 	}
 	k.connected, k.epoch, k.executors = true, a.epoch, map[string]cluster.Executor{}
 	a.with = m
-	// A new agent at an address takes the old one's place.
+	// A new agent at an address replaces the old one.
 	for _, id := range sorted(m.agents) {
 		if o := m.agents[id]; id != a.id && o.a.host == a.host {
 			m.replaced(o)
@@ -51,7 +51,7 @@ func (m *master) register(a *agent) {
 		case t.agent != a.id || a.tasks[id] != nil:
 		case t.latest.Terminal():
 			delete(m.tasks, id)
-		default: // lost on its way: the agent says so
+		default: // lost on its way: the agent reports it
 			w.count(TaskLostOnTheWay)
 			a.drop(id, cluster.ReasonReconciliation, "Task unknown to the agent")
 		}
@@ -76,7 +76,7 @@ func (m *master) register(a *agent) {
 	m.allocate(w.between(time.Millisecond, 500*time.Millisecond))
 }
 
-// replaced: the agent is gone for good, another has its address.
+// replaced removes an agent permanently, because another has its address.
 func (m *master) replaced(k *known) {
 	id := k.a.id
 	m.rescind(id)
@@ -101,7 +101,7 @@ func (m *master) forgetTasks(agentID string) (open []*mtask) {
 	return open
 }
 
-// disconnected: the agent's connection broke, if it has no newer one.
+// disconnected handles the end of the agent's connection, unless it has a newer one.
 func (m *master) disconnected(a *agent, was int) {
 	k := m.agents[a.id]
 	if k == nil || !k.connected || k.epoch != was {
@@ -132,14 +132,14 @@ func (m *master) markUnreachable(a *agent) {
 	m.sayFailed(cluster.Failure{AgentID: a.id})
 }
 
-// sayFailed sends what Mesos sends at most once.
+// sayFailed sends an event that Mesos sends at most once.
 func (m *master) sayFailed(f cluster.Failure) {
 	if !m.w.dice(FailureLost) {
 		m.send(f)
 	}
 }
 
-// executorEnded: an agent reports that an executor is gone.
+// executorEnded forwards an agent's report that an executor has ended.
 func (m *master) executorEnded(a *agent, id string, status int) {
 	k := m.agents[a.id]
 	if k == nil {

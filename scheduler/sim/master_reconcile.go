@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// reconcile answers questions about tasks; about none means all.
+// reconcile answers questions about tasks; without tasks it answers about all.
 func (m *master) reconcile(tasks []cluster.TaskRef) {
 	if len(tasks) == 0 {
 		for _, id := range sorted(m.tasks) {
@@ -53,7 +53,7 @@ func (m *master) answer(taskID, agentID string) {
 			return
 		}
 		if a := m.w.agent(agentID); a != nil && strings.HasPrefix(taskID, "question-") {
-			a.wasAway() // asked for the agent's sake
+			a.wasAway() // the question was about the agent
 		} else if a != nil && a.tasks[taskID] != nil {
 			if a.tasks[taskID].process != nil {
 				m.w.count(UnknownWhileRunning)

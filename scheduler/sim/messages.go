@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// reportsWhile has some processes' executors report while they run. Whatever a report says, and whatever becomes of
-// it, must change no decision: in a world whose leaders are Deaf all that is in it is removed before it arrives, and
-// nothing else may differ.
+// reportsWhile makes the executors of some processes send reports while they run. The content and the fate of a report
+// must change no decision: in a world with Deaf leaders the content is removed before it arrives, and nothing else may
+// differ.
 func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Duration) {
 	w := a.w
 	if w.rng.IntN(4) > 0 {
@@ -41,7 +41,8 @@ func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Durati
 	}
 }
 
-// report is what the executor says of a task, and of others which may be nobody's, by a clock which may be off.
+// report makes an executor's report about a task, and about others that may not be its own, with a clock that may be
+// off.
 func (a *agent) report(x *executor, p *process) []byte {
 	w := a.w
 	r := wire.Report{Time: w.wall().Add(a.clockOff)}
@@ -50,7 +51,7 @@ func (a *agent) report(x *executor, p *process) []byte {
 			Progress: &wire.Progress{Fraction: w.rng.Float64()*2 - 0.5, Message: "of " + id, At: r.Time},
 			Fire:     r.Time, Totals: &wire.Totals{Runs: w.rng.Int64(), Failed: -1}})
 	}
-	if len(a.tasks) > 0 { // of another executor, perhaps
+	if len(a.tasks) > 0 { // possibly of another executor
 		ids := sorted(a.tasks)
 		r.Tasks[1].TaskID = ids[w.rng.IntN(len(ids))]
 	}
@@ -75,7 +76,7 @@ func (a *agent) garbled(data []byte) []byte {
 	return data
 }
 
-// message passes on what an executor says, if its framework is known.
+// message forwards a message of an executor, if its framework is known.
 func (m *master) message(framework string, e cluster.Message) {
 	if m.agents[e.AgentID] == nil || m.w.removed[framework] != nil {
 		return
@@ -86,7 +87,7 @@ func (m *master) message(framework string, e cluster.Message) {
 	m.send(e)
 }
 
-// ofReports are the notes that only reports make: a world without them has none.
+// ofReports reports whether only executor reports make a note of this kind: a world without them has none.
 func ofReports(n *step.Note) bool {
 	return n.Kind == step.NoteAgentClock || n.Kind == step.NoteExecutorQuiet
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// free is the room on a node: what its pods' requests leave, bound or not.
+// free returns the free room on a node: what the requests of its pods leave, bound or not.
 func (s *apiServer) free(n *node) resources.Amount {
 	free := n.a.total.Minus(n.other)
 	for _, p := range s.pods {
@@ -19,7 +19,7 @@ func (s *apiServer) free(n *node) resources.Amount {
 	return free
 }
 
-// mostPods is how many pods a node takes.
+// mostPods is the maximum number of pods on a node.
 const mostPods = 130
 
 func (s *apiServer) slots(n *node) int {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// notify sends a message of a leader's. What has left arrives, or not, whatever becomes of the leader.
+// notify sends a message of a leader. A message that has left arrives, or not, whatever happens to the leader.
 func (l *leader) notify(n notifications.Notification) {
 	w, job := l.w, n.Job.JobName
 	tells := w.check.notified(l, n)
@@ -41,7 +41,7 @@ func (l *leader) notify(n notifications.Notification) {
 	})
 }
 
-// failed: an execution was committed as failed. If its job tells people, they are to be notified of it.
+// failed records an execution that was committed as failed. If its job has a handler, people must be notified.
 func (c *checker) failed(r record) {
 	if j := c.job(r.Job); j.cfg != nil && j.cfg.Notifies() {
 		c.untold[r.Job] = append(c.untold[r.Job], r.ID)
@@ -49,7 +49,7 @@ func (c *checker) failed(r record) {
 	}
 }
 
-// notificationsWritten checks, after a commit, that what people are to be told was written with the results in it.
+// notificationsWritten checks, after a commit, that it has the notifications for its results.
 func (c *checker) notificationsWritten() {
 	for _, job := range c.mustTell {
 		if _, there := c.w.store.entries[pathNotification+"/"+job]; !there {
@@ -60,7 +60,7 @@ func (c *checker) notificationsWritten() {
 	c.mustTell = nil
 }
 
-// notificationRemoved: the record of a job's notification is no more.
+// notificationRemoved records that a job's notification was removed from the registry.
 func (c *checker) notificationRemoved(job string) {
 	if j := c.job(job); len(c.untold[job]) > 0 && j.cfg != nil && j.cfg.Notifies() {
 		c.w.fail("N1 people are notified of each failure",
@@ -69,8 +69,9 @@ func (c *checker) notificationRemoved(job string) {
 	delete(c.untold, job)
 }
 
-// notified looks at a message as it leaves, and returns the failures that it tells of: the oldest. What its step found
-// only after it had made the message is counted in the record that was written with it, and told by the next.
+// notified checks a message as it leaves, and returns the failures that it reports: the oldest. Failures that its step
+// found only after it had made the message are counted in the record that was written with it, and reported by the
+// next message.
 func (c *checker) notified(l *leader, n notifications.Notification) []string {
 	w, job := c.w, n.Job.JobName
 	if l.out.telling[job] {
@@ -95,7 +96,7 @@ func (c *checker) notified(l *leader, n notifications.Notification) []string {
 	return slices.Clone(untold[:min(n.Further+1, len(untold))])
 }
 
-// told: people were notified of these failures.
+// told records that people were notified of these failures.
 func (c *checker) told(job string, tells []string) {
 	if len(tells) == 0 {
 		c.w.count(ToldAgain)
@@ -106,7 +107,7 @@ func (c *checker) told(job string, tells []string) {
 	}
 }
 
-// handler gives a job some error handler, or none.
+// handler gives a job a random error handler, or none.
 func (u *users) handler(cfg *jobs.Config) {
 	switch u.w.rng.IntN(8) {
 	case 0, 1, 2, 3, 4:

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// A step may make a message that is due, and find another failure of the job only then: both are in one commit.
+// A step may make a message that is due, and only then find another failure of the job: both are in one commit.
 func TestAMessageTellsOfFailuresOrTheyAreCounted(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

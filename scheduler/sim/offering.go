@@ -10,7 +10,7 @@ import (
 type offer struct {
 	id, agent string
 	res       resources.Amount
-	reserved  []cluster.Reserved // of res
+	reserved  []cluster.Reserved // reserved part of res
 }
 
 type filter struct {
@@ -18,14 +18,14 @@ type filter struct {
 	until time.Duration
 }
 
-// offering is what a platform has on offer, and what was refused. It makes offers in rounds.
+// offering has the offers and filters of a platform. It makes offers in rounds.
 type offering struct {
 	w       *world
 	offers  map[string]*offer
 	filters map[string]filter // by agent
 	roundAt time.Duration     // the planned round, or zero
 	round   func()
-	// longest is how long a round may take to come after a refusal.
+	// longest is the longest time from a refusal to the next round.
 	longest time.Duration
 	say     func(cluster.Event)
 }
@@ -35,7 +35,7 @@ func newOffering(w *world, longest time.Duration, say func(cluster.Event), round
 		say: say}
 }
 
-// allocate plans the next round.
+// allocate schedules the next round.
 func (o *offering) allocate(within time.Duration) {
 	at := o.w.now + within
 	if o.roundAt > o.w.now && o.roundAt <= at {
@@ -50,7 +50,7 @@ func (o *offering) allocate(within time.Duration) {
 	})
 }
 
-// rescind takes offers of an agent back.
+// rescind withdraws offers of an agent.
 func (o *offering) rescind(agentID string) {
 	for _, id := range sorted(o.offers) {
 		if o.offers[id].agent == agentID {

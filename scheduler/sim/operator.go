@@ -11,12 +11,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// edit changes the registry behind the leader's back, as people do with zkCli.
+// edit changes the registry externally, as people do with zkCli.
 func (u *users) edit(name string) {
 	w := u.w
 	path := pathJobs + "/" + name
 	e, there := w.store.entries[path]
-	if w.rng.IntN(2) == 0 { // somebody else changes it at the same time
+	if w.rng.IntN(2) == 0 { // another user changes it at the same time
 		w.after(w.between(0, 100*time.Millisecond), func() { u.disableJob(name, w.rng.IntN(2) == 0) })
 		w.after(w.between(0, 100*time.Millisecond), func() { u.updateJob(name) })
 	}
@@ -28,7 +28,7 @@ func (u *users) edit(name string) {
 	case n == 6:
 		u.write(pathJobDisabled+"/"+name, nil)
 	case !there:
-	case n == 0: // a write that changes nothing
+	case n == 0: // a write without a change
 		u.write(path, e.Value)
 	case n == 3:
 		w.count(EditBreaks)
@@ -38,7 +38,7 @@ func (u *users) edit(name string) {
 	}
 }
 
-// write puts a value, or deletes the path without one. The leader hears of it within a second.
+// write writes a value, or deletes the path if there is none. The leader learns of it within a second.
 func (u *users) write(path string, value []byte) {
 	w := u.w
 	if _, there := w.store.entries[path]; value == nil && !there {
@@ -59,7 +59,7 @@ func (u *users) write(path string, value []byte) {
 	})
 }
 
-// repair makes documents usable again that an operator broke.
+// repair makes broken documents usable again.
 func (u *users) repair() {
 	for _, name := range u.jobs {
 		e, there := u.w.store.entries[pathJobs+"/"+name]
@@ -69,8 +69,8 @@ func (u *users) repair() {
 	}
 }
 
-// documentsLoaded: a new leader has read all documents, also those that people wrote;
-// of one that can't be used he knows no last good one.
+// documentsLoaded records that a new leader has read all documents, including external edits. For an unusable one it
+// knows no last good version.
 func (c *checker) documentsLoaded() {
 	for _, j := range c.jobs {
 		j.document(nil, c.w.opt.Zone)
@@ -80,7 +80,7 @@ func (c *checker) documentsLoaded() {
 	}
 }
 
-// documentsRead: what a leader has read holds from here on. What a deposed one reads is nobody's.
+// documentsRead records that the documents a leader has read are in force. Reads of a deposed leader do not count.
 func (c *checker) documentsRead(l *leader, read []term.Document) {
 	for _, doc := range read {
 		missing := errors.Is(doc.Err, registry.ErrNotFound)
@@ -91,7 +91,8 @@ func (c *checker) documentsRead(l *leader, read []term.Document) {
 	}
 }
 
-// documentRead: the leader has read a path; from here on what is there holds, if it can be used.
+// documentRead records that the leader has read a path. The document there is in force from then on, if it can be
+// used.
 func (c *checker) documentRead(path string, entry registry.Entry, there bool) {
 	dir, name := splitPath(path)
 	if dir != pathJobs {
@@ -104,7 +105,7 @@ func (c *checker) documentRead(path string, entry registry.Entry, there bool) {
 	}
 }
 
-// maintain plans a maintenance window: offers say so, then the agent is away for a while.
+// maintain schedules a maintenance window: offers announce it, then the agent is away for a while.
 func (w *world) maintain(a *agent) bool {
 	if !a.unavailable.IsZero() || w.master.agents[a.id] == nil {
 		return false
@@ -128,8 +129,8 @@ func (w *world) maintain(a *agent) bool {
 	return true
 }
 
-// forgetSome is an operator who says that a task has ended, right or wrong: one that was
-// abandoned is forgotten, a live one is not (rule E5).
+// forgetSome declares a task as ended, rightly or wrongly, as an operator does: an abandoned one is forgotten, a live
+// one is not (rule E5).
 func (w *world) forgetSome(l *leader) bool {
 	given := true
 	task, ok := pick(w, sorted(w.check.orphans))
@@ -155,8 +156,8 @@ func (w *world) forgetSome(l *leader) bool {
 	return true
 }
 
-// cutFromRegistry cuts the leader's connection: commits wait, and the end of the session ends the term if it takes too
-// long.
+// cutFromRegistry cuts the leader's connection: commits wait, and if it takes too long the session ends, and the term
+// with it.
 func (l *leader) cutFromRegistry(d time.Duration) {
 	w := l.w
 	l.cutUntil = w.now + d

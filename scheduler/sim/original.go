@@ -13,9 +13,8 @@ import (
 // theirFramework is the framework id that the original left.
 const theirFramework = "2f5a5d3e-original-0001"
 
-// original has the world begin in a namespace of the original: its documents, its
-// queues, its framework id, and tasks that it left running (rule T8). It comes before
-// the first leader.
+// original makes the world begin in a namespace of the original: with its documents, its queues, its framework id, and
+// tasks that it left running (rule T8). It is called before the first leader.
 func (w *world) original() {
 	w.count(ForeignFramework)
 	w.store.put("/ha/framework_id", []byte(theirFramework))
@@ -27,7 +26,7 @@ func (w *world) original() {
 			continue
 		}
 		cfg := w.users.job(name)
-		if cfg.CPUCount == neverCPUs { // what was launched under the original did fit
+		if cfg.CPUCount == neverCPUs { // jobs that were launched under the original did fit
 			cfg.CPUCount = 0.01
 		}
 		w.put(pathJobs+"/"+name, cfg)
@@ -49,7 +48,7 @@ func (w *world) original() {
 		if remembers {
 			w.master.recovering[a.id] = true
 		}
-		if w.rng.IntN(5) == 0 { // away as we come
+		if w.rng.IntN(5) == 0 { // away when our first leader begins
 			a.cut = true
 			w.after(w.between(time.Second, 15*time.Minute), a.heal)
 		}
@@ -57,7 +56,7 @@ func (w *world) original() {
 	w.master.awaitAgents()
 }
 
-// put stores a document that was there before us.
+// put stores a document that existed before our first leader.
 func (w *world) put(path string, document any) {
 	data := w.encode(document)
 	w.store.put(path, data)
@@ -72,8 +71,8 @@ func (w *world) encode(document any) []byte {
 	return data
 }
 
-// leave has the original's tasks run on an agent. A master that knows of no agent can't
-// report them before they are back: what begins till then begins beside them.
+// leave starts the original's tasks on an agent. A master that knows of no agent cannot report them before the agents
+// are back; shards that begin before that begin beside them.
 func (w *world) leave(a *agent, remembered bool) {
 	for n := range w.rng.IntN(3) {
 		job, _ := pick(w, w.users.jobs)
@@ -104,23 +103,23 @@ func (w *world) leave(a *agent, remembered bool) {
 	}
 }
 
-// foreignBegan enters a task of the original into the ledger. Two of its own are its business.
+// foreignBegan records a process of the original. The checks ignore two of its own.
 func (c *checker) foreignBegan(p *process) {
 	key := shardOf{p.job, p.item}
 	c.running[key] = append(c.running[key], p)
 	c.ofOriginal[p] = true
 }
 
-// masterForgot: a master without memory answers at once, and can't report what runs on
-// agents that are not back yet.
+// masterForgot handles a master without memory, which answers at once, and cannot report tasks on agents that are not
+// back yet.
 func (c *checker) masterForgot() {
 	for p := range c.ofOriginal {
 		p.wasAway = true
 	}
 }
 
-// takenOver checks that nothing of ours begins while a task of the original runs that
-// the cluster could report (rule T8).
+// takenOver checks that no process of ours begins while a task of the original runs that the cluster could report
+// (rule T8).
 func (c *checker) takenOver(ours *process) {
 	for p := range c.ofOriginal {
 		if !p.wasAway && !p.lingers && !p.removed {

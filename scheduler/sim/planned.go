@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// planFault has one of this world's planned faults happen, and plans the next.
+// planFault makes one of this world's planned faults happen, and schedules the next.
 func (w *world) planFault() {
 	var on []Fault
 	for f := LeaderCrash; f <= lastPlanned; f++ {
@@ -34,7 +34,7 @@ func (w *world) planFault() {
 	})
 }
 
-// happens makes a planned fault, and reports whether there was occasion for it.
+// happens makes a planned fault, and reports whether it was possible.
 func (w *world) happens(f Fault) bool {
 	l := w.leading
 	leads := l != nil && !l.dead && !l.paused
@@ -72,7 +72,7 @@ func (w *world) happens(f Fault) bool {
 		if l.session == nil {
 			return false
 		}
-		// A call of a process that died: it takes the stream over and is gone.
+		// A call of a process that died: it becomes the present stream and ends.
 		dead := &leader{w: w, dead: true}
 		s := &session{l: dead}
 		s.stream = &stream{w: w, sess: s, m: w.master, open: true, dead: true}
@@ -190,7 +190,7 @@ func (w *world) happens(f Fault) bool {
 			return false
 		}
 		if w.rng.IntN(2) == 0 && up {
-			// One agent is away then, and when it is back another master leads.
+			// One agent is away, and when it is back another master leads.
 			for _, b := range w.agents {
 				if b.online() && len(b.tasks) > len(a.tasks) {
 					a = b
@@ -219,7 +219,7 @@ func (w *world) storm(n int) {
 	w.after(w.between(time.Millisecond, 30*time.Millisecond), func() { w.storm(n - 1) })
 }
 
-// failover puts a new master in place of the present one; agents find it in their time.
+// failover replaces the present master by a new one; agents find it after random delays.
 func (w *world) failover(memory bool) {
 	old := w.master
 	if old.stream != nil {
@@ -244,7 +244,7 @@ func (w *world) failover(memory bool) {
 	}
 }
 
-// replace puts another agent, under a new id, in the place of a lost one.
+// replace replaces a lost agent by another one, with a new id.
 func (w *world) replace(a *agent, host string) {
 	if i := slices.Index(w.agents, a); i >= 0 {
 		w.agents = slices.Delete(w.agents, i, i+1)
@@ -252,7 +252,7 @@ func (w *world) replace(a *agent, host string) {
 	}
 }
 
-// removeFramework is an operator's teardown: all is killed.
+// removeFramework tears the framework down as an operator does: everything is killed.
 func (w *world) removeFramework() {
 	m := w.master
 	w.removed[m.fw] = m
@@ -271,6 +271,6 @@ func (w *world) removeFramework() {
 	}
 	if s := m.stream; s != nil {
 		s.breaks("Framework has been removed")
-		m.lost(s) // no call of the framework is taken from now on
+		m.lost(s) // no call of the framework is accepted from now on
 	}
 }

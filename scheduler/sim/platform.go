@@ -7,15 +7,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// platform is the cluster of a world: a master of Mesos, or a Kubernetes. Agents report to it, and sessions call it.
+// platform is the cluster of a world: a Mesos master, or a Kubernetes. Agents report to it, and sessions call it.
 type platform interface {
-	// subscriber is the stream that it sends on, nil while nobody has subscribed.
+	// subscriber returns the stream on which it sends, nil without a subscription.
 	subscriber() *stream
 	subscribe(s *stream, fw string)
-	// voids reports whether calls on a stream are refused because another is the present one.
+	// voids reports whether it refuses calls on a stream because another is the present one.
 	voids(s *stream) bool
 	lost(s *stream)
-	// arrives takes a call; done hears what is answered.
+	// arrives handles a call; done receives the answer.
 	arrives(s *session, call step.Call, done func(error))
 
 	register(a *agent)
@@ -24,9 +24,9 @@ type platform interface {
 	executorEnded(a *agent, id string, status int)
 	message(framework string, e cluster.Message)
 
-	// allocate has it make offers within a time.
+	// allocate makes offers within a time.
 	allocate(within time.Duration)
-	// othersLeave ends what others use.
+	// othersLeave ends the use by other frameworks.
 	othersLeave()
 }
 
@@ -35,7 +35,7 @@ var (
 	_ platform = (*apiServer)(nil)
 )
 
-// platform is the one that there is now.
+// platform returns the present platform.
 func (w *world) platform() platform {
 	if w.api != nil {
 		return w.api

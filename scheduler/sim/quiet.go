@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// quiesce ends the faults: from here on, all that can run has to end.
+// quiesce stops the faults: from then on everything that can run must end.
 func (w *world) quiesce() {
 	w.calm = true
 	w.refusesUntil, w.awayUntil, w.mailAwayUntil, w.history.downUntil = 0, 0, 0, 0
@@ -45,7 +45,7 @@ func (w *world) quiesce() {
 	}
 }
 
-// settle moves the calm world on to its end.
+// settle advances the calm world to its end.
 func (w *world) settle() {
 	l := w.leading
 	if l == nil || l.dead {
@@ -62,7 +62,8 @@ func (w *world) settle() {
 		l.stop("it was drained")
 		return
 	}
-	if edit := w.check.unknownEdit(); edit != "" && w.check.crons() { // what users do at last would have it read again
+	// The last actions of users would make the leader read it again.
+	if edit := w.check.unknownEdit(); edit != "" && w.check.crons() {
 		if w.now-w.quietSince > 5*time.Minute {
 			w.fail("D15 every edit is read", "%s after the faults stopped: %s", w.now-w.quietSince, edit)
 		}
@@ -82,7 +83,8 @@ func (w *world) settle() {
 			w.users.ask("deregister "+w.kept, config.DeregisterJob{Name: w.kept})
 		} else if since := w.now - max(w.quietSince,
 			w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
-			w.users.disableJob(w.kept, true) // larger shards may not fit beside the former ones: then all have to be placed again
+			// Larger shards may not fit beside the former ones: then all must be placed again.
+			w.users.disableJob(w.kept, true)
 		} else if limit := 2 * time.Hour; w.now-max(w.quietSince, w.check.lastEnd) > limit {
 			w.fail("X8 a daemon's shards come up, with the settings of now",
 				"%s after the faults stopped or the last end: %s", limit, why)
@@ -95,7 +97,7 @@ func (w *world) settle() {
 		w.ended = true
 		return
 	}
-	if lacks != w.history.lacked { // something is recorded each minute
+	if lacks != w.history.lacked { // rows are recorded each minute
 		w.history.lacked, w.history.lackedSince = lacks, w.now
 	}
 	if since := w.now - w.history.lackedSince; lacks != "" && since > 10*time.Minute {
@@ -107,27 +109,27 @@ func (w *world) settle() {
 	}
 }
 
-// crowded reports whether the calm world's crons go on for a while: long enough to see whether any
-// execution waits longer than rule L2 allows. A few of the worlds whose processes are short have such a time.
+// crowded reports whether the calm world's crons go on for a while, long enough to see whether any execution waits
+// longer than rule L2 allows. A few of the worlds with short processes do that.
 func (w *world) crowded() bool {
 	return w.cfg.Seed%32 == 3 && w.users.longest <= time.Minute && w.now-w.quietSince < w.longestWait()+10*time.Minute
 }
 
-// longestWait is more than rule L2 lets an execution wait that can be placed: what runs longest and a minute, for
-// each of those that may be older, of which each job has one; and a while for agents that are avoided (rule L6).
+// longestWait is more than rule L2 lets an execution wait that can be placed. It is the duration of the longest run
+// and a minute, for each execution that may be older (each job has one), and a while for agents that are avoided (rule
+// L6).
 func (w *world) longestWait() time.Duration {
 	return time.Duration(len(w.check.jobs)+1)*(w.users.longest+w.opt.ReserveBeyond) + 10*time.Minute
 }
 
-// drain asks for the end of everything (rule O4).
+// drain requests the end of everything (rule O4).
 func (w *world) drain() {
 	if l := w.leading; l != nil && !l.dead {
 		l.tell((*term.Machine).Drain)
 	}
 }
 
-// forgetOrphans is an operator who knows which machines are gone, and what runs where nobody can
-// see it any more.
+// forgetOrphans acts as an operator who knows which machines are gone, and which tasks run unseen.
 func (w *world) forgetOrphans(l *leader) {
 	for _, task := range sorted(w.check.orphans) {
 		agentID := w.check.orphans[task]

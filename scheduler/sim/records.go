@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// Where the scheduler core keeps what the checks read. They read what is committed, as
-// the next leader does, and not the core's memory.
+// Paths at which the core stores what the checks read. They read the committed state, as the next leader does, not the
+// core's memory.
 const (
 	pathApps         = "/config/app"
 	pathJobs         = "/config/job"
@@ -30,7 +30,7 @@ const (
 	pathDaemonRuns   = "/scheduler/daemon-runs"
 )
 
-// record is an execution as committed.
+// record is a committed execution.
 type record struct {
 	ID       string    `json:"id"`
 	Job      string    `json:"job"`
@@ -59,9 +59,9 @@ type shardRecord struct {
 
 	Executor  string    `json:"x"`
 	KillSince time.Time `json:"ks"`
-	// Grace is that of a daemon's attempt.
+	// Grace is the grace of a daemon's attempt.
 	Grace time.Duration `json:"gr"`
-	// Kill is set when its task alone was killed.
+	// Kill is set when the task alone was killed.
 	Kill reason.Reason `json:"kr"`
 	// Replacing is set while a daemon's shard is brought to new settings.
 	Replacing bool `json:"rp"`
@@ -69,7 +69,7 @@ type shardRecord struct {
 	Type      executions.Source `json:"y"`
 	NotBefore time.Time         `json:"nb"`
 	Fails     int               `json:"nf"`
-	// RunningAt and TimedOut are those of rule K4.
+	// RunningAt and TimedOut belong to rule K4.
 	RunningAt time.Time `json:"ra"`
 	TimedOut  bool      `json:"to"`
 	// Start is when its process began.
@@ -88,15 +88,15 @@ func terminal(s executions.State) bool {
 
 func live(s executions.State) bool { return s == executions.Launching || s == executions.Running }
 
-// execRecord is an execution with what was seen of it.
+// execRecord is an execution with the observations about it.
 type execRecord struct {
 	record
-	since  time.Duration // when it was committed first, in the world's time
+	since  time.Duration // when it was first committed, in the world's time
 	chunks map[string][]shardRecord
 	done   map[int]bool     // items that were committed as finished
-	begun  map[int]*process // the newest of each item
-	killed bool             // a requester was answered that it is
-	// failedOver is set when it had failover in the last commit but one.
+	begun  map[int]*process // the newest process of each item
+	killed bool             // a requester was told that it is killed
+	// failedOver is set if it had failover in the last commit but one.
 	failedOver bool
 }
 
@@ -105,7 +105,7 @@ func newExecRecord(id string) *execRecord {
 		begun: map[int]*process{}}
 }
 
-// all are its shards, wherever they are kept.
+// all calls each with its shards, wherever they are stored.
 func (e *execRecord) all(each func(shardRecord)) {
 	for _, s := range e.Shards {
 		each(s)
@@ -117,14 +117,14 @@ func (e *execRecord) all(each func(shardRecord)) {
 	}
 }
 
-// jobMirror is a job as its committed document, disabled mark and state say.
+// jobMirror is a job according to its committed document, disabled mark and state.
 type jobMirror struct {
 	cfg       *jobs.Config
 	schedule  *cron.Schedule
 	since     time.Time
 	off       bool
 	paused    bool
-	stored    bool // its state is there
+	stored    bool // its state is stored
 	checkedTo time.Time
 	lastOpen  time.Duration // when it last had an open execution
 	open      map[string]bool
@@ -139,7 +139,7 @@ func (c *checker) job(name string) *jobMirror {
 	return j
 }
 
-// document is the one that the leader goes by from here on, or nil.
+// document returns the document that is in force for the leader from here on, or nil.
 func (j *jobMirror) document(cfg *jobs.Config, zone *time.Location) {
 	j.cfg, j.schedule = cfg, nil
 	if cfg != nil && !j.daemon() {
@@ -152,14 +152,14 @@ func splitPath(path string) (dir, name string) {
 	return path[:i], path[i+1:]
 }
 
-// committed takes a commit's writes into the mirror.
+// committed applies a commit's writes to the mirror.
 func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 	if len(writes) == 0 {
 		return
 	}
 	c.decidedAt = decidedAt
-	// They are one commit: the shards of an execution belong to its header, and what ended in it has made way
-	// for what began in it.
+	// They are one commit: the shards of an execution belong to its header, and executions that ended in it made room
+	// for those that began in it.
 	rank := func(wr *registry.Write) int {
 		switch {
 		case strings.HasPrefix(wr.Path, pathShards+"/") && !wr.Delete:
@@ -271,7 +271,7 @@ func (c *checker) take(wr *registry.Write) {
 		if read(&s) {
 			j := c.job(name)
 			if !s.Since.Equal(j.since) && c.cursor.After(j.checkedTo) {
-				j.checkedTo = c.cursor // with the clock behind the cursor, since may lie before it (rule F4)
+				j.checkedTo = c.cursor // with the clock behind the cursor, since may be before it (rule F4)
 			}
 			j.stored, j.off, j.paused, j.since = true, s.Off, s.Paused, s.Since
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// store is the registry: entries, and the term whose commits it takes. Its servers
-// have all that was written, some of them later than others: log is what the last
-// writes replaced, so that it can be read as a server that lags has it.
+// store is the registry: its entries, and the term whose commits it accepts. Its servers have all writes, some of them
+// later than others: log has the values that the last writes replaced, so that reads can return the state of a server
+// that lags.
 type store struct {
 	clock   func() time.Duration
 	entries map[string]registry.Entry
@@ -20,7 +20,7 @@ type store struct {
 	index   int64 // of the last write
 }
 
-// replaced is what was at a path before a write.
+// replaced is the value at a path before a write.
 type replaced struct {
 	index int64
 	at    time.Duration
@@ -29,10 +29,10 @@ type replaced struct {
 	there bool
 }
 
-// mostLag is how far a server can be behind.
+// mostLag is the maximum lag of a server.
 const mostLag = 3 * time.Second
 
-// had is the index that a server which lags so much has come to.
+// had returns the index that a server with that lag has reached.
 func (s *store) had(lag time.Duration) int64 {
 	for i := len(s.log) - 1; i >= 0; i-- {
 		if s.log[i].at <= s.clock()-lag {
@@ -45,7 +45,7 @@ func (s *store) had(lag time.Duration) int64 {
 	return s.index
 }
 
-// as is what a server that has come to an index answers.
+// as returns the entry that a server at an index has.
 func (s *store) as(path string, index int64) (registry.Entry, bool) {
 	entry, there := s.entries[path]
 	for i := len(s.log) - 1; i >= 0 && s.log[i].index > index; i-- {
@@ -56,7 +56,7 @@ func (s *store) as(path string, index int64) (registry.Entry, bool) {
 	return entry, there
 }
 
-// listAs is all entries below the paths as a server has them that has come to an index.
+// listAs returns all entries below the paths that a server at an index has.
 func (s *store) listAs(index int64, paths ...string) []registry.Entry {
 	old := &store{clock: s.clock, entries: maps.Clone(s.entries)}
 	for i := len(s.log) - 1; i >= 0 && s.log[i].index > index; i-- {
@@ -69,7 +69,7 @@ func (s *store) listAs(index int64, paths ...string) []registry.Entry {
 	return old.list(paths...)
 }
 
-// remember keeps what a write replaces.
+// remember stores the value that a write replaces.
 func (s *store) remember(path string) {
 	if len(s.log) > 2000 && s.log[1000].at < s.clock()-mostLag {
 		s.log = slices.Clone(s.log[1000:])
@@ -116,7 +116,7 @@ func (s *store) put(path string, value []byte) {
 	s.entries[path] = registry.Entry{Path: path, Value: value, Version: version}
 }
 
-// list is all entries below the paths, in their order, each sorted.
+// list returns all entries below the paths, in their order, sorted below each.
 func (s *store) list(paths ...string) []registry.Entry {
 	var out []registry.Entry
 	for _, path := range paths {

@@ -8,9 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// reservedOf gives every third agent reservations for our role: of one that gives CPU only, of one that gives memory
-// only, and of one that gives a little of both. No dice is thrown for it, so that the worlds of a seed stay what they
-// were.
+// reservedOf gives every third agent reservations for our role: of CPU only, of memory only, or of a little of both.
+// It uses no random number, so that the worlds of a seed stay the same.
 func reservedOf(a *agent) []cluster.Reserved {
 	if a.w.agentNo%3 != 0 {
 		return nil
@@ -30,7 +29,7 @@ func sum(parts []cluster.Reserved) (total resources.Amount) {
 	return total
 }
 
-// reservedFree is what of an agent's reservations nobody has: our tasks, executors and offers only can.
+// reservedFree returns the unused reservations of an agent; only our tasks, executors and offers can use them.
 func (m *master) reservedFree(id string) []cluster.Reserved {
 	left := slices.Clone(m.agents[id].a.reserved)
 	m.eachClaim(id, func(_ resources.Amount, parts []cluster.Reserved) {
@@ -45,11 +44,11 @@ func (m *master) reservedFree(id string) []cluster.Reserved {
 	return slices.DeleteFunc(left, func(p cluster.Reserved) bool { return p.Resources.IsZero() })
 }
 
-// stock is what the offers of an ACCEPT still have, by reservation; "" is what is unreserved.
+// stock is the rest of the offers of an ACCEPT, by reservation; "" is the unreserved part.
 type stock struct {
 	left  map[string]resources.Amount
-	taken resources.Amount // of the unreserved
-	// disturbed is set when not all was taken that was meant to be.
+	taken resources.Amount // of the unreserved part
+	// disturbed is set when something that should be taken was not there.
 	disturbed bool
 }
 
@@ -60,7 +59,7 @@ func (s *stock) add(o *offer) {
 	}
 }
 
-// take takes an amount as its parts say, and reports whether it was there.
+// take takes an amount with its reserved parts, and reports whether it was there.
 func (s *stock) take(total resources.Amount, parts []cluster.Reserved) bool {
 	rest := total.Minus(sum(parts))
 	there := true
@@ -77,7 +76,7 @@ func (s *stock) take(total resources.Amount, parts []cluster.Reserved) bool {
 	return there
 }
 
-// misnamed says why the master rejects a task that fits, but names other reservations than the offers have.
+// misnamed returns why the master rejects a task that fits, but names other reservations than the offers have.
 func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool) string {
 	there := s.take(t.Resources, t.Reserved)
 	if _, runs := k.executors[t.Executor.ID]; !runs {
@@ -86,7 +85,7 @@ func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool
 	if there {
 		return ""
 	}
-	// As with sums, an executor that was believed to run has to be paid, with what its first start was given.
+	// As with sums, an executor that the core wrongly believed to run is charged, with the parts of its first start.
 	if !started && m.w.now-k.a.executorLost > time.Minute {
 		m.w.fail("L7 tasks name what their offers have", "task %s names %+v, and %+v for its executor, on %s",
 			t.TaskID, t.Reserved, t.Executor.Reserved, k.a.id)
@@ -94,7 +93,7 @@ func (m *master) misnamed(k *known, t cluster.TaskLaunch, s *stock, started bool
 	return "Total resources required by task and its executor more than available"
 }
 
-// check: nothing unreserved was taken while there is some reserved.
+// check checks that nothing unreserved was taken while something reserved was left.
 func (s *stock) check(w *world, a cluster.Launch) {
 	var reserved resources.Amount
 	for key, left := range s.left {

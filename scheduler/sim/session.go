@@ -9,20 +9,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// session is one subscription as the process sees it.
+// session is one subscription from the view of the process.
 type session struct {
 	l      *leader
 	number int64
 	stream *stream
 	ended  bool
-	// arrived is the last ACCEPT of each agent that the master got.
+	// arrived has, by agent, the last ACCEPT that the master received.
 	arrived map[string]int64
 }
 
-// callTimeout is how long an answer to a call is waited for.
+// callTimeout is how long a leader waits for the answer to a call.
 const callTimeout = 10 * time.Second
 
-// send sends a call. It may be lost, or its answer; the master may refuse it.
+// send sends a call. The call or its answer may be lost, and the master may refuse it.
 func (l *leader) send(c term.Call) {
 	w := l.w
 	w.trace.add("leader %d calls %s", l.no, shown{c.Call})
@@ -66,7 +66,7 @@ func (l *leader) send(c term.Call) {
 	if w.dice(lost) {
 		answer(w.between(10*time.Millisecond, callTimeout), errors.New("the connection broke"))
 		if w.rng.IntN(2) == 0 {
-			return // it never arrives; otherwise it does, whatever the caller believes
+			return // the call never arrives; otherwise it does, whatever the caller believes
 		}
 		late += w.between(0, 2*time.Second)
 	}
@@ -90,7 +90,7 @@ func (l *leader) send(c term.Call) {
 	})
 }
 
-// arrives is a call as the master takes it.
+// arrives handles a call in the master.
 func (m *master) arrives(s *session, call step.Call, done func(error)) {
 	defer done(nil)
 	switch c := call.(type) {
@@ -155,7 +155,7 @@ func (l *leader) subscribe(c term.Subscribe) {
 	})
 }
 
-// deliver passes on what the stream delivered.
+// deliver passes an event of the stream to the leader.
 func (s *session) deliver(e cluster.Event) {
 	if s.ended {
 		return
@@ -191,11 +191,11 @@ type stream struct {
 	m    platform
 	sess *session
 	open bool // the master's side
-	dead bool // nothing arrives any more
+	dead bool // no event arrives any more
 	last time.Duration
 
-	silent    bool          // nothing passes, and neither side knows
-	slowUntil time.Duration // what passes arrives then
+	silent    bool          // no event passes, and neither side knows
+	slowUntil time.Duration // events arrive at that time
 }
 
 func (s *stream) send(e cluster.Event) {
@@ -212,14 +212,13 @@ func (s *stream) send(e cluster.Event) {
 	})
 }
 
-// cutOff breaks the connection from the leader's side; the master notices a
-// little later.
+// cutOff breaks the connection from the leader's side; the master notices a little later.
 func (s *stream) cutOff() {
 	s.dead = true
 	s.w.after(s.w.latency(), func() { s.m.lost(s) })
 }
 
-// breaks is a connection that breaks: both sides notice in their time.
+// breaks breaks the connection: both sides notice after a delay.
 func (s *stream) breaks(why string) {
 	s.dead = true
 	s.sess.l.soon(s.w.latency(), func() { s.sess.end(why, false) })

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// shardReader reads parts of executions' shards. A commit has a part again, whole, for each shard in it that changed:
-// what is as it was in the last commit is not decoded again.
+// shardReader reads parts of executions' shards. A commit repeats a whole part for each changed shard in it; shards
+// that are the same as in the last commit are not decoded again.
 type shardReader map[string]shardPart // by path
 
 type shardPart struct {
@@ -15,7 +15,7 @@ type shardPart struct {
 	shards []shardRecord
 }
 
-// read decodes the part that is at path now.
+// read decodes the present part at path.
 func (r shardReader) read(path string, value []byte) ([]shardRecord, error) {
 	texts, err := elements(value)
 	if err != nil {
@@ -34,7 +34,7 @@ func (r shardReader) read(path string, value []byte) ([]shardRecord, error) {
 	return shards, nil
 }
 
-// elements are the texts of an array's elements, which may be no JSON themselves.
+// elements returns the texts of an array's elements, which may not be valid JSON themselves.
 func elements(array []byte) (texts [][]byte, err error) {
 	if len(array) < 2 || array[0] != '[' || array[len(array)-1] != ']' {
 		return nil, errors.New("it is no array")

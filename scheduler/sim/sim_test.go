@@ -23,13 +23,13 @@ var (
 
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(800) // worlds are small and short-lived: a tenth of the time saved
+		debug.SetGCPercent(800) // worlds are small and short-lived: this saves a tenth of the time
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// TestTheSameSeedGivesTheSameWorld is what makes a failing seed worth anything. TestWorlds compares two runs of each
-// of its worlds, too.
+// TestTheSameSeedGivesTheSameWorld: without this, a failing seed would be useless. TestWorlds also compares two runs
+// of each of its worlds.
 func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 	t.Parallel()
 	for n := range uint64(4) {
@@ -44,21 +44,21 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 	}
 }
 
-// scarce are the faults that a hundred worlds may miss: they need several others at one place.
+// scarce are the faults that a hundred worlds may lack, because they need several others at one place.
 var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true,
 	ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true,
 	AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true,
 	HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true,
 	EndedWhileFetching: true}
 
-// TestTheChecksFindWrongOrders: with a shell that does its steps in the wrong order worlds
-// fail, so what keeps them from failing is the order.
+// TestTheChecksFindWrongOrders: worlds fail with a shell that does its steps in a wrong order, so the checks depend on
+// the order.
 func TestTheChecksFindWrongOrders(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		bug   Bug
-		after uint64 // the seed after which the search begins: close before one that shows it
-		finds string // the invariant that is broken, if it is always the same
+		after uint64 // the seed after which the search begins: shortly before one that shows the bug
+		finds string // the broken invariant, if it is always the same
 	}{
 		"state is read before the term's write":    {ReadsFirst, 0, ""},
 		"effects leave before the commit":          {ActsFirst, 0, "write, then act"},
@@ -80,7 +80,7 @@ func TestTheChecksFindWrongOrders(t *testing.T) {
 	}
 }
 
-// TestWorlds plays many worlds; each fault must really have happened.
+// TestWorlds plays many worlds; each fault must have happened in them.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
 	playWorlds(t, false, *seeds)
@@ -118,7 +118,7 @@ func playWorlds(t *testing.T, pods bool, seeds uint64) {
 				}
 				r, err := Run(Config{Seed: *after + n, Steps: *steps, Pods: pods})
 				if err == nil {
-					// Rule X13: nothing depends on what executors report.
+					// Rule X13: no decision depends on executor reports.
 					again, failure := Run(Config{Seed: *after + n, Steps: *steps, Pods: pods, Deaf: true})
 					if again != r {
 						err = fmt.Errorf("seed %d: another run of the same world, in which executors' reports say nothing, decides otherwise: %+v, then %+v, %w", *after+n, r, again, failure)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// tracer keeps the last lines of what happened, writes all, or does nothing.
+// tracer keeps the last lines of the trace, writes all, or does nothing.
 type tracer struct {
 	out   io.Writer
-	kept  int      // how many lines are kept
+	kept  int      // maximum number of kept lines
 	lines []string // the oldest first
 	now   func() time.Duration
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// executorSays is an update of the executor: kept while the agent is down.
+// executorSays makes an update of the executor, which is kept while the agent is down.
 func (a *agent) executorSays(t *task, state cluster.State, message string) {
 	a.executorReports(t, state, message, "")
 }
@@ -24,7 +24,7 @@ func (a *agent) executorReports(t *task, state cluster.State, message, phase str
 	a.executorSends(t, cluster.Update{State: state, Source: cluster.FromExecutor, Message: message}, s)
 }
 
-// executorSends hands an update to the agent, or keeps it while that is down.
+// executorSends passes an update to the agent, or keeps it while the agent is down.
 func (a *agent) executorSends(t *task, u cluster.Update, s wire.Status) {
 	u.Status = &s
 	if !a.up {
@@ -34,13 +34,14 @@ func (a *agent) executorSends(t *task, u cluster.Update, s wire.Status) {
 	a.takes(t, u)
 }
 
-// takes puts an update into the task's stream.
+// takes adds an update to the task's stream.
 func (a *agent) takes(t *task, u cluster.Update) {
 	if t.state.Terminal() {
 		return
 	}
 	t.state = u.State
-	if x := a.executors[t.executor]; a.w.api != nil && u.State.Terminal() && x != nil { // its pod has this one task
+	// Its pod has only this task.
+	if x := a.executors[t.executor]; a.w.api != nil && u.State.Terminal() && x != nil {
 		x.dead = true
 		delete(a.executors, t.executor)
 	}
@@ -53,7 +54,7 @@ func (a *agent) takes(t *task, u cluster.Update) {
 	}
 }
 
-// forward sends the first update that is not acknowledged, again and again.
+// forward sends the first unacknowledged update, repeatedly.
 func (a *agent) forward(t *task) {
 	if len(t.updates) == 0 {
 		return

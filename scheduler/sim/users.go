@@ -16,20 +16,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// users are those who register, change and trigger, and what their jobs are like.
+// users are the users, who register, change and trigger jobs, and the properties of their jobs.
 type users struct {
 	w       *world
 	apps    []string
 	jobs    []string
-	every   time.Duration // between two wishes
-	longest time.Duration // that a process runs
-	failing float64       // share of processes that fail
+	every   time.Duration // interval between two wishes
+	longest time.Duration // longest run of a process
+	failing float64       // fraction of processes that fail
 	keys    int
 	keyed   map[string]string // job and key → execution
 	big     bool
 	daemons bool
-	room    resources.Amount // of the smallest agent
-	n       int              // agents
+	room    resources.Amount // size of the smallest agent
+	n       int              // number of agents
 }
 
 func newUsers(w *world) *users {
@@ -37,7 +37,8 @@ func newUsers(w *world) *users {
 		big: w.rng.IntN(8) == 0}
 	u.longest = []time.Duration{4 * time.Second, time.Minute, 10 * time.Minute}[w.rng.IntN(3)]
 	u.failing = []float64{0, 0.1, 0.5}[w.rng.IntN(3)]
-	u.daemons = w.rng.IntN(2) == 0 && w.cfg.Seed%32 != 3 // a crowded world must have room for what waits
+	// A crowded world must have room for the waiting executions.
+	u.daemons = w.rng.IntN(2) == 0 && w.cfg.Seed%32 != 3
 	for i := range 1 + w.rng.IntN(3) {
 		u.apps = append(u.apps, fmt.Sprintf("app%d", i))
 	}
@@ -60,7 +61,7 @@ func (u *users) begin() {
 	u.w.after(5*time.Second, u.wish)
 }
 
-// wish is what somebody wants, every now and then.
+// wish makes a random request, from time to time.
 func (u *users) wish() {
 	w := u.w
 	if w.calm {
@@ -106,8 +107,8 @@ func (u *users) wish() {
 	}
 }
 
-// kill ends a task or an execution, whatever its state: one that runs, is about to, or has just ended. The checker
-// holds the leader to what it answered (rule K1).
+// kill kills a task or an execution in any state: one that runs, is about to, or has just ended. The checker compares
+// the leader's answer with what follows (rule K1).
 func (u *users) kill() {
 	w := u.w
 	l := w.leading
@@ -144,7 +145,7 @@ func (u *users) updateJob(name string) {
 	})
 }
 
-// changeJob has the leader replace a job's document, and tries again if it has changed meanwhile.
+// changeJob makes the leader replace a job's document, and tries again if it has changed meanwhile.
 func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	old, ok := view(u, (*views.Views).Job, name)
 	if !ok {
@@ -158,7 +159,7 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 		})
 }
 
-// view is an app or a job as the leader shows it, if there is one.
+// view returns the leader's view of an app or a job, if there is one.
 func view[T any](u *users, show func(*views.Views, string) (T, error), name string) (v T, ok bool) {
 	l := u.w.leading
 	if l == nil || l.dead {
@@ -168,12 +169,12 @@ func view[T any](u *users, show func(*views.Views, string) (T, error), name stri
 	return v, err == nil
 }
 
-// ask hands a request to the leader; without one it is refused.
+// ask passes a request to the leader; without one it is refused.
 func (u *users) ask(name string, change config.Change) {
 	u.askAnd(name, change, func(*problem.Error) {})
 }
 
-// askAnd does something with the answer.
+// askAnd passes a request to the leader, and calls then with the answer.
 func (u *users) askAnd(name string, change config.Change, then func(*problem.Error)) {
 	l := u.w.leading
 	if l == nil || l.dead {
@@ -209,7 +210,7 @@ func (u *users) registerJob(name string) {
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?",
 	"0/30 * * * * ?", "0 * * * * ?", "0 * * * * ?", "0 */5 * * * ?", "0 0 12 * * ?", "", ""}
 
-// job is a random document that can run on the cluster when it is empty, or never.
+// job returns a random document that can run on the cluster when it is empty, or never.
 func (u *users) job(name string) jobs.Config {
 	w := u.w
 	cfg := jobs.Default()
@@ -235,7 +236,7 @@ func (u *users) job(name string) jobs.Config {
 	}
 	u.handler(&cfg)
 	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
-	// The room beside the largest executor, shared by as many shards as one agent has to take.
+	// The room that the largest executor leaves, divided by the number of shards that one agent must hold.
 	most := u.room.Minus(resources.New(0.5, 256))
 	cpu := float64(most.CPUMilli/int64(perAgent)) / 1000
 	mem := float64(most.MemMilli/int64(perAgent)/1000) - 1
@@ -281,7 +282,7 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 	})
 }
 
-// triggerSurely asks again with the same key until it is answered.
+// triggerSurely repeats the request with the same key until it is answered.
 func (u *users) triggerSurely(job, key string, tries int) {
 	answered := false
 	u.trigger(job, key, func(r core.Reply) {
@@ -303,7 +304,7 @@ func (u *users) triggerSurely(job, key string, tries int) {
 	})
 }
 
-// stop lets nothing new come: no cron any more, everything enabled. Of the daemons one is kept, which must come up.
+// stop ends all activity: it removes all crons and enables everything. One daemon is kept, which must come up.
 func (u *users) stop() {
 	u.w.kept = u.w.check.daemonToKeep()
 	for _, name := range u.apps {
@@ -319,7 +320,7 @@ func (u *users) stop() {
 			continue
 		}
 		u.changeJob(name, func(old jobs.Config) jobs.Config {
-			if old.JobExecutionType != jobs.Daemon { // it has become one just now
+			if old.JobExecutionType != jobs.Daemon { // it has just become one
 				old.Cron = ""
 			}
 			return old

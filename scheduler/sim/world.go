@@ -17,41 +17,41 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Config says which world to play.
+// Config selects a world.
 type Config struct {
-	// Seed decides everything.
+	// Seed determines everything.
 	Seed uint64
-	// Steps of the core before the faults stop.
+	// Steps is the number of steps of the core before the faults stop.
 	Steps int
-	// Trace, if not nil, gets every line of what happens.
+	// Trace, if not nil, receives every line of the trace.
 	Trace io.Writer
-	// Pods has the cluster be a Kubernetes.
+	// Pods makes the cluster a Kubernetes.
 	Pods bool
-	// Deaf removes what is in executors' reports before they arrive.
+	// Deaf removes the content of executors' reports before they arrive.
 	Deaf bool
 	// Bug, if set, is a fault of the shell that the checks must find.
 	Bug Bug
 }
 
-// Bug is a wrong order of the shell's steps, to show what the right one is for.
+// Bug is a wrong order of the shell's steps, which shows why the right one matters.
 type Bug int
 
 // Bugs of a shell.
 const (
 	NoBug Bug = iota
-	// ReadsFirst: state is read before the write that begins the term (rule T1).
+	// ReadsFirst reads the state before the write that begins the term (rule T1).
 	ReadsFirst
-	// ActsFirst: effects leave before the commit.
+	// ActsFirst lets effects leave before the commit.
 	ActsFirst
-	// AnswersCallsItself: a call counts as answered when it leaves, so that the next of its queue may overtake it
-	// (rule L3).
+	// AnswersCallsItself counts a call as answered when it leaves, so that the next of its queue may overtake it (rule
+	// L3).
 	AnswersCallsItself
-	// ReloadsAnywhere: a document is read again from a server that may lag behind
-	// the commit whose conflict asked for it (rule T4).
+	// ReloadsAnywhere reads a document again from a server that may lag behind the commit whose conflict caused the
+	// read (rule T4).
 	ReloadsAnywhere
 )
 
-// Report says what a world was like.
+// Report describes a world after its end.
 type Report struct {
 	Seed  uint64
 	Steps int
@@ -59,11 +59,11 @@ type Report struct {
 	Time time.Duration
 	// Faults counts how often each fault happened.
 	Faults [NumFaults]int
-	// Kills counts leaders that died at some instruction, without a word.
+	// Kills counts leaders that died at some instruction without notice.
 	Kills int
 	// Launched, Ended and Processes count tasks, executions and processes.
 	Launched, Ended, Processes int
-	// Print is a fingerprint of all that happened: the same for the same seed.
+	// Print is a fingerprint of everything that happened: the same for the same seed.
 	Print uint64
 }
 
@@ -74,7 +74,7 @@ type Failure struct {
 	At        time.Duration
 	Invariant string
 	Detail    string
-	// Trace is what happened last.
+	// Trace has the last lines of the trace.
 	Trace []string
 }
 
@@ -96,7 +96,7 @@ func Run(cfg Config) (Report, error) {
 	if w.failure == nil {
 		return w.report, nil
 	}
-	// Once more, to see how it came to that.
+	// Play it again, with a trace.
 	again := newWorld(cfg, &tracer{kept: 400})
 	again.play()
 	w.failure.Trace = again.trace.lines
@@ -106,10 +106,10 @@ func Run(cfg Config) (Report, error) {
 	return w.report, w.failure
 }
 
-// epoch is when worlds begin.
+// epoch is the time at which worlds begin.
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is everything.
+// world is a simulated world.
 type world struct {
 	cfg   Config
 	rng   *rand.Rand
@@ -122,35 +122,35 @@ type world struct {
 
 	opt       step.Options
 	store     *store
-	master    *master    // of a world with a Mesos, else nil
-	api       *apiServer // of one with a Kubernetes
+	master    *master    // in a Mesos world, else nil
+	api       *apiServer // in a Kubernetes world, else nil
 	masters   int
 	agents    []*agent
 	agentNo   int
 	leaders   []*leader
-	leading   *leader // the present term's
+	leading   *leader // the leader of the present term
 	users     *users
 	history   *history
 	check     *checker
 	audits    *audits
 	moods     [NumFaults]float64
-	forgotten map[string]bool    // tasks that an operator said have ended
-	removed   map[string]*master // framework ids that were torn down → the master that did it last
-	refused   map[string]bool    // executors that the master knows otherwise than we do
-	roles     map[string]string  // of the executors that a master was asked to start
+	forgotten map[string]bool    // tasks that an operator declared as ended
+	removed   map[string]*master // removed framework ids → the master that removed each last
+	refused   map[string]bool    // executors that the master knows with another ExecutorInfo
+	roles     map[string]string  // roles of the executors that a master was asked to start
 	print     hash.Hash64
 	report    Report
 
 	refusedMost             time.Duration
-	refusesUntil, awayUntil time.Duration // the master does not let the framework in, or can't be reached
-	mailAwayUntil           time.Duration // nobody can be notified of anything
+	refusesUntil, awayUntil time.Duration // until when the master refuses the framework, and cannot be reached
+	mailAwayUntil           time.Duration // until when no notification can be sent
 
 	kept       string // the daemon job that must come up before the world ends, "" for none
-	calm       bool   // no faults any more
+	calm       bool   // no more faults
 	ended      bool
 	failure    *Failure
 	lastJump   time.Duration
-	leaderless int // looks in a row that found no leader
+	leaderless int // consecutive looks that found no leader
 	uuids      uint64
 	offerNo    int64
 	quietSince time.Duration
@@ -180,7 +180,7 @@ func newWorld(cfg Config, t *tracer) *world {
 		w.opt.EndedKept = 10 + w.rng.IntN(100)
 		w.opt.UnstoredKept = 2 * w.opt.EndedKept
 	}
-	if cfg.Seed%10 == smallCalls { // by the seed: other worlds stay as they were
+	if cfg.Seed%10 == smallCalls { // depends on the seed, so that other worlds stay the same
 		w.opt.LaunchBytes = 2<<10 + int(cfg.Seed/10%8)<<9
 	}
 	w.opt.QueuedFires = 2 + w.rng.IntN(8)
@@ -229,7 +229,7 @@ func (w *world) play() {
 	}
 }
 
-// look checks, every ten seconds, what must hold without anything happening.
+// look checks, every ten seconds, the invariants that hold without any event.
 func (w *world) look() {
 	w.check.periodic()
 	if w.calm {
@@ -238,7 +238,7 @@ func (w *world) look() {
 	w.after(10*time.Second, w.look)
 }
 
-// wall is the leaders' clock.
+// wall returns the leaders' wall clock.
 func (w *world) wall() time.Time { return epoch.Add(w.now + w.skew) }
 
 func (w *world) after(d time.Duration, do func()) {
@@ -252,7 +252,7 @@ func (w *world) between(a, b time.Duration) time.Duration {
 	return a + time.Duration(w.rng.Int64N(int64(b-a)+1))
 }
 
-// latency of one message.
+// latency returns a random latency of one message.
 func (w *world) latency() time.Duration {
 	if !w.calm && w.rng.IntN(200) == 0 {
 		return w.between(100*time.Millisecond, 3*time.Second)
@@ -269,12 +269,12 @@ func (w *world) fail(invariant, format string, args ...any) {
 	w.trace.add("FAILED: %s: %s", invariant, w.failure.Detail)
 }
 
-// mix adds to the fingerprint what happens, and when.
+// mix adds an event and its time to the fingerprint.
 func (w *world) mix(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.print, format+" %d\n", append(args, w.now)...)
 }
 
-// mixLaunch takes the tasks as executors get them, and returns what else there is to a launch.
+// mixLaunch adds the tasks, as executors get them, to the fingerprint, and returns the rest of a launch.
 func (w *world) mixLaunch(l step.CallLaunch) step.Call {
 	l.Launch.Tasks = slices.Clone(l.Launch.Tasks)
 	for i := range l.Launch.Tasks {
@@ -286,13 +286,13 @@ func (w *world) mixLaunch(l step.CallLaunch) step.Call {
 	return l
 }
 
-// mixDecision takes all that a step decided into the world's fingerprint, byte for byte.
+// mixDecision adds all decisions of a step to the world's fingerprint, byte for byte.
 func (w *world) mixDecision(events []core.Event, d *core.Decision) {
 	for i := range d.Writes {
 		w.mix("%s %s", d.Writes[i].Path, d.Writes[i].Value)
 	}
 	for _, call := range d.Calls {
-		if l, ok := call.(step.CallLaunch); ok { // its tasks have pointers
+		if l, ok := call.(step.CallLaunch); ok { // its tasks contain pointers
 			call = w.mixLaunch(l)
 		}
 		w.mix("%T%+v", call, call)
@@ -318,7 +318,7 @@ func (w *world) uuid() []byte {
 	return []byte(fmt.Sprintf("u%07d", w.uuids))
 }
 
-// event is something that will happen.
+// event is an event in the future.
 type event struct {
 	at  time.Duration
 	seq uint64
@@ -347,7 +347,7 @@ func sorted[V any](m map[string]V) []string {
 	return keys
 }
 
-// pick is a random element.
+// pick returns a random element.
 func pick[T any](w *world, list []T) (T, bool) {
 	var zero T
 	if len(list) == 0 {

@@ -9,32 +9,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// calls are the calls to the cluster. Calls of one queue keep their order, for each leaves when the one before was
+// calls are the calls to the cluster. Calls of one queue keep their order, because each leaves when the one before was
 // answered. The ACCEPTs for one agent have a queue of their own: if a later one arrived first, and the executor that
-// both name ended in between, the earlier one would start it once more, unknown to us. A call whose outcome is unknown
-// ends the session: what it meant is found out by subscribing again and reconciling (rule L3).
+// both name ended in between, the earlier one would start it again without a record of it. A call whose outcome is
+// unknown ends the session; the outcome is found by subscribing again and reconciling (rule L3).
 type calls struct {
 	present  *sessionQueues // nil while there is no session
 	underWay map[int64]sentCall
 	lastCall int64
 }
 
-// sessionQueues are the call queues of one session; they end with it, and what waits in them is dropped.
+// sessionQueues are the call queues of one session. They end with it, and their waiting calls are dropped.
 type sessionQueues struct {
 	session int64
 	flow    callQueue             // DECLINE, REVIVE, SUPPRESS
 	command callQueue             // KILL, SHUTDOWN, RECONCILE
-	accepts map[string]*callQueue // by agent; only those with an ACCEPT under way
+	accepts map[string]*callQueue // by agent; only those with an unanswered ACCEPT
 	acks    [ackQueues]callQueue
 	nextAck int
 }
 
-// ackQueues is how many acknowledgements are under way at once; their order does not matter.
+// ackQueues is how many acknowledgements are sent at once; their order does not matter.
 const ackQueues = 4
 
 type callQueue struct {
 	waiting []step.Call
-	busy    bool // one is under way
+	busy    bool // a call of the queue is unanswered
 }
 
 type sentCall struct {
@@ -62,7 +62,7 @@ func (p *sessionQueues) queueOf(call step.Call) *callQueue {
 	}
 }
 
-// call has a call leave after those before it in its queue. Without a session it is dropped: the session's end is
+// call queues a call behind those before it. Without a session the call is dropped, because the session's end is
 // reported to the core.
 func (m *Machine) call(call step.Call) {
 	if c, ok := call.(step.CallSubscribe); ok {
@@ -88,7 +88,7 @@ func (m *Machine) startNext(p *sessionQueues, q *callQueue) {
 	m.do(Call{ID: m.lastCall, Session: p.session, Call: call})
 }
 
-// Called answers a Call: nil when the cluster has taken it. Any error ends the session.
+// Called answers a Call: nil if the cluster has accepted it. Any error ends the session.
 func (m *Machine) Called(id int64, err error) {
 	sent, known := m.underWay[id]
 	if !known {
@@ -115,7 +115,7 @@ func (m *Machine) Called(id int64, err error) {
 	}
 }
 
-// acceptAnswered tells the core the outcome of an ACCEPT, if it is known.
+// acceptAnswered reports the outcome of an ACCEPT to the core, if it is known.
 func (m *Machine) acceptAnswered(session, seq int64, err error) {
 	var refused *cluster.Refused
 	switch {
@@ -126,7 +126,7 @@ func (m *Machine) acceptAnswered(session, seq int64, err error) {
 	}
 }
 
-// drop ends the present session for all calls: those that wait are forgotten, and those that were to leave now.
+// drop ends the present session for all calls: waiting calls are dropped, and so are those that were about to leave.
 func (m *Machine) drop() {
 	m.present = nil
 	m.subscribed = false

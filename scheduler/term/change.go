@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// change has the core plan a change of configuration, commits that alone, so that no part of it is there without the
-// rest, and then lets the core see it (rule T4).
+// change makes the core plan a change of configuration, commits it alone, so that it is written as a whole or not at
+// all, and then applies it to the core (rule T4).
 func (m *Machine) change(ch core.ChangeRequested) {
 	m.step([]core.Event{ch}, func(d *core.Decision, err error) {
 		switch {
 		case err != nil:
 			m.refuse(ch.Token, NotMade())
-		case len(d.Change) > 0: // else it was refused, and answered
+		case len(d.Change) > 0: // otherwise it was refused, and answered
 			m.commit(Commit{Writes: d.Change, Change: true}, func(err error) { m.changeCommitted(ch, err) })
 		}
 	})
@@ -49,8 +49,8 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 	}
 }
 
-// changeConflicts reads the document that somebody else has changed, so that the requester, who is told, finds it as
-// it is. A conflict ends no term.
+// changeConflicts reads the document that another program has changed, so that the requester sees its present state
+// after the answer. A conflict ends no term.
 func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 	m.do(Read{[]string{path}})
 	m.onRead = func(read []Document) {

@@ -24,13 +24,13 @@ import (
 //
 //	begin                                     the first turn, and app my_app with job my_job
 //	app NAME, job NAME shards=, disable JOB   requests, which are numbered
-//	trigger JOB, drain                        as well
+//	trigger JOB, drain                        further requests
 //	offer AGENT, update TASK STATE, session breaks
-//	subscribe ok|FAILURE                      how the next tries to subscribe end
+//	subscribe ok|FAILURE                      the result of the next attempts to subscribe
 //	standby                                   another candidate waits for the term's end
-//	edit job NAME parameter=, changed PATH    somebody writes a document; the registry reports a path
-//	hold commits|reads|calls                  they wait for answers by command
-//	answer commit|read ok, answer call N ok   what was held is answered
+//	edit job NAME parameter=, changed PATH    an external edit; the registry reports a path
+//	hold commits|reads|calls                  they wait for an answer by command
+//	answer commit|read ok, answer call N ok   answers a held effect
 //	together A / B                            inputs A and B come before the machine's next turn
 //	term ends, stop, wait DURATION, done
 func commands() map[string]func(*scene, *scenario.Words) {
@@ -126,7 +126,7 @@ func (s *scene) request(ask func(token uint64) core.Request) {
 	s.machine.Request(ask(s.asked))
 }
 
-// edit is somebody's zkCli.
+// edit is an edit with zkCli.
 func (s *scene) edit(w *scenario.Words) {
 	w.Next()
 	j := job(w)
@@ -144,7 +144,7 @@ func failure(w *scenario.Words) error {
 	return err
 }
 
-// answer answers what is held.
+// answer answers held commits, reads and calls.
 func (s *scene) answer(w *scenario.Words) {
 	switch what := w.Next(); what {
 	case "commit":

@@ -12,13 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// externalEdits are the paths that somebody else may have changed in the registry.
-// A path that is reported many times before it is read is read once.
+// externalEdits are the paths in the registry that other programs may have changed. A path that is reported many times
+// before it is read is read once.
 type externalEdits struct {
 	waiting   []string
 	isWaiting map[string]bool
 	tried     map[string]int // how often it could not be read
-	later     []laterEdits   // in the order of time
+	later     []laterEdits   // sorted by time
 }
 
 // laterEdits are paths that could not be read, and when they are tried again.
@@ -27,8 +27,8 @@ type laterEdits struct {
 	paths []string
 }
 
-// editsPerStep paths are read again before one step, so that even 100,000 of them keep no fire waiting for more than a
-// few milliseconds; and after a failure so much later, each time twice as much up to the most.
+// At most editsPerStep paths are read before one step, so that even 100,000 of them delay no fire by more than a few
+// milliseconds. After a failure a path is read again with a delay that doubles each time, up to a maximum.
 const (
 	editsPerStep   = 128
 	editRetryFirst = 500 * time.Millisecond
@@ -66,7 +66,7 @@ func (f *externalEdits) take(now time.Duration) []string {
 	return paths
 }
 
-// retry takes back paths that could not be read, and returns after which pause they are tried again.
+// retry adds paths that could not be read again, and returns the delay before their next try.
 func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 	tries := 0
 	for _, path := range paths {
@@ -83,7 +83,7 @@ func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 	return pause
 }
 
-// Document is what was found at a path, with the registry's error.
+// Document is the result of reading a path, with the registry's error.
 type Document struct {
 	Path  string
 	Entry registry.Entry
@@ -96,8 +96,8 @@ func (m *Machine) DocumentsRead(read []Document) {
 	m.onRead, m.answered = nil, func() { then(read) }
 }
 
-// editsRead says what external edits mean for the core. Those that could not be read are tried again later, and hinder
-// no other.
+// editsRead returns the events for external edits. Paths that could not be read are tried again later, and delay no
+// other.
 func (m *Machine) editsRead(read []Document) []core.Event {
 	var found []core.Event
 	var failed []string
@@ -121,7 +121,7 @@ func (m *Machine) editsRead(read []Document) []core.Event {
 	return found
 }
 
-// reloaded says what a document that was read again means for the core. What is no path can't be there.
+// reloaded returns the events for a document that was read again. An invalid path cannot exist.
 func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 	missing := errors.Is(doc.Err, registry.ErrNotFound) || errors.Is(doc.Err, registry.ErrBadPath)
 	if doc.Err != nil && !missing {
@@ -130,7 +130,7 @@ func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 	return m.core.Reloaded(doc.Path, doc.Entry, !missing), nil
 }
 
-// logExternalEdits logs the external edits that are in force now. The core reports those that can't be used
+// logExternalEdits logs the external edits that are in force now. The core reports those that cannot be used
 // (NoteFaulty).
 func (m *Machine) logExternalEdits(edits []core.Event) {
 	for _, e := range edits {

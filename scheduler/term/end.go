@@ -9,22 +9,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// ending is how a term comes to its end: what is under way is finished, what waits is refused, and what was committed
-// may leave if nothing speaks against it.
+// ending is the state of a term's end: the step under way is finished, waiting requests are refused, and committed
+// calls may leave unless the term is lost.
 type ending struct {
-	ends bool // no step begins any more
+	ends bool // no further step begins
 	err  error
 	lost bool // another leader may have begun: nothing leaves any more
-	over bool // it was reported
-	// flushUntil is when calls that were committed must have left.
+	over bool // Ended was reported
+	// flushUntil is when committed calls must have left.
 	flushUntil time.Duration
 }
 
-// flushTime is how long calls that were committed may take to leave when a term is handed over.
+// flushTime is how long committed calls may take to leave when a term is handed over.
 const flushTime = 100 * time.Millisecond
 
-// Stop ends the machine in good order: the step or change under way is finished and answered, and what it sends
-// leaves, if that is quick.
+// Stop ends the machine in good order: the step or change under way is finished and answered, and its calls leave, if
+// that is quick.
 func (m *Machine) Stop() { m.ends = true }
 
 // TermEnded reports that the registry's term has ended: nothing leaves from now on (rule T2).
@@ -36,7 +36,7 @@ func (m *Machine) TermEnded(err error) {
 	m.drop()
 }
 
-// abdicate gives the lead up though the term holds.
+// abdicate gives up the lead although the term has not ended.
 func (m *Machine) abdicate(err error) {
 	if !m.ends {
 		m.ends, m.err = true, err
@@ -49,7 +49,7 @@ func (m *Machine) fail(err error) {
 	m.drop()
 }
 
-// end answers all that no step has seen: nothing of it was done.
+// end answers all requests that no step has seen: nothing of them was done.
 func (m *Machine) end() {
 	if m.over {
 		return
@@ -72,25 +72,26 @@ func (m *Machine) end() {
 	m.do(Ended{m.err})
 }
 
-// Over reports whether Ended was among what Ready returned.
+// Over reports whether Ready has returned Ended.
 func (m *Machine) Over() bool { return m.over }
 
-// Done reports whether nothing is to be waited for any more: sessions may be closed, and the term be resigned.
+// Done reports whether there is nothing left to wait for: sessions may be closed, and the shell may resign from the
+// term.
 func (m *Machine) Done() bool {
 	return m.over && (m.present == nil || len(m.underWay) == 0 || m.now.Elapsed >= m.flushUntil)
 }
 
-// isLost reports whether a term ended because the registry can't be used any more: no other one will begin by itself.
-// The error says what to do, and so it is the answer to requests.
+// isLost reports whether a term ended because the registry cannot be used any more, so that no other term begins. The
+// error says what to do, and so it is the answer to requests.
 func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
 
-// NotMade answers who came too late for the term.
+// NotMade returns the error for requests that came too late for the term.
 func NotMade() *problem.Error {
 	return problem.Errorf(problem.Unavailable, "term_ended",
 		"the term has ended; the change was not made: try again shortly")
 }
 
-// endedMeanwhile answers a request whose step could not be committed.
+// endedMeanwhile returns the error for a request whose step could not be committed.
 func endedMeanwhile(err error) *problem.Error {
 	if isLost(err) {
 		return problem.Errorf(problem.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)

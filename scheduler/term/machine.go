@@ -11,62 +11,63 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// Options are what people may set of a term.
+// Options are the settings of a term.
 type Options struct {
-	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster does nothing but refuse it (4xx).
+	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx).
 	RefusedMost time.Duration
 }
 
-// Machine is one leader's term. It must not be used concurrently, and nobody else may step its core.
+// Machine is one leader's term. It must not be used concurrently, and only the machine may step its core.
 type Machine struct {
 	core *core.Core
 	rnd  rand.Source
 	opt  Options
 	now  clock.Now
 
-	effects []Effect // that the next Ready returns
+	effects []Effect // for the next call of Ready
 
-	// What waits for the next step. Requests to change the configuration have steps of their own after it: those that
-	// had come by its begin, which inRound counts.
+	// Inputs that wait for the next step. Requests to change the configuration have steps of their own after it: those
+	// that had arrived when the round began, which inRound counts.
 	begun       bool
 	events      []core.Event
-	urgent      bool          // not all events can linger
-	lingerUntil time.Duration // if they can
+	urgent      bool          // some event must not wait
+	lingerUntil time.Duration // until when the events may wait otherwise
 	changes     []core.ChangeRequested
 	inRound     int
 	edits       externalEdits
-	wake        time.Duration // when the core wants a step, 0 for never
+	wake        time.Duration // when the core requests a step, 0 for never
 
-	// At most one of these is set: what goes on when the commit under way is answered, or the reading, and what goes
-	// on now that it was. Until then there is no step.
+	// At most one of these is set: the continuation after the answer to the commit or the read under way. While one is
+	// set there is no step.
 	onCommitted func(error)
 	onRead      func([]Document)
 	answered    func()
-	uncommitted bool // the core holds what is not committed
-	drained     bool // it was reported
+	uncommitted bool // the core has state that is not committed
+	drained     bool // Drained was reported
 
 	subscription
 	calls
 	ending
 }
 
-// New makes the machine of a term that has begun, around a core that has loaded what is stored. rnd gives the ids.
+// New makes the machine of a term that has begun, around a core that has loaded the stored state. rnd is the source of
+// ids.
 func New(c *core.Core, rnd rand.Source, opt Options) *Machine {
 	return &Machine{core: c, rnd: rnd, opt: opt, edits: newExternalEdits(),
 		calls: calls{underWay: map[int64]sentCall{}}}
 }
 
-// linger is how long status updates wait for others to share their commit. Nobody waits for them as for a fire, and
-// many tasks that end at once report many.
+// linger is how long status updates wait for others to share their commit. They are less urgent than fires, and many
+// tasks that end at once make many of them.
 const linger = 2 * time.Millisecond
 
-// batch bounds the events of one step.
+// batch is the maximum number of events in one step.
 const batch = 5000
 
-// Tick tells the machine the time, which holds until the next Tick.
+// Tick sets the time, which is in force until the next Tick.
 func (m *Machine) Tick(now clock.Now) { m.now = now }
 
-// Request hands in what somebody asks for. It is answered once, whatever the end of the term.
+// Request adds a user's request. It is answered once, however the term ends.
 func (m *Machine) Request(q core.Request) {
 	ch, isChange := q.(core.ChangeRequested)
 	switch {
@@ -79,10 +80,10 @@ func (m *Machine) Request(q core.Request) {
 	}
 }
 
-// Drain asks for the end of everything on the cluster (rule O4).
+// Drain requests the end of everything on the cluster (rule O4).
 func (m *Machine) Drain() { m.event(core.Drain{}) }
 
-// Notified answers a Notify: nil when people were told.
+// Notified answers a Notify: nil if people were notified.
 func (m *Machine) Notified(job string, seq int64, err error) {
 	sent := notifications.NotificationSent{Job: job, Seq: seq}
 	if err != nil {
@@ -91,13 +92,13 @@ func (m *Machine) Notified(job string, seq int64, err error) {
 	m.event(sent)
 }
 
-// HistoryStored reports that the first so many of the term's batches are in the history for good.
+// HistoryStored reports that the first batches of the term, as many as batches says, are permanently in the history.
 func (m *Machine) HistoryStored(batches int64) { m.event(core.HistoryStored{Batches: batches}) }
 
-// Changed reports a path that somebody else may have changed in the registry.
+// Changed reports a path in the registry that another program may have changed.
 func (m *Machine) Changed(path string) { m.edits.add(path) }
 
-// event adds to what the next step is told.
+// event adds an event for the next step.
 func (m *Machine) event(e core.Event) {
 	if !canLinger(e) {
 		m.urgent = true
@@ -107,7 +108,7 @@ func (m *Machine) event(e core.Event) {
 	m.events = append(m.events, e)
 }
 
-// canLinger reports whether an event is a status update, or of the history.
+// canLinger reports whether an event is a status update, or concerns the history.
 func canLinger(e core.Event) bool {
 	switch e := e.(type) {
 	case core.HistoryStored:
@@ -119,7 +120,7 @@ func canLinger(e core.Event) bool {
 	return false
 }
 
-// takeEvents takes what the next step is told.
+// takeEvents returns the events for the next step.
 func (m *Machine) takeEvents() []core.Event {
 	n := min(len(m.events), batch)
 	events := m.events[:n:n]
@@ -131,8 +132,8 @@ func (m *Machine) takeEvents() []core.Event {
 	return events
 }
 
-// Ready returns what is to be done now, in that order, after at most one round: a step for all that waits, and then
-// the steps of the changes of configuration.
+// Ready returns the effects to carry out now, in that order, after at most one round: a step for all waiting events,
+// and then the steps of the changes of configuration.
 func (m *Machine) Ready() []Effect {
 	mayBegin := true
 	for m.answered != nil || !m.waits() {
@@ -163,18 +164,20 @@ func (m *Machine) Ready() []Effect {
 	return effects
 }
 
-// waits reports whether a commit or a reading is under way.
+// waits reports whether a commit or a read is under way.
 func (m *Machine) waits() bool { return m.onCommitted != nil || m.onRead != nil }
 
-// Steps reports whether Ready may step the core: nobody may read it from then on, until it is no longer Uncommitted.
+// Steps reports whether Ready may step the core: from then on the core must not be read, until it is no longer
+// Uncommitted.
 func (m *Machine) Steps() bool {
 	return m.answered != nil || !m.waits() && !m.over && (m.inRound > 0 || m.due())
 }
 
-// Uncommitted reports whether the core holds what is not committed yet, so that nobody may see it.
+// Uncommitted reports whether the core has state that is not committed yet, so that it must not be read.
 func (m *Machine) Uncommitted() bool { return m.uncommitted }
 
-// Wake is when, as a Now's Elapsed, the machine wants a Tick and a Ready even without any input; false for never.
+// Wake returns when, as an Elapsed of clock.Now, the machine needs a Tick and a Ready even without any input; false
+// for never.
 func (m *Machine) Wake() (time.Duration, bool) {
 	switch {
 	case m.over:
@@ -190,7 +193,7 @@ func (m *Machine) due() bool {
 	return ok && m.now.Elapsed >= at
 }
 
-// nextRound is when there is something for a step, if ever; 0 is for now.
+// nextRound returns when there is something for a step, if ever; 0 means now.
 func (m *Machine) nextRound() (at time.Duration, ok bool) {
 	if !m.begun || m.urgent || len(m.changes) > 0 || len(m.edits.waiting) > 0 {
 		return 0, true

@@ -20,14 +20,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// TestScenarios plays testdata/*.txt: inputs of the machine, and below the line its effects. What is not held is
-// answered at once, and well. The commands are those of commands_test.go.
+// TestScenarios plays testdata/*.txt: inputs of the machine, and below the line its effects. Effects that are not held
+// are answered at once, with success. The commands are those of commands_test.go.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Play(t, "testdata/*.txt", func(_ *testing.T, run func(testing.TB, scenario.Scene)) { run(t, newScene()) })
 }
 
-// scene is a machine, and a registry and a cluster that do as its commands say.
+// scene is a machine with a registry and a cluster that do as its commands say.
 type scene struct {
 	machine *term.Machine
 	now     time.Duration
@@ -38,7 +38,8 @@ type scene struct {
 	offers  int
 	asked   uint64
 	session int64
-	// subscribe is what the next tries to subscribe end with, nil for a session; standby what AskStandby is answered.
+	// subscribe is the result of the next attempts to subscribe, nil for a session; standby is the answer to
+	// AskStandby.
 	subscribe error
 	standby   bool
 	// hold names the effects that wait for an answer by command: commits, reads, calls.
@@ -60,10 +61,10 @@ func newScene() *scene {
 	return s
 }
 
-// settles is how long each command has to have its effects.
+// settles is how long each command may take to have its effects.
 const settles = 10 * time.Millisecond
 
-// Command does what a line says.
+// Command executes a line.
 func (s *scene) Command(line string) error {
 	name, w, err := scenario.Split(line)
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *scene) Command(line string) error {
 	return w.Err
 }
 
-// Said returns and forgets what was said.
+// Said returns the reports since its last call.
 func (s *scene) Said() string {
 	text := s.out.String()
 	s.out.Reset()
@@ -95,7 +96,7 @@ func (s *scene) say(format string, args ...any) {
 
 func (s *scene) tick() { s.machine.Tick(clock.Now{Wall: epoch.Add(s.now), Elapsed: s.now}) }
 
-// run lets time pass, and the machine have its turn whenever it wants one.
+// run lets time pass, with the turns that the machine requests.
 func (s *scene) run(d time.Duration) {
 	for end := s.now + d; ; {
 		s.tick()
@@ -121,7 +122,7 @@ func (s *scene) run(d time.Duration) {
 func (s *scene) do(e term.Effect) {
 	switch e := e.(type) {
 	case term.Commit:
-		if len(e.Writes) > 0 || s.subscribe == nil { // else it is a try to subscribe that comes to nothing
+		if len(e.Writes) > 0 || s.subscribe == nil { // otherwise it is an attempt to subscribe that fails
 			s.say("COMMIT %s", cmp.Or(paths(e.Writes), "nothing but the fence"))
 		}
 		s.commits = append(s.commits, e)
@@ -175,7 +176,7 @@ func (s *scene) subscribes(e term.Subscribe) {
 	s.machine.ClusterEvent(e.Session, cluster.Subscribed{FrameworkID: e.FrameworkID, MasterID: "master-1"})
 }
 
-// commit does what a commit wants, if its conditions hold.
+// commit makes a commit, if its conditions are met.
 func (s *scene) commit(c term.Commit) error {
 	for _, w := range c.Writes {
 		if e, there := s.entries[w.Path]; !w.If.Met(there, e.Version) {
@@ -218,7 +219,7 @@ func paths(writes []registry.Write) string {
 	return scenario.Shorten(list)
 }
 
-// task is a task's name.
+// task returns a task's name.
 func (s *scene) task(id string) string {
 	parsed, err := jobs.ParseTaskID(id)
 	if err != nil {
@@ -255,7 +256,7 @@ func (s *scene) showCall(call step.Call) string {
 	return strings.ToUpper(strings.TrimPrefix(strings.SplitN(fmt.Sprintf("%T", call), " ", 2)[0], "step.Call"))
 }
 
-// failures are what a commit, a read, a call or SUBSCRIBE may be answered with.
+// failures are the errors with which a commit, a read, a call or SUBSCRIBE may be answered.
 var failures = map[string]error{
 	"unknown": fmt.Errorf("the session is gone: %w, its last commit %w", registry.ErrTermEnded,
 		registry.ErrOutcomeUnknown),

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// beginRound steps with all that has come. What somebody else may have changed in the registry is read first: between
-// two steps, so that what is read is never older than this term's last commit.
+// beginRound makes a step with all inputs. It first reads the paths that other programs may have changed: between two
+// steps, so that the result is never older than this term's last commit.
 func (m *Machine) beginRound() {
 	m.begun = true
 	m.inRound = len(m.changes)
@@ -41,8 +41,8 @@ func (m *Machine) stepAll(edits []core.Event) {
 	})
 }
 
-// step lets the core decide, and has the effects follow the commit of what it decided: write, then act. then gets
-// the decision once its effects are on their way, or why there are none.
+// step makes the core decide, and carries out the effects after the commit of the decision: write, then act. then gets
+// the decision once its effects were started, or the error why there are none.
 func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 	d, err := m.decide(events)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 		for _, call := range d.Calls {
 			m.call(call)
 		}
-		if !m.lost { // else the next leader tells
+		if !m.lost { // otherwise the next leader notifies
 			for _, n := range d.Notifications {
 				m.do(Notify{n})
 			}
@@ -88,16 +88,16 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 	m.commit(Commit{Writes: d.Writes, History: d.History}, committed)
 }
 
-// ErrContradiction is wrapped by what ends a term whose core has panicked.
+// ErrContradiction is wrapped by the error of a term whose core has panicked.
 var ErrContradiction = errors.New("the scheduler core contradicts itself, which is a bug: " +
 	"report it with the stack that is in the log")
 
-// decide has the core decide. A panic of the core is a bug of its own: nothing of the step is written or leaves, and
-// the next term begins with what is stored.
+// decide steps the core. A panic of the core is a bug; nothing of the step is written or leaves, and the next term
+// begins with the stored state.
 func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			err = ErrContradiction // what it says may name anybody's job: it is for the log
+			err = ErrContradiction // its text may name any user's job: it is for the log
 			attrs := []any{"panic", bug, "stack", string(debug.Stack())}
 			m.do(Log{Problem: true, Message: "scheduler core panicked", Attrs: attrs})
 		}
@@ -110,8 +110,8 @@ func (m *Machine) commit(c Commit, then func(error)) {
 	m.do(c)
 }
 
-// Committed answers a Commit. After an error that is no answer to a change of configuration the term ends: what the
-// core decided is not true, or nobody knows.
+// Committed answers a Commit. After an error, except one that answers a change of configuration, the term ends: the
+// core's decision is not committed, or that is unknown.
 func (m *Machine) Committed(err error) {
 	then := m.onCommitted
 	m.onCommitted, m.answered = nil, func() { then(err) }

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestACoreThatPanicsEndsTheTerm: nothing of the step is committed, and who asked for something is answered.
+// TestACoreThatPanicsEndsTheTerm: nothing of the step is committed, and its requests are answered.
 func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	m := New(&core.Core{}, rand.NewPCG(1, 2), Options{}) // it has no parts

@@ -10,33 +10,33 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// ErrRefused is wrapped by the error of a term that was ended because the cluster did nothing but refuse this
-// scheduler for Options.RefusedMost.
+// ErrRefused is wrapped by the error of a term that ended because the cluster only refused this scheduler for
+// Options.RefusedMost.
 var ErrRefused = errors.New("the cluster has refused this server")
 
-// ErrUnsubscribed is wrapped by the error of a term that was ended for a standby, because there was no subscription
-// for long.
+// ErrUnsubscribed is wrapped by the error of a term that ended in favor of a standby, because there was no
+// subscription for long.
 var ErrUnsubscribed = errors.New("there was no subscription to the cluster")
 
-// subscription is what is known of the tries to subscribe, of which there is one at a time.
+// subscription is the state of the attempts to subscribe, of which there is one at a time.
 type subscription struct {
 	opened     int64 // the last session that was open
-	subscribed bool  // its events come in
+	subscribed bool  // the cluster's events come in
 	outage     string
 	// framework is the ERROR event that ended the session, if one did.
 	framework cluster.FrameworkError
-	// Since when SUBSCRIBE is only refused, and since when there is no session for whatever reason.
+	// The times since when SUBSCRIBE has only been refused, and since when there has been no session for any reason.
 	refused, unsubscribed since
 	unsubscribedBy        error
 }
 
-// since is a time in the term, or none.
+// since is a time of the term, or none.
 type since struct {
 	at  time.Duration
 	set bool
 }
 
-// lasts begins with the first call.
+// lasts returns how long the condition has lasted; its first call sets the beginning.
 func (s *since) lasts(now time.Duration) time.Duration {
 	if !s.set {
 		*s = since{now, true}
@@ -47,7 +47,7 @@ func (s *since) lasts(now time.Duration) time.Duration {
 // Subscribed reports whether the cluster's events come in.
 func (m *Machine) Subscribed() bool { return m.subscribed }
 
-// Outage says why the last session ended or could not begin, "" before that.
+// Outage returns why the last session ended or could not begin, "" before that.
 func (m *Machine) Outage() string { return m.outage }
 
 func (m *Machine) subscribe(c step.CallSubscribe) {
@@ -107,8 +107,8 @@ func (m *Machine) SessionEnded(session int64, err error) {
 // MasterChanged reports that another master leads than the one that was tried last.
 func (m *Machine) MasterChanged(session int64) { m.event(core.MasterChanged{Session: session}) }
 
-// countRefusal abdicates when the cluster has done nothing but refuse this framework for too long:
-// another scheduler may be let in.
+// countRefusal abdicates when the cluster has only refused this framework for too long, because another scheduler may
+// be accepted.
 func (m *Machine) countRefusal(err error) {
 	var refused *cluster.Refused
 	most := m.opt.RefusedMost
@@ -122,12 +122,12 @@ func (m *Machine) countRefusal(err error) {
 	}
 }
 
-// unsubscribedMost is how long a leader without a session keeps the lead from a standby that
-// may reach the cluster from where it runs.
+// unsubscribedMost is how long a leader without a session keeps the lead although there is a standby, which may reach
+// the cluster from its host.
 const unsubscribedMost = 3 * time.Minute
 
-// countOutage abdicates after that. Where there is no standby, or can be none, the lead is kept: requests
-// are still answered.
+// countOutage abdicates after unsubscribedMost. Without a standby, or where there can be none, the leader stays,
+// because requests are still answered.
 func (m *Machine) countOutage(err error) {
 	lasts := m.unsubscribed.lasts(m.now.Elapsed)
 	m.unsubscribedBy = err
@@ -136,7 +136,7 @@ func (m *Machine) countOutage(err error) {
 	}
 }
 
-// StandbyWaits answers AskStandby when there is a standby.
+// StandbyWaits answers AskStandby if there is a standby.
 func (m *Machine) StandbyWaits() {
 	if m.unsubscribed.set {
 		lasts := m.unsubscribed.lasts(m.now.Elapsed)
@@ -145,7 +145,7 @@ func (m *Machine) StandbyWaits() {
 	}
 }
 
-// removed reports whether a failed subscription means that the framework id was torn down.
+// removed reports whether a failed subscription means that the framework id was removed.
 func removed(err error) bool {
 	var fe cluster.FrameworkError
 	return errors.As(err, &fe) && fe.Removed

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// manyRows is a view of so many jobs that fire once a day.
+// manyRows returns a view of n jobs that fire once a day.
 func manyRows(b *testing.B, n int) *stage {
 	docs := []any{}
 	for i := range 100 {
@@ -35,8 +35,8 @@ func manyRows(b *testing.B, n int) *stage {
 	return s
 }
 
-// BenchmarkPage is a page of 50 of 100,000 jobs, of which 100 have changed since the last: ten times in a second that
-// is 1,000.
+// BenchmarkPage measures a page of 50 of 100,000 jobs, of which 100 have changed since the last page, as with 1,000
+// changes and ten pages a second.
 func BenchmarkPage(b *testing.B) {
 	s := manyRows(b, 100_000)
 	kept := s.last
@@ -70,7 +70,7 @@ func BenchmarkPage(b *testing.B) {
 	runtime.KeepAlive(kept)
 }
 
-// BenchmarkOverview is the overview of 100,000 jobs, once a second.
+// BenchmarkOverview measures the overview of 100,000 jobs, once a second.
 func BenchmarkOverview(b *testing.B) {
 	s := manyRows(b, 100_000)
 	for b.Loop() {
@@ -79,7 +79,7 @@ func BenchmarkOverview(b *testing.B) {
 	}
 }
 
-// BenchmarkNote is what a decision of ten changes costs in the loop.
+// BenchmarkNote measures how long the loop takes to note a decision with ten changes.
 func BenchmarkNote(b *testing.B) {
 	s := manyRows(b, 1000)
 	var ch step.Changed
@@ -92,7 +92,7 @@ func BenchmarkNote(b *testing.B) {
 	}
 }
 
-// BenchmarkFill reads all rows, as a term begins.
+// BenchmarkFill measures reading all rows, as at the beginning of a term.
 func BenchmarkFill(b *testing.B) {
 	s := manyRows(b, 100_000)
 	for b.Loop() {

@@ -1,14 +1,14 @@
-// Package view is what people watch, beside the loop: a row of every job, kept up from what each decision names as
-// changed (core.Changed), and the streams that tell browsers what to ask for again. It belongs to one leader's term
-// and ends with it.
+// Package view keeps the data that people watch, outside of the loop: a row of every job, which is updated when a
+// decision names the job as changed (step.Changed), and the streams that tell browsers which data to request again.
+// It belongs to one leader's term and ends with it.
 //
 //	loop ── Changed, after the commit ──▶ Jobs.Note          takes names, never waits
 //	                                          │
-//	Jobs.Run, or whoever asks ── Reader ──▶ core.JobRow      between two steps, some rows at a time
+//	Jobs.Run, or a request ───── Reader ──▶ core.JobRow      between two steps, some rows at a time
 //	                                          │
 //	                                     rows, counts ──▶ Page, Problems
 //	                                          └────────▶ streams, each with what it has not sent yet
 //
-// Whoever asks sees what was committed by then: a question first takes up what was named and not read yet. The
-// summaries of streams alone may be half a second older in what they say of the whole cluster.
+// A request sees everything that was committed before it, because it first reads the rows that were named as changed
+// and not read yet. Only the data about the whole cluster in the summaries of streams may be half a second older.
 package view

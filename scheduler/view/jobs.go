@@ -14,27 +14,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Reader has fn see the core between two steps.
+// Reader calls fn with the core between two steps.
 type Reader func(ctx context.Context, fn func(*core.Core)) error
 
-// Jobs are the rows of all jobs of a term. All methods may be called concurrently.
+// Jobs holds the rows of all jobs of a term. All methods may be called concurrently.
 type Jobs struct {
 	read Reader
 
 	pendingMu sync.Mutex
 	pending   pending
-	news      chan struct{} // has something when pending has
+	news      chan struct{} // receives a value when pending has something
 
-	takingUp chan struct{} // has room for one: who reads what is pending
-	// apps has of jobs that were read, and of which no stream was told yet, the apps before and after. It is of who is
-	// in takingUp.
+	takingUp chan struct{} // has room for one: the goroutine that reads the pending rows
+	// apps has, for jobs that were read but not yet reported to streams, their apps before and after. Only the
+	// goroutine in takingUp may use it.
 	apps map[string][]string
 
 	mu      sync.Mutex
 	rows    map[string]*row
 	order   []*row // by name, if sorted
 	sorted  bool
-	found   []keyed // pick's
+	found   []keyed // used by pick
 	totals  Totals
 	streams map[*Stream]struct{}
 
@@ -42,9 +42,9 @@ type Jobs struct {
 	facts   atomic.Pointer[facts]
 }
 
-// pending is what was named and not read yet.
+// pending has the names that were noted but not read yet.
 type pending struct {
-	begun bool // all jobs were named once
+	begun bool // all jobs were noted once
 	names
 }
 
@@ -55,7 +55,7 @@ type Totals struct {
 	RunningExecutions, WaitingExecutions int
 }
 
-// New makes the rows of a term, of which none is read yet.
+// New makes the rows of a term, none of which is read yet.
 func New(read Reader) *Jobs {
 	j := &Jobs{read: read, news: make(chan struct{}, 1), takingUp: make(chan struct{}, 1), rows: map[string]*row{},
 		apps: map[string][]string{}, totals: Totals{ByState: map[string]int{}}, streams: map[*Stream]struct{}{}}
@@ -63,7 +63,7 @@ func New(read Reader) *Jobs {
 	return j
 }
 
-// Note takes what a decision has changed, once that is committed. It does not wait.
+// Note records what a decision has changed, once that is committed. It does not wait.
 func (j *Jobs) Note(ch step.Changed) {
 	j.pendingMu.Lock()
 	j.pending.take(&ch)
@@ -75,13 +75,13 @@ func (j *Jobs) Note(ch step.Changed) {
 }
 
 const (
-	// takeUpEvery is how long after one time the next one comes that rows are read because something was named.
+	// takeUpEvery is the interval between two readings of changed rows.
 	takeUpEvery = 100 * time.Millisecond
-	// rowsAtOnce is how many rows are read between two steps: less than a step takes.
+	// rowsAtOnce is how many rows are read between two steps; that takes less time than a step.
 	rowsAtOnce = 200
 )
 
-// Run keeps the rows up until ctx ends; then it ends all streams.
+// Run keeps the rows up to date until ctx ends; then it ends all streams.
 func (j *Jobs) Run(ctx context.Context) {
 	defer j.endStreams()
 	var sampling sync.WaitGroup
@@ -93,7 +93,7 @@ func (j *Jobs) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_ = j.takeUp(ctx) // what could not be read stays pending, and is tried again
+		_ = j.takeUp(ctx) // rows that could not be read stay pending, and are tried again
 		select {
 		case <-time.After(takeUpEvery):
 		case <-ctx.Done():
@@ -102,7 +102,7 @@ func (j *Jobs) Run(ctx context.Context) {
 	}
 }
 
-// takeUp reads the rows of all that is pending, and tells the streams.
+// takeUp reads all pending rows, and reports the changes to the streams.
 func (j *Jobs) takeUp(ctx context.Context) error {
 	select {
 	case j.takingUp <- struct{}{}:
@@ -142,9 +142,9 @@ func (j *Jobs) takeUp(ctx context.Context) error {
 			todo = todo[len(part):]
 		}
 	}
-	if err != nil { // all of it once more: rows are read as they are then
+	if err != nil { // all are read again, in their state at that time
 		j.pendingMu.Lock()
-		j.pending.begun = taken.begun // what was read is remembered in apps: streams get it then
+		j.pending.begun = taken.begun // the jobs that were read are kept in apps, for the streams
 		j.pending.merge(&taken.names)
 		j.pendingMu.Unlock()
 		select {
@@ -154,11 +154,11 @@ func (j *Jobs) takeUp(ctx context.Context) error {
 		return err
 	}
 	j.tell(&taken.names)
-	j.apps = map[string][]string{} // a map stays as large as it was
+	j.apps = map[string][]string{} // a new map, because a map never shrinks
 	return nil
 }
 
-// replace puts rows in the places of those of the same names; nil is for a job that is gone.
+// replace replaces the rows with the given names; nil is for a job that was removed.
 func (j *Jobs) replace(names []string, found []*row) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -187,7 +187,7 @@ func (j *Jobs) replace(names []string, found []*row) {
 	}
 }
 
-// inOrder are the rows by name.
+// inOrder returns the rows sorted by name.
 func (j *Jobs) inOrder() []*row {
 	if !j.sorted {
 		slices.SortFunc(j.order, func(a, b *row) int { return strings.Compare(a.name, b.name) })
@@ -209,7 +209,7 @@ func (t *Totals) count(r *row, by int) {
 	t.WaitingExecutions += by * int(r.waitingExecutions)
 }
 
-// Totals are the sums over the jobs in a scope.
+// Totals returns the sums over the jobs in a scope.
 func (j *Jobs) Totals(ctx context.Context, scope explain.Scope) (Totals, error) {
 	if err := j.takeUp(ctx); err != nil {
 		return Totals{}, err

@@ -10,16 +10,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// hour is how many full minutes rates are made of.
+// hour is the number of full minutes from which rates are computed.
 const hour = 60
 
-// minutes are the core's counts at the last minutes' ends, the oldest first.
+// minutes are the core's counts at the ends of the last minutes, the oldest first.
 type minutes struct {
 	mu sync.Mutex
 	at []views.Counts
 }
 
-// sample reads the counts each minute until ctx ends; a minute in which they can't be read is left out.
+// sample reads the counts each minute until ctx ends. It leaves out a minute in which they cannot be read.
 func (m *minutes) sample(ctx context.Context, read Reader) {
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
@@ -39,14 +39,14 @@ func (m *minutes) sample(ctx context.Context, read Reader) {
 	}
 }
 
-// rates are what a summary says of the last minute and the last hour.
+// rates are the parts of a summary about the last minute and the last hour.
 type rates struct {
 	perMinute        int64
 	finished, failed int64
 	delay            *Percentiles
 }
 
-// upTo takes the counts of now for those since the last sample.
+// upTo computes the rates from the present counts and the samples.
 func (m *minutes) upTo(now *views.Counts) rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *minutes) upTo(now *views.Counts) rates {
 		r.perMinute = m.at[n-1].Launched - m.at[n-2].Launched
 	}
 	from := views.Counts{FireDelay: stats.NewLatencies()}
-	if len(m.at) > 0 { // the first of them is the term's begin, or an hour ago
+	if len(m.at) > 0 { // the first sample is the beginning of the term, or an hour ago
 		from = m.at[0]
 	}
 	r.finished, r.failed = now.Finished-from.Finished, now.Failed-from.Failed

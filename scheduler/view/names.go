@@ -6,11 +6,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// namesMost bounds what is kept of executions and apps that were named: beyond it who watches looks at everything
-// again.
+// namesMost bounds the kept names of changed executions and apps. Beyond it, streams report that everything may have
+// changed.
 const namesMost = 10_000
 
-// names is a set of what has changed.
+// names is a set of changes.
 type names struct {
 	jobs, executions, apps map[string]struct{}
 	cluster, all           bool
@@ -27,7 +27,7 @@ func add(set *map[string]struct{}, name string) {
 	(*set)[name] = struct{}{}
 }
 
-// take adds what a decision names. Of jobs each is kept, whose rows are to be read.
+// take adds the changes of a decision. It keeps the name of each job, because its row is to be read.
 func (n *names) take(ch *step.Changed) {
 	n.cluster, n.all = n.cluster || ch.Cluster, n.all || ch.All
 	for _, name := range ch.Jobs {
@@ -60,7 +60,7 @@ func (n *names) merge(m *names) {
 	}
 }
 
-// jobOf is the job of an execution, by its id.
+// jobOf returns the job of an execution, from the execution's id.
 func jobOf(execution string) string {
 	job, _, _ := strings.Cut(execution, "@")
 	return job

@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Summary is the cluster at a glance. What is about the whole of it is nil for who sees some apps only.
+// Summary summarizes the cluster. Fields about the whole cluster are nil with a scope of some apps.
 type Summary struct {
-	// Jobs are how many are in which state.
+	// Jobs are the numbers of jobs by state.
 	Jobs              map[string]int `json:"jobs"`
 	Apps              int            `json:"apps"`
 	RunningShards     int            `json:"runningShards"`
@@ -26,15 +26,16 @@ type Summary struct {
 	CPUs              *Amounts       `json:"cpus"`
 	MemoryMB          *Amounts       `json:"memoryMB"`
 	Documents         *Documents     `json:"documents"`
-	// LaunchesPerMinute are those of the last full minute; what ended in the last hour did so under this leader.
+	// LaunchesPerMinute are the launches of the last full minute. The ends of the last hour are those under this
+	// leader.
 	LaunchesPerMinute *int64 `json:"launchesPerMinute"`
 	FinishedLastHour  *int64 `json:"finishedLastHour"`
 	FailedLastHour    *int64 `json:"failedLastHour"`
-	// FireDelayMillis is from a cron's moment to the launch, in the last hour; nil when there was none.
+	// FireDelayMillis is the time from a cron's fire to the launch, in the last hour; nil if there was none.
 	FireDelayMillis *Percentiles `json:"fireDelayMillis"`
 }
 
-// Queue is what could be launched if there were resources for it.
+// Queue counts what could be launched if there were resources for it.
 type Queue struct {
 	// Kind is READY (executions), FAILOVER, RETRY or DAEMON (shards).
 	Kind          string  `json:"kind"`
@@ -42,15 +43,15 @@ type Queue struct {
 	OldestSeconds float64 `json:"oldestSeconds"`
 }
 
-// Agents are how many are known, how many of them do not answer the master, and how many answer and take no tasks now.
+// Agents counts the known agents, those that do not answer the master, and those that answer and take no tasks now.
 type Agents struct {
 	Total       int `json:"total"`
 	Unreachable int `json:"unreachable"`
 	Closed      int `json:"closed"`
 }
 
-// Documents are how many bytes the documents of all apps and jobs have, and those of the app that has the most with
-// its jobs. What would go beyond a limit is refused; a limit of 0 is none.
+// Documents has the size of the documents of all apps and jobs in bytes, and that of the app that is largest together
+// with its jobs. A document that would exceed a limit is refused; a limit of 0 means none.
 type Documents struct {
 	Bytes           int64 `json:"bytes"`
 	LimitBytes      int64 `json:"limitBytes"`
@@ -58,39 +59,40 @@ type Documents struct {
 	AppLimitBytes   int64 `json:"appLimitBytes"`
 }
 
-// Amounts are what was seen of all agents, what executors and tasks of this scheduler have of it, and the rest, which
-// others may use.
+// Amounts has the resources that were seen of all agents, those in use by executors and tasks of this scheduler, and
+// the rest, which others may use.
 type Amounts struct {
 	Total float64 `json:"total"`
 	Used  float64 `json:"used"`
 	Free  float64 `json:"free"`
 }
 
-// Percentiles are below what the half, and 95 of 100, of some values are.
+// Percentiles are the median and the 95th percentile of some values.
 type Percentiles struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 }
 
-// Overview is a summary, and what is wrong, the worst first.
+// Overview is a summary with the problems, the worst first.
 type Overview struct {
 	Summary  Summary
 	Problems []Problem
 }
 
-// factsFor is for how long what was read of the core for an overview holds: many may watch.
+// factsFor is how long the facts that were read from the core for an overview are reused, because there may be many
+// readers.
 const factsFor = 500 * time.Millisecond
 
-// facts are what the core says, and when it said it.
+// facts are the facts of the core, and the time at which they were read.
 type facts struct {
 	views.Facts
 	counts views.Counts
 	at     time.Time
-	old    atomic.Bool // something was named as changed since
+	old    atomic.Bool // a change was noted since
 }
 
-// look reads the core's facts, unless that was done a moment ago; those that are old hold only for who does not want
-// them fresh.
+// look reads the core's facts, unless that was done a moment ago. Facts before the last change are reused only if
+// fresh is false.
 func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, error) {
 	if f := j.facts.Load(); f != nil && now.Sub(f.at).Abs() < factsFor && !(fresh && f.old.Load()) {
 		return f, nil
@@ -106,8 +108,8 @@ func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, err
 	return f, nil
 }
 
-// Summary sums up what is in a scope. It is for streams, of which there may be many: what it says of the whole cluster
-// may be half a second old, since reading that takes the longer the more tasks run, and the loop waits meanwhile.
+// Summary summarizes the jobs in a scope. It is for streams, of which there may be many. Its data about the whole
+// cluster may be half a second old, because reading them takes longer with more tasks, and the loop waits meanwhile.
 func (j *Jobs) Summary(ctx context.Context, scope explain.Scope, now time.Time) (Summary, error) {
 	return j.summary(ctx, scope, now, false)
 }
@@ -155,7 +157,7 @@ func queueOf(kind string, q *stats.Queue) Queue {
 	return Queue{Kind: kind, Depth: q.Depth, OldestSeconds: q.Oldest.Seconds()}
 }
 
-// Overview is the summary with what is wrong.
+// Overview returns the summary with the problems.
 func (j *Jobs) Overview(ctx context.Context, scope explain.Scope, now time.Time) (Overview, error) {
 	s, err := j.summary(ctx, scope, now, true)
 	if err != nil {

@@ -15,26 +15,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Query says which jobs a page is to have. What is empty leaves nothing out.
+// Query selects the jobs of a page. Empty fields select all.
 type Query struct {
-	// Search has words of which each must be in the name, the app or the description, in any case.
+	// Search has words, each of which must be in the name, the app or the description, ignoring case.
 	Search string
 	App    string
 	Type   string
-	// States are of JobStates, Last of RunStates.
+	// States are elements of JobStates, Last of RunStates.
 	States, Last []string
 	Sort         Sort
 	Descending   bool
 	// Page counts from 1, and has PerPage rows.
 	Page, PerPage int
-	// Now is what the next fires of daemons come after.
+	// Now is the time after which the next fires of daemons are computed.
 	Now time.Time
 }
 
-// Sort is what a page is sorted by. Jobs without it come last, equal ones by name.
+// Sort is the key by which a page is sorted. Jobs without the key come last, equal ones by name.
 type Sort string
 
-// What a page can be sorted by.
+// The keys by which a page can be sorted.
 const (
 	ByName     Sort = "name"
 	ByApp      Sort = "app"
@@ -47,7 +47,7 @@ const (
 
 // Page is one page of jobs.
 type Page struct {
-	// Total is how many match; ByState is how many do in each state, without regard to Query.States.
+	// Total is the number of matching jobs; ByState is their number in each state, ignoring Query.States.
 	Total   int            `json:"total"`
 	ByState map[string]int `json:"byState"`
 	Rows    []Row          `json:"rows"`
@@ -65,16 +65,17 @@ type Row struct {
 	State              string     `json:"state"`
 	Disabled           bool       `json:"disabled"`
 	NextFire           *time.Time `json:"nextFire"`
-	// Running and Waiting are shards.
+	// Running and Waiting count shards.
 	Running      int        `json:"running"`
 	Waiting      int        `json:"waiting"`
 	WaitingSince *time.Time `json:"waitingSince"`
-	// WaitingFor is what the oldest of what waits is waiting for, and the same for programs.
+	// WaitingFor is the reason why the oldest waiting execution or shard waits; WaitingForCode is the same for
+	// programs.
 	WaitingFor     string         `json:"waitingFor"`
 	WaitingForCode string         `json:"waitingForCode,omitempty"`
 	WaitingForArgs map[string]any `json:"waitingForArgs,omitempty"`
 	LastRun        *LastRun       `json:"lastRun"`
-	// Failures are the runs in a row that failed, up to now.
+	// Failures counts the consecutive runs that failed, up to now.
 	Failures int   `json:"failures"`
 	Runs     []Run `json:"runs"`
 }
@@ -87,7 +88,7 @@ type LastRun struct {
 	views.Why
 }
 
-// Run is one execution in the strip of a job.
+// Run is one execution in a job's list of last runs.
 type Run struct {
 	ExecutionID    string           `json:"executionId"`
 	State          executions.State `json:"state"`
@@ -95,11 +96,10 @@ type Run struct {
 	DurationMillis *int64           `json:"durationMillis"`
 }
 
-// runsShown is how many of a job's last runs a page has.
+// runsShown is how many of a job's last runs a page shows.
 const runsShown = 30
 
-// Page returns the jobs in a scope that match a query. The core is read for what is in the page, and not for the
-// others.
+// Page returns the jobs in a scope that match a query. It reads the core only for the jobs on the page.
 func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, error) {
 	if err := j.takeUp(ctx); err != nil {
 		return Page{}, err
@@ -118,7 +118,7 @@ func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, er
 	return p, nil
 }
 
-// pick finds the page's rows, without what only the core has of them.
+// pick selects the page's rows, without the data that only the core has.
 func (j *Jobs) pick(scope explain.Scope, q *Query) (p Page, names []string) {
 	words := strings.Fields(strings.ToLower(q.Search))
 	last := make([]bool, len(runStates))
@@ -132,7 +132,7 @@ func (j *Jobs) pick(scope explain.Scope, q *Query) (p Page, names []string) {
 	byState := make([]int, len(jobStates))
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	found := j.found[:0] // so that a page of 100,000 jobs allocates nothing for them
+	found := j.found[:0] // reused, so that a page of 100,000 jobs allocates nothing for them
 	rows := j.inOrder()
 	key := q.key(rows)
 	for i, r := range rows {
@@ -181,13 +181,13 @@ func (j *Jobs) pick(scope explain.Scope, q *Query) (p Page, names []string) {
 	return p, names
 }
 
-// keyed is a row, by its place in the order of names, with what it is sorted by.
+// keyed is a row, by its index in the order of names, with its sort key.
 type keyed struct {
 	key int64
 	at  int32
 }
 
-// none is the key of a row that has nothing to be sorted by.
+// none is the sort key of a row without one.
 const none = math.MaxInt64
 
 func orNone(key int64) int64 {
@@ -197,7 +197,7 @@ func orNone(key int64) int64 {
 	return key
 }
 
-// key says by what rows are sorted.
+// key returns the function that computes the sort key of a row.
 func (q *Query) key(rows []*row) func(*row) int64 {
 	switch q.Sort {
 	case ByApp:
@@ -228,7 +228,7 @@ func (q *Query) key(rows []*row) func(*row) int64 {
 	return func(*row) int64 { return 0 }
 }
 
-// first puts the n first ones in order to the front.
+// first moves the n first elements to the front, in order.
 func first(all []keyed, n int, compare func(a, b keyed) int) {
 	if n == 0 {
 		return
@@ -263,7 +263,7 @@ func (r *row) shown() Row {
 	return v
 }
 
-// fill adds what the core has of a row.
+// fill adds the core's data to a row.
 func (v *Row) fill(d *views.JobDetail) {
 	v.NextFire = moment(millis(d.NextFire))
 	why := d.WaitingFor

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Problem is something that an operator should look at. What it has nothing of is empty.
+// Problem is a condition that an operator should look at. Fields that do not apply are empty.
 type Problem struct {
 	Kind string `json:"kind"`
 	// Severity is "error" or "warning".
@@ -26,7 +26,7 @@ type Problem struct {
 	Path     string     `json:"path"`
 	Count    int        `json:"count"`
 	Since    *time.Time `json:"since"`
-	// Message says what is wrong, and MessageCode and MessageArgs the same for programs, where there is a code for it.
+	// Message says what is wrong; MessageCode and MessageArgs are the same for programs, if there is a code for it.
 	Message     string         `json:"message"`
 	MessageCode string         `json:"messageCode,omitempty"`
 	MessageArgs map[string]any `json:"messageArgs,omitempty"`
@@ -36,7 +36,7 @@ func (p *Problem) say(why reason.Reason) {
 	p.Message, p.MessageCode, p.MessageArgs = why.String(), string(why.Code()), why.Args()
 }
 
-// Kinds of problems that the rows tell; the others are the core's troubles, and WARNING is the server's.
+// Kinds of problems that are found in the rows. The others are the core's troubles, and WARNING is the server's.
 const (
 	Failing = "FAILING"
 	Waiting = "WAITING"
@@ -61,15 +61,15 @@ var kinds = []struct{ kind, severity string }{
 }
 
 const (
-	// longAfter is how long something waits, or is late, until that is a problem.
+	// longAfter is how long something must wait, or be late, to be a problem.
 	longAfter = time.Minute
-	// missedFor is how long missed fires are one.
+	// missedFor is how long missed fires stay a problem.
 	missedFor = 24 * time.Hour
 	// messageMost bounds a problem's message, in characters.
 	messageMost = 200
 )
 
-// problems are all that there are in a scope, the worst first. Only those that are shown have messages.
+// problems returns all problems in a scope, the worst first. Only those that are shown have messages.
 func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now time.Time) ([]Problem, error) {
 	var found []Problem
 	for i := range f.Troubles {
@@ -95,14 +95,15 @@ func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now 
 	return found, j.explain(ctx, sortProblems(found))
 }
 
-// WarningOf is what the server warns of, as a problem: it stands behind all others.
+// WarningOf returns a warning of the server as a problem. It is sorted behind all others.
 func WarningOf(message string) Problem {
 	shown := []Problem{{Kind: Warning, Message: message}}
 	shorten(sortProblems(shown))
 	return shown[0]
 }
 
-// sortProblems puts the worst first, and of the same kind what lasts longest, and returns those that are shown.
+// sortProblems sorts the problems, the worst first and those of the same kind by their age, and returns those that are
+// shown.
 func sortProblems(all []Problem) []Problem {
 	rank := make(map[string]int, len(kinds))
 	severity := make(map[string]string, len(kinds))
@@ -126,10 +127,10 @@ func sortProblems(all []Problem) []Problem {
 	return all[:min(len(all), ProblemsMost)]
 }
 
-// ProblemsMost is how many problems are shown.
+// ProblemsMost is the maximum number of problems that are shown.
 const ProblemsMost = 100
 
-// problems appends what is wrong with a job.
+// problems appends the problems of a job.
 func (r *row) problems(all []Problem, now int64) []Problem {
 	put := func(kind string, count int, since int64) {
 		all = append(all, Problem{Kind: kind, Job: r.name, App: r.app(), Count: count, Since: moment(since)})
@@ -150,7 +151,7 @@ func (r *row) problems(all []Problem, now int64) []Problem {
 	return all
 }
 
-// explain gives problems of jobs their messages, all with one look at the core.
+// explain adds the messages to problems of jobs, with one reading of the core for all.
 func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 	var names []string
 	for i := range shown {
@@ -191,7 +192,7 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 	return nil
 }
 
-// shorten leaves of messages what fits into a line: the end of a failed process' output has several.
+// shorten limits messages to one line, because the end of a failed process' output has several.
 func shorten(shown []Problem) {
 	for i := range shown {
 		shown[i].Message = inLine(shown[i].Message)
@@ -207,7 +208,7 @@ func inLine(text string) string {
 	return text
 }
 
-// argsInLine is a copy of arguments, with those of reasons among them.
+// argsInLine returns a copy of arguments, each on one line, including those of nested reasons.
 func argsInLine(args map[string]any) map[string]any {
 	short := maps.Clone(args)
 	for name, value := range short {

@@ -27,7 +27,7 @@ func (s *stage) problems(scope explain.Scope) []view.Problem {
 	return o.Problems
 }
 
-// problem is the only one of a kind.
+// problem returns the only problem of a kind.
 func (s *stage) problem(kind string) view.Problem {
 	s.t.Helper()
 	var found []view.Problem
@@ -85,7 +85,7 @@ func TestProblems(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		},
-		"LATE": func(t *testing.T, s *stage) { // nobody steps
+		"LATE": func(t *testing.T, s *stage) { // without a step
 			s.now = s.now.Add(2*time.Minute - time.Second)
 			s.none("LATE")
 			s.now = s.now.Add(2 * time.Second)
@@ -169,7 +169,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestProblemsOfSomeApps: who sees some apps learns nothing of others, nor of the cluster.
+// TestProblemsOfSomeApps: a scope of some apps shows no problems of other apps, nor of the cluster.
 func TestProblemsOfSomeApps(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), anApp("b"), aJob("mine", "a"), aJob("theirs", "b"))

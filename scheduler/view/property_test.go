@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// TestRowsAfterAnything: whatever happens, rows that were kept up say what rows that are read again say, the sums of
+// TestRowsAfterAnything: after any events, rows that were kept up to date equal rows that are read again, the sums of
 // an overview are those of the list, and pages have each row once, in the order of the list.
 func TestRowsAfterAnything(t *testing.T) {
 	t.Parallel()
@@ -40,12 +40,12 @@ func TestRowsAfterAnything(t *testing.T) {
 	}
 }
 
-// world makes things happen to a stage.
+// world makes random events for a stage.
 type world struct {
 	*stage
 	rnd     *rand.Rand
 	session int64
-	tasks   map[string]string // executors of those that were launched
+	tasks   map[string]string // executors of the launched tasks
 }
 
 func (w *world) document(name string) jobs.Config {

@@ -11,12 +11,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// row is a job's row as it is kept: about 110 bytes, whose texts and document are the core's own.
+// row is the kept row of a job: about 110 bytes; its texts and document are shared with the core.
 type row struct {
 	name     string
 	config   *jobs.Config // nil where no document can be used
 	schedule *cron.Schedule
-	// Moments are in milliseconds since 1970, 0 for none.
+	// Times are in milliseconds since 1970, 0 for none.
 	nextFire, waitingSince               int64
 	lastFire, lastStart, lastComplete    int64
 	failingSince, lastMissed             int64
@@ -25,21 +25,22 @@ type row struct {
 	failures                             int32
 	state, lastState                     uint8 // of jobStates and runStates
 	disabled                             bool
-	beyondASCII                          bool // of the name, the app or the description
+	// Set if the name, the app or the description has other characters.
+	beyondASCII bool
 }
 
 var (
-	// jobStates are the states of an explanation, by name.
+	// jobStates are the states of an explanation, sorted by name.
 	jobStates = []string{"", "APP_DISABLED", "DISABLED", "FAULTY", "NEVER", "ON_TRIGGER", "PAUSED", "READY", "RUNNING",
 		"SHUTTING_DOWN", "WAITING"}
-	// runStates are those of a run that ended.
+	// runStates are the states of an ended run.
 	runStates = []string{"", string(executions.Failed), string(executions.Finished), string(executions.Killed)}
 )
 
-// JobStates are the states that a job can be in, as an explanation has them.
+// JobStates returns the states that a job can have in an explanation.
 func JobStates() []string { return slices.Clone(jobStates[1:]) }
 
-// RunStates are the states that a last run can be in.
+// RunStates returns the states that a last run can have.
 func RunStates() []string { return slices.Clone(runStates[1:]) }
 
 func indexOf(states []string, state string) uint8 { return uint8(max(slices.Index(states, state), 0)) }
@@ -51,7 +52,7 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// moment is the opposite of millis, nil for none.
+// moment is the inverse of millis; nil for none.
 func moment(at int64) *time.Time {
 	if at == 0 {
 		return nil
@@ -78,7 +79,7 @@ func compact(r *views.JobRow) *row {
 	}
 }
 
-// covered reports whether a row is in a scope. Of a job without a usable document nobody knows the app.
+// covered reports whether a row is in a scope. The app of a job without a usable document is not known.
 func (r *row) covered(scope explain.Scope) bool {
 	return scope.IsAll() || r.config != nil && scope.Covers(r.config.AppName)
 }
@@ -97,7 +98,7 @@ func (r *row) kind() string {
 	return r.config.JobExecutionType
 }
 
-// duration is how long the last run took, -1 when that is not known.
+// duration returns how long the last run took, -1 if that is not known.
 func (r *row) duration() int64 {
 	if r.lastStart == 0 || r.lastComplete == 0 {
 		return -1
@@ -105,7 +106,7 @@ func (r *row) duration() int64 {
 	return max(r.lastComplete-r.lastStart, 0)
 }
 
-// fireAfter moves the next fire of a daemon, which is told by its schedule alone.
+// fireAfter sets the next fire of a daemon, which only its schedule determines.
 func (r *row) fireAfter(now time.Time) {
 	if r.schedule != nil && r.nextFire != 0 && r.nextFire <= now.UnixMilli() {
 		r.nextFire = millis(r.schedule.Next(now))

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// matches reports whether each word, in small letters, is in the name, the app or the description.
+// matches reports whether each word, in lower case, is in the name, the app or the description.
 func (r *row) matches(words []string) bool {
 	for _, word := range words {
 		if !r.contains(r.name, word) && (r.config == nil || !r.contains(r.config.AppName, word) &&
@@ -18,15 +18,15 @@ func (r *row) matches(words []string) bool {
 	return true
 }
 
-// describes reports whether the description has a word, as it is shown: nobody finds out a secret of a URL in it by
-// searching.
+// describes reports whether the description contains a word. It searches the description as it is shown, so that a
+// search cannot reveal a secret of a URL in it.
 func (r *row) describes(c *jobs.Config, word string) bool {
 	return r.contains(c.Description, word) &&
 		(!strings.Contains(c.Description, "://") || r.contains(secrets.HideURLs(c.Description), word))
 }
 
-// contains reports whether a text of the row has a word, which is in small letters, in any case. Texts of ASCII alone,
-// as most are, are not copied for it.
+// contains reports whether a text of the row contains a word, which is in lower case, ignoring case. ASCII texts, as
+// most are, are not copied for it.
 func (r *row) contains(text, word string) bool {
 	if r.beyondASCII {
 		return strings.Contains(strings.ToLower(text), word)
@@ -56,7 +56,7 @@ func equal(text, word string) bool {
 	return true
 }
 
-// isASCII reports whether texts have no other letters.
+// isASCII reports whether texts have only ASCII characters.
 func isASCII(texts ...string) bool {
 	for _, text := range texts {
 		for i := range len(text) {

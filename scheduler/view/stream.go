@@ -9,20 +9,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Event is what has changed since the last one of a stream.
+// Event lists the changes since the last one of a stream.
 type Event struct {
 	Jobs       []string `json:"jobs"`
 	Executions []string `json:"executions"`
 	Apps       []string `json:"apps"`
 	Cluster    bool     `json:"cluster"`
-	// All is set, and the lists are empty, when more has changed than can be named.
+	// All is set, and the lists are empty, if more has changed than an event can name.
 	All bool `json:"all"`
 }
 
-// eventMost is how many names are in an event at most.
+// eventMost is the maximum number of names in an event.
 const eventMost = 200
 
-// Stream merges what has changed until somebody takes it: who is slow loses nothing, and takes no more memory than an
+// Stream merges changes until its reader takes them. A slow reader misses nothing, and takes no more memory than one
 // event.
 type Stream struct {
 	jobs    *Jobs
@@ -34,8 +34,8 @@ type Stream struct {
 	names names
 }
 
-// Follow opens a stream of what changes in a scope. That of all apps has what is about the whole cluster, too.
-// Close ends it; so does the end of Run. It fails when Run has ended.
+// Follow opens a stream of the changes in a scope. With a scope of all apps it includes changes of the whole cluster.
+// Close ends it; so does the end of Run. It fails after Run has ended.
 func (j *Jobs) Follow(scope explain.Scope) (*Stream, error) {
 	s := &Stream{jobs: j, scope: scope, changed: make(chan struct{}, 1), ended: make(chan struct{})}
 	j.mu.Lock()
@@ -54,13 +54,13 @@ func (s *Stream) Close() {
 	delete(s.jobs.streams, s)
 }
 
-// Changed has something when Take has.
+// Changed receives a value when Take has something to return.
 func (s *Stream) Changed() <-chan struct{} { return s.changed }
 
 // Ended is closed when the leader's term has ended.
 func (s *Stream) Ended() <-chan struct{} { return s.ended }
 
-// Take takes what has changed since it was last called; false for nothing.
+// Take returns the changes since it was last called; false if there are none.
 func (s *Stream) Take() (Event, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func sorted(set map[string]struct{}) []string {
 	return out
 }
 
-// endStreams ends all streams, and opens none any more.
+// endStreams ends all streams, and prevents new ones.
 func (j *Jobs) endStreams() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func (j *Jobs) endStreams() {
 	j.streams = nil
 }
 
-// tell gives all streams what has changed.
+// tell adds changes to all streams.
 func (j *Jobs) tell(n *names) {
 	j.mu.Lock()
 	streams := slices.Collect(maps.Keys(j.streams))
@@ -102,7 +102,7 @@ func (j *Jobs) tell(n *names) {
 	}
 }
 
-// add merges what the stream's reader may see of what has changed, and reports whether there is anything.
+// add merges those changes that the stream's reader may see, and reports whether there are any.
 func (s *Stream) add(n *names, mine func(job string) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

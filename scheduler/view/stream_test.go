@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// running plays a test beside Run, in a bubble.
+// running plays a test beside Run, in a synctest bubble.
 func running(t *testing.T, docs []any, play func(t *testing.T, s *stage, end func())) {
 	t.Helper()
 	t.Parallel()
@@ -46,7 +46,7 @@ func follow(t *testing.T, s *stage, scope explain.Scope) *view.Stream {
 	return stream
 }
 
-// settled lets Run take up what was named.
+// settled waits until Run has read the noted rows.
 func settled(s *stage) {
 	for range 3 {
 		synctest.Wait()
@@ -59,7 +59,7 @@ func TestStreamsMerge(t *testing.T) {
 		func(t *testing.T, s *stage, _ func()) {
 			settled(s)
 			all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
-			for range 3 { // more than once: named once
+			for range 3 { // several times: named once
 				s.step(operator.TriggerRequested{Token: 1, Job: "one"})
 				s.step(operator.TriggerRequested{Token: 1, Job: "two"})
 			}
@@ -89,7 +89,8 @@ func TestStreamsMerge(t *testing.T) {
 		})
 }
 
-// TestMovedAndGoneJobsAreNamed: who saw a job is told that it has gone, or is another app's.
+// TestMovedAndGoneJobsAreNamed: a reader who could see a job gets its name when it is removed, or moves to another
+// app.
 func TestMovedAndGoneJobsAreNamed(t *testing.T) {
 	running(t, []any{anApp("a"), anApp("b"), aJob("moves", "a"), aJob("goes", "a")},
 		func(t *testing.T, s *stage, _ func()) {
@@ -105,7 +106,7 @@ func TestMovedAndGoneJobsAreNamed(t *testing.T) {
 		})
 }
 
-// TestMovedJobsAreNamedAfterAReadThatFailed: rows that were read before it failed are other apps' by then.
+// TestMovedJobsAreNamedAfterAReadThatFailed: rows that were read before the failure may belong to other apps by then.
 func TestMovedJobsAreNamedAfterAReadThatFailed(t *testing.T) {
 	t.Parallel()
 	docs := []any{anApp("a"), anApp("b")}
@@ -116,7 +117,7 @@ func TestMovedJobsAreNamedAfterAReadThatFailed(t *testing.T) {
 		docs, moves = append(docs, aJob(name, "a")), append(moves, config.JobChanged{Name: name, Config: &moved})
 	}
 	s := newStage(t, docs...)
-	failing := -1 // after so many reads
+	failing := -1 // after that many reads
 	s.Jobs = view.New(func(ctx context.Context, fn func(*core.Core)) error {
 		if failing--; failing == 0 {
 			return context.DeadlineExceeded
@@ -180,7 +181,7 @@ func TestStreamsEndWithTheTerm(t *testing.T) {
 func TestNoteWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("one", "a"))
-	s.mu.Lock() // nobody can read
+	s.mu.Lock() // no read succeeds
 	defer s.mu.Unlock()
 	for range 100 {
 		s.Note(step.Changed{Jobs: []string{"one"}, Cluster: true})

@@ -38,7 +38,7 @@ type stage struct {
 
 	mu     sync.Mutex
 	core   *core.Core
-	silent error // what reading the core fails with
+	silent error // the error of reads of the core
 	reads  int
 }
 
@@ -111,7 +111,7 @@ func (s *stage) pageFor(scope explain.Scope, q view.Query) view.Page {
 	return p
 }
 
-// of is the scope of those who may see one app.
+// of returns the scope of one app.
 func of(app string) explain.Scope {
 	return explain.Apps(func(name string) bool { return name == app }, nil)
 }
@@ -144,7 +144,7 @@ func cron(text string) func(*jobs.Config) { return func(j *jobs.Config) { j.Cron
 
 func described(text string) func(*jobs.Config) { return func(j *jobs.Config) { j.Description = text } }
 
-// subscribed has a session and one agent on offer.
+// subscribed opens a session with one agent on offer.
 func (s *stage) subscribed() {
 	s.step(core.SessionBegan{Session: 1, MasterID: "m"})
 	s.offer("o1")
@@ -228,7 +228,7 @@ func TestPageFilters(t *testing.T) {
 	}
 }
 
-// TestRowsFollow: what happens is seen by whoever asks next, as explain sees it.
+// TestRowsFollow: the next reader sees each change, as explain shows it.
 func TestRowsFollow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"), aJob("other", "a"))
@@ -281,7 +281,7 @@ func TestFailuresInARow(t *testing.T) {
 	}
 }
 
-// TestUnreadRowsAreReadAgain: what could not be read is not forgotten.
+// TestUnreadRowsAreReadAgain: rows that could not be read are not forgotten.
 func TestUnreadRowsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
@@ -298,7 +298,7 @@ func TestUnreadRowsAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestOneReadForAPage: runs of a page's rows are read together.
+// TestOneReadForAPage: the runs of a page's rows are read together.
 func TestOneReadForAPage(t *testing.T) {
 	t.Parallel()
 	docs := []any{anApp("a")}
@@ -321,7 +321,7 @@ func TestOneReadForAPage(t *testing.T) {
 	}
 }
 
-// TestASummaryHasTheSizeOfDocuments, but not for who sees some apps only.
+// TestASummaryHasTheSizeOfDocuments, but not with a scope of some apps.
 func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
@@ -336,8 +336,8 @@ func TestASummaryHasTheSizeOfDocuments(t *testing.T) {
 	}
 }
 
-// TestManySummariesReadTheClusterSeldom: of many who watch while things change not each has the core look at all that
-// runs.
+// TestManySummariesReadTheClusterSeldom: with many readers during changes, not each reader makes the core iterate over
+// everything that runs.
 func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a"))
@@ -358,7 +358,7 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 		s.step(config.AppChanged{Name: "a", Config: &cfg, Disabled: true})
 		depth()
 	}
-	if n := s.reads - before; n != 10 { // the rows alone
+	if n := s.reads - before; n != 10 { // only the rows
 		t.Errorf("%d reads", n)
 	}
 	o, err := s.Overview(t.Context(), explain.All(), s.now)
@@ -371,7 +371,7 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 	}
 }
 
-// TestSecretsOfDescriptionsAreNeitherListedNorFound: a search would else say whether one has guessed right.
+// TestSecretsOfDescriptionsAreNeitherListedNorFound: otherwise a search would show whether a guess is right.
 func TestSecretsOfDescriptionsAreNeitherListedNorFound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, anApp("a"), aJob("job", "a",

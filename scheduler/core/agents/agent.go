@@ -7,43 +7,43 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Agent is what is known of one agent. Its methods only read; Set owns it, and alone changes it.
+// Agent describes one agent. Its methods only read; Set owns it, and alone changes it.
 type Agent struct {
 	id, host, url string
-	// capacity is the largest amount ever seen as free plus used by this framework, or what the cluster states as
-	// the total.
+	// capacity is the largest sum of free resources and those used by this framework that was ever seen, or the total
+	// that the cluster states.
 	capacity resources.Amount
-	// settled is the largest amount seen while nothing was counted twice; it is what people are shown as the total.
-	// Capacity may be a little too large, which does no harm where it says what could ever fit; settled may be too
-	// small while an agent is never quiet.
+	// settled is the largest amount seen while nothing was counted twice; people see it as the total. capacity may be
+	// a little too large, which does no harm where it decides what could ever fit. settled may be too small while an
+	// agent is never quiet.
 	settled resources.Amount
 	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high
 	// (rule L2).
 	reservable resources.Amount
-	// registered is set while the present master has the agent registered, as far as this session shows;
-	// registeredAt is since when.
+	// registered is set while the present master has the agent registered, as far as this session shows; registeredAt
+	// is the time since when.
 	registered   bool
 	registeredAt time.Time
 	clock        remoteClock
-	// registeredSince and registeredSeen are the first and the last of the signs, in this session, that it is
-	// registered; question is the invented task that is reconciled to find that out (orphans of removed frameworks).
+	// registeredSince and registeredSeen are the first and the last sign, in this session, that the agent is
+	// registered. question is the invented task that is reconciled to find that out (orphans of removed frameworks).
 	registeredSince, registeredSeen  time.Time
 	question                         string
 	maintenanceStart, maintenanceEnd time.Time // by the wall clock; zero if the master named no time
 	lastSeen                         time.Time
 	// attributes are those of its last offer, nil without any.
 	attributes *cluster.Attributes
-	// closed is why the cluster has no tasks placed there, "" if it has; it counts for people, and for what is
-	// expected of the agent.
+	// closed is the reason why the cluster places no tasks on the agent, "" if it does. It is shown to people, and
+	// considered when the core predicts what could fit.
 	closed string
-	// own is the account of tasks that bring an executor of their own and run here (Options.TaskExecutors).
+	// own is the account of the tasks here that bring an executor of their own (Options.TaskExecutors).
 	own resources.Account
 	// unreachable is since when the master has reported the agent as unreachable; removedAt is when the master
 	// removed it. Both are zero while it is registered. People see them; placement decides by registered alone.
 	unreachable, removedAt time.Time
 }
 
-// RemovedForGood reports whether the master has removed the agent and does not wait for it to come back.
+// RemovedForGood reports whether the master has removed the agent and does not expect it to come back.
 func (a *Agent) RemovedForGood() bool {
 	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
 }
@@ -51,12 +51,12 @@ func (a *Agent) RemovedForGood() bool {
 // Host is the host name of the agent, "" until an offer or the cluster has named it.
 func (a *Agent) Host() string { return a.host }
 
-// Capacity is the largest amount ever seen as free plus used by this framework, or the total that the cluster
-// states. It may be a little too large.
+// Capacity is the largest sum of free resources and those used by this framework that was ever seen, or the total that
+// the cluster states. It may be a little too large.
 func (a *Agent) Capacity() resources.Amount { return a.capacity }
 
-// Settled is the largest amount seen while nothing was counted twice, which people are shown as the total. It may be
-// too small while an agent is never quiet.
+// Settled is the largest amount seen while nothing was counted twice; people see it as the total. It may be too small
+// while an agent is never quiet.
 func (a *Agent) Settled() resources.Amount { return a.settled }
 
 // Reservable is the amount that a reservation may count on. It grows like Capacity, and is measured again when a
@@ -89,11 +89,10 @@ func (a *Agent) Closed() string { return a.closed }
 func (a *Agent) Own() resources.Account { return a.own }
 
 // Unreachable is since when the master has reported the agent as unreachable, zero while it is registered. It is for
-// people; nothing is decided by it.
+// people; no decision uses it.
 func (a *Agent) Unreachable() time.Time { return a.unreachable }
 
-// RemovedAt is when the master removed the agent, zero while it is registered. It is for people; nothing is decided
-// by it.
+// RemovedAt is when the master removed the agent, zero while it is registered. It is for people; no decision uses it.
 func (a *Agent) RemovedAt() time.Time { return a.removedAt }
 
 // ID is the id that the cluster gave the agent.

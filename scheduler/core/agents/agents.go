@@ -1,9 +1,9 @@
-// Package agents holds what the scheduler knows of each agent: whether the master has it registered, where it is
-// reached, how much it can hold, its maintenance window, its attributes and how far its clock is off.
+// Package agents holds what the scheduler knows about each agent: whether the master has it registered, its address,
+// its capacity, its maintenance window, its attributes and the error of its clock.
 //
-// Everything here follows from what the cluster reports, and only the methods of Set change it. Nothing of it is
-// stored: a new term learns it again from offers and status updates. The package decides neither what is placed on
-// an agent nor what becomes of tasks there.
+// All of it comes from what the cluster reports, and only the methods of Set change it. Nothing is stored: a new term
+// learns it again from offers and status updates. The package decides neither what is placed on an agent nor what
+// happens to tasks there.
 package agents
 
 import (
@@ -30,11 +30,11 @@ type Set struct {
 	questions  map[string]string
 	// back has the agents that have registered since TakeBack was last called.
 	back map[string]bool
-	// allClosed is why no agent takes tasks, none if one does or no agent is known.
+	// allClosed is the reason why no agent takes tasks, none if one does or no agent is known.
 	allClosed reason.Reason
-	// capacities counts the changes of what agents are known to hold, and of which agents are known.
+	// capacities counts the changes of capacities and of which agents are known.
 	capacities int64
-	// attributes counts the changes of the attributes of any of them.
+	// attributes counts the changes of the attributes of any agent.
 	attributes int64
 }
 
@@ -50,7 +50,7 @@ func (as *Set) Get(id string) *Agent { return as.byID[id] }
 // All iterates over the agents by id, in no order.
 func (as *Set) All() iter.Seq2[string, *Agent] { return maps.All(as.byID) }
 
-// Len is the number of known agents, those that are away included.
+// Len is the number of known agents, including those that are away.
 func (as *Set) Len() int { return len(as.byID) }
 
 // IDs lists the ids of all known agents, sorted.
@@ -72,8 +72,8 @@ func (as *Set) TakeBack() map[string]bool {
 	return back
 }
 
-// Offered applies what an offer says of its agent. It returns true if the agent was not registered before: calls to
-// it were lost meanwhile.
+// Offered applies an offer's data about its agent. It returns true if the agent was not registered before, so that
+// calls to it were lost meanwhile.
 func (as *Set) Offered(o cluster.Offer) (back bool) {
 	a := as.GetOrAdd(o.AgentID)
 	back = !a.registered
@@ -88,7 +88,7 @@ func (as *Set) Offered(o cluster.Offer) (back bool) {
 	return back
 }
 
-// ClosedNow notes that the cluster has stopped placing tasks on an agent, or places them there again, and returns
+// ClosedNow records that the cluster has stopped placing tasks on an agent, or places them there again, and returns
 // whether that is a change.
 func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 	a := as.GetOrAdd(e.AgentID)
@@ -104,7 +104,7 @@ func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
 	return news
 }
 
-// Restore applies what a stored task says of its agent: that there is one, and the address of its API.
+// Restore adds the agent of a stored task, with the address of its API.
 func (as *Set) Restore(id, url string) {
 	if a := as.GetOrAdd(id); a.url == "" {
 		a.url = url
@@ -118,8 +118,8 @@ func (as *Set) MeasureAgain(id string, seen resources.Amount) {
 	as.RaiseCapacity(id, seen)
 }
 
-// NotRegistered notes that the master answered a question about an agent with "not registered". The count of
-// StillRegistered starts again, because the agent may have been away before, too.
+// NotRegistered records that the master answered a question about an agent with "not registered". StillRegistered
+// starts to count again, because the agent may have been away before, too.
 func (as *Set) NotRegistered(id string) { as.GetOrAdd(id).registeredSince = time.Time{} }
 
 // Allot puts a task that brings its own executor on the account of its agent. Each call is matched by one of Release
@@ -133,8 +133,8 @@ func (as *Set) Release(id string, need resources.Amount, daemon bool) {
 	as.GetOrAdd(id).own.Release(need, daemon)
 }
 
-// ClockReported applies the time its that an agent reports by its own clock, and returns whether what people see of
-// that clock changes: it is off by another amount, or right again. It ignores an unknown agent and a zero time.
+// ClockReported applies its, the time of an agent's own clock that the agent reports. It returns whether people now
+// see something else about that clock: another error, or none. It ignores an unknown agent and a zero time.
 func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 	a := as.byID[id]
 	if a == nil || its.IsZero() {
@@ -168,7 +168,7 @@ func (as *Set) ClockNote(id string) reason.Reason {
 	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
 }
 
-// GetOrAdd returns the agent with that id, adding it if it is new, and notes that it was seen now.
+// GetOrAdd returns the agent with that id, adding it if it is new, and records that it was seen now.
 func (as *Set) GetOrAdd(id string) *Agent {
 	a := as.byID[id]
 	if a == nil {
@@ -183,9 +183,9 @@ func (as *Set) GetOrAdd(id string) *Agent {
 // or lost contact since.
 func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID[id].registered }
 
-// Register notes that the present master has an agent registered. If the agent was away, the master may report
+// Register records that the present master has an agent registered. If the agent was away, the master may report
 // nothing more of the tasks that it called unreachable or unknown meanwhile, because the agent may have come back
-// without them. So TakeBack returns it, and its tasks are reconciled at once.
+// without them. So TakeBack returns the agent, and its tasks are reconciled at once.
 func (as *Set) Register(a *Agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
@@ -197,7 +197,7 @@ func (as *Set) Register(a *Agent) {
 	}
 }
 
-// MarkRemoved notes that the master has removed an agent. An unknown one is ignored.
+// MarkRemoved records that the master has removed an agent. An unknown one is ignored.
 func (as *Set) MarkRemoved(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.shared.Now(), ""
@@ -206,8 +206,8 @@ func (as *Set) MarkRemoved(id string) {
 	}
 }
 
-// Lost records since when the master has reported an agent as unreachable. It is called for what the master says of
-// a task there, because the FAILURE event that says the same may get lost. An unknown agent is ignored.
+// Lost records since when the master has reported an agent as unreachable. It is called for updates of tasks there,
+// because the FAILURE event with the same news may get lost. An unknown agent is ignored.
 func (as *Set) Lost(id string, since time.Time) {
 	a := as.byID[id]
 	if a == nil {
@@ -220,7 +220,7 @@ func (as *Set) Lost(id string, since time.Time) {
 	}
 }
 
-// SessionBegan forgets what another master or an earlier session said. What an agent holds, its address and its
+// SessionBegan forgets what another master or an earlier session reported. An agent's capacity, address and
 // maintenance stay.
 func (as *Set) SessionBegan() {
 	for _, a := range as.byID {
@@ -232,8 +232,8 @@ func (as *Set) SessionBegan() {
 	as.allClosed = reason.Reason{}
 }
 
-// Ask returns the id of an invented task to reconcile. No such task was ever launched, so the answer of the master
-// shows whether the agent is registered. An agent has at most one such task in a session.
+// Ask returns the id of an invented task to reconcile. No such task was ever launched, so the master's answer shows
+// whether the agent is registered. An agent has at most one such task in a session.
 func (as *Set) Ask(id string) (question string) {
 	a := as.GetOrAdd(id)
 	if a.question == "" {
@@ -246,7 +246,7 @@ func (as *Set) Ask(id string) (question string) {
 // QuestionPrefix begins the ids of invented tasks (see Ask).
 const QuestionPrefix = "question-"
 
-// StillRegistered notes a sign that an agent is registered, and returns for how long there have been such signs
+// StillRegistered records a sign that an agent is registered, and returns for how long there have been such signs
 // without a gap.
 func (as *Set) StillRegistered(id string) time.Duration {
 	a := as.GetOrAdd(id)
@@ -261,7 +261,8 @@ func (as *Set) StillRegistered(id string) time.Duration {
 // been away meanwhile.
 const registeredGap = time.Minute
 
-// RaiseCapacity raises the capacity of an agent, and what can be reserved there, to the amount seen if that is larger.
+// RaiseCapacity raises the capacity of an agent, and the amount that can be reserved there, to the amount seen if that
+// is larger.
 func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
 	a := as.GetOrAdd(id)
 	most := a.capacity.Max(seen)
@@ -271,8 +272,7 @@ func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
 	a.capacity, a.reservable = most, a.reservable.Max(seen)
 }
 
-// RaiseTotal raises the total that people are shown of an agent to an amount that was seen while nothing was counted
-// twice.
+// RaiseTotal raises the total of an agent that people see to an amount that was seen while nothing was counted twice.
 func (as *Set) RaiseTotal(id string, seen resources.Amount) {
 	a := as.GetOrAdd(id)
 	if most := a.settled.Max(seen); most != a.settled {
@@ -295,7 +295,7 @@ func (as *Set) total(a *Agent, all resources.Amount) {
 	}
 }
 
-// attribute replaces the attributes that operators have given an agent.
+// attribute replaces the attributes of an agent, which operators set.
 func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 	if a.attributes != says {
 		a.attributes = says
@@ -303,7 +303,7 @@ func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 	}
 }
 
-// ForgetOld removes the agents that have been away for longer than Kept and run nothing; used reports whether an
+// ForgetOld removes the agents that have been away for longer than Kept and have no executor; used reports whether an
 // executor is still on an agent.
 func (as *Set) ForgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
@@ -316,10 +316,10 @@ func (as *Set) ForgetOld(used func(id string) bool) {
 	}
 }
 
-// Kept is how long an agent that went away is remembered.
+// Kept is how long an agent that left is remembered.
 const Kept = time.Hour
 
-// lookAtClosed sets allClosed to the reason that no agent takes tasks, or to none.
+// lookAtClosed sets allClosed to the reason why no agent takes tasks, or to none.
 func (as *Set) lookAtClosed() {
 	as.allClosed = reason.Reason{}
 	first, closed := "", 0
@@ -338,8 +338,7 @@ func (as *Set) lookAtClosed() {
 	}
 }
 
-// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
-// step.
+// Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (as *Set) Contradiction() string {
 	for id, a := range as.byID {
 		if a.id != id || !a.maintenanceStart.IsZero() && !as.maintained[id] {
@@ -355,8 +354,8 @@ func (as *Set) Contradiction() string {
 // AllClosed is the reason that no agent takes tasks; none if one does or no agent is known.
 func (as *Set) AllClosed() reason.Reason { return as.allClosed }
 
-// Capacities counts the changes of capacities and of which agents are known. A result that was computed from them
-// holds while the count stays the same.
+// Capacities counts the changes of capacities and of which agents are known. A result that depends on them stays valid
+// while the count is the same.
 func (as *Set) Capacities() int64 { return as.capacities }
 
 // Attributes counts the changes of the attributes of any agent, like Capacities.

@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// maintenance notes when an agent's maintenance begins and ends; zero is for a time that was not named.
+// maintenance records when an agent's maintenance begins and ends; a zero time means that the master named none.
 func (as *Set) maintenance(a *Agent, begin, end time.Time) {
 	a.maintenanceStart, a.maintenanceEnd = begin, end
 	if !begin.IsZero() {
@@ -14,7 +14,7 @@ func (as *Set) maintenance(a *Agent, begin, end time.Time) {
 	}
 }
 
-// maintenanceSoon is how long before an agent's maintenance nothing new is placed there.
+// maintenanceSoon is how long before an agent's maintenance the core stops placing tasks there.
 const maintenanceSoon = time.Hour
 
 // InMaintenance reports whether an agent's maintenance has begun, or begins within the next hour, and has not ended.
@@ -23,7 +23,8 @@ func (as *Set) InMaintenance(id string) bool {
 	a := as.byID[id]
 	return a != nil && !a.maintenanceStart.IsZero() &&
 		!a.maintenanceStart.After(as.shared.Wall().Add(maintenanceSoon)) &&
-		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall())) // a schedule may stand long after its window
+		// A schedule may remain long after its window.
+		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall()))
 }
 
 // AllInMaintenance returns, by id, the agents for which InMaintenance holds, with the reason for people; nil if

@@ -8,30 +8,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// remoteClock estimates from reports how far the clock of an agent is off. A report that took long to arrive looks
-// like one of a clock that is behind; none can look like one of a clock further ahead than it is. So the largest of
-// the last clockSamples, which took the shortest way, is the nearest to the truth: if it is ahead, so is the clock,
-// and the clock counts as behind only when all of them are.
+// remoteClock estimates from reports the error of an agent's clock. A report that took long to arrive looks like one
+// of a clock that is behind; no report can look like one of a clock further ahead than it is. So the largest of the
+// last clockSamples, whose report took the shortest time, is the most accurate. If it is ahead, so is the clock; the
+// clock counts as behind only when all samples are.
 type remoteClock struct {
 	samples []clockSample // the oldest first
-	// off is how far it was noted to be ahead, or behind if negative; 0 while it is right. It is what people see,
-	// and follows what is heard by steps of clockOff: each of them changes all explanations of what runs there.
+	// off is the recorded error, positive if the clock is ahead; 0 while it is right. People see it. It changes by
+	// clockOff or more, or when the clock becomes right or wrong, because each change affects the explanations of
+	// everything that runs there.
 	off time.Duration
 }
 
-// clockSample is the quickest of the reports that came close together: when a leader wakes up they all come at once,
-// and all late.
+// clockSample keeps the quickest of the reports that arrived close together: when a leader wakes up, they all arrive
+// at once, and all late.
 type clockSample struct {
 	at    time.Time
-	ahead time.Duration // of the time of the term
+	ahead time.Duration // relative to the time of the term
 }
 
 const (
 	clockSamples = 6
 	sampleEvery  = wire.ReportEvery / 2
-	// clockOff is how far a clock may be off.
+	// clockOff is the error up to which a clock counts as right.
 	clockOff = time.Second
-	// clockOffMost is what is taken for garbage, and for no clock.
+	// clockOffMost is the error from which a report counts as garbage, not as a clock.
 	clockOffMost = 100 * 365 * 24 * time.Hour
 )
 
@@ -49,7 +50,7 @@ func (r *remoteClock) hear(now, its time.Time) {
 	r.samples = r.samples[max(len(r.samples)-clockSamples, 0):]
 }
 
-// drift is how far the clock is ahead of the wall clock; negative when it is behind, 0 while it is right or too
+// drift returns how far the clock is ahead of the wall clock; negative when it is behind, 0 while it is right or too
 // little is known. now is the time of the term and wall the wall clock at the same moment. A clock that was off must
 // come within half of clockOff to count as right again.
 func (r *remoteClock) drift(now, wall time.Time) time.Duration {

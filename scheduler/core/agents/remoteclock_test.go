@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// A report that takes long looks like one of a clock that is behind: the quickest of several is believed.
+// A report that takes long looks like one of a clock that is behind, so the quickest of several reports counts.
 func TestDriftOfAClock(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	const ahead, behind = 1, -1
 	type report struct {
-		after, off time.Duration // since the last one, and what its time is off when it arrives
+		// After is the time since the last report; off is the difference of its time from now when it arrives.
+		after, off time.Duration
 		want       int
 	}
 	every := func(off time.Duration, want ...int) (all []report) {

@@ -33,10 +33,10 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	as.st.Executions.ForgetTask(o.TaskID)
 }
 
-// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as a
-// Kubernetes keeps that a pod is to be deleted. An attempt that is abandoned there is killed at once, and counts as
-// reported only when its kill is known to be kept: its agent may be back without having been given the task, and
-// would start it beside the next attempt.
+// killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as Kubernetes
+// keeps the deletion of a pod. An attempt that is abandoned there is killed at once, and counts as reported only when
+// its kill is known to be kept: otherwise its agent could come back without having received the task, and start it
+// beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
 		"it was given up while its agent did not answer")
@@ -50,8 +50,8 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 		Grace: as.st.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
 }
 
-// updateOrphan applies a status update of an orphan (rule E5). An orphan that is seen alive blocks its shard, even
-// with failover, until it has ended or its agent has been away again for as long as E4 asks: till then no agent
+// updateOrphan applies a status update of an orphan (rule E5). A sign of life makes an orphan block its shard, even
+// with failover, until it has ended or its agent has been away again for the time of rule E4. Until then no agent
 // counts as unreachable, and promise 2 has no exception.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if u.State != cluster.Unreachable || u.KillKept || !as.st.Opt.TaskExecutors {
@@ -84,10 +84,10 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	}
 }
 
-// orphanStuck notes the state that was reported of an orphan, and reports whether it has been STAGING for as long as
-// a live attempt is given. Such an orphan counts as if its agent were away, as a live attempt does: no executor
-// takes the task, and the master reports STAGING for as long as the agent is registered. If it begins nevertheless,
-// it is seen alive.
+// orphanStuck records the reported state of an orphan. It returns true if the orphan has been STAGING for as long as a
+// live attempt may be. Such an orphan is treated as if its agent were away, like a live attempt: no executor takes the
+// task, and the master reports STAGING for as long as the agent is registered. If the task starts nevertheless, its
+// next update is a sign of life.
 func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	since := o.Staged
 	switch {
@@ -100,9 +100,9 @@ func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	return !since.IsZero() && as.st.Now().Sub(since) >= as.st.Opt.StagingLost
 }
 
-// addEnding keeps an attempt that the cluster has removed as an orphan until its processes must have ended, which
-// they do within that time. Until then no later attempt of its shard begins, not even in the next execution of its
-// job (promise 2).
+// addEnding keeps an attempt that the cluster has removed as an orphan for the time within, after which its processes
+// must have ended. Until then no later attempt of its shard begins, not even in the next execution of its job (promise
+// 2).
 func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
 	o.Blocks, o.Until = true, as.st.Now().Add(within)
 	as.st.Orphans.Add(o)

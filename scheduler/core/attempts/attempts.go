@@ -1,10 +1,10 @@
-// Package attempts follows the task of each attempt from its launch to its end: it applies status updates and
-// executor reports, sends kills, enforces timeouts, and decides what an end means and what follows from it (rules E1
-// to E6, K1 to K4, S1 to S5). What it gives up becomes an orphan.
+// Package attempts follows the task of each attempt from its launch to its end: it applies status updates and executor
+// reports, sends kills, enforces timeouts, and decides what the end of an attempt means and what follows from it
+// (rules E1 to E6, K1 to K4, S1 to S5). An attempt that it abandons becomes an orphan.
 //
-// The records of attempts belong to package executions and those of orphans to package orphans; both are changed
-// here through their transitions only. The package owns no more than the times of its next checks, which are not
-// stored. It launches nothing: a shard that is to run again waits for package placement.
+// The records of attempts belong to package executions and those of orphans to package orphans; this package changes
+// both through their transitions only. It owns no more than the times of its next checks, which are not stored. It
+// launches nothing: a shard that is to run again waits for package placement.
 package attempts
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Attempts applies what is reported of tasks to their attempts. It holds the rules; the state that they change
-// belongs to the parts of state.State.
+// Attempts applies the reports about tasks to their attempts. It holds the rules; the state that they change belongs
+// to the parts of state.State.
 type Attempts struct {
 	st        *state.State
 	places    sandbox.Places

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// endOf collects what an update says of the end of an attempt: when it ended, its exit status and its cause.
+// endOf collects what an update says about the end of an attempt: the time of the end, the exit status and the cause.
 func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
 	end := executions.End{UUID: u.UUID, Complete: as.st.Said(u.Timestamp)}
@@ -25,18 +25,18 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 		end.Exit, end.Cause = st.ExitStatus, reason.FromText(st.Cause)
 	}
 	if u.State == cluster.Killed && s.KillSince().IsZero() && u.Reason != "" {
-		end.Cause = describeEnd(u) // its executor only knows that somebody asked for it
+		end.Cause = describeEnd(u) // the executor knows only that a kill was requested, not why
 	}
 	if end.Cause.IsZero() && u.State != cluster.Finished {
 		end.Cause = describeEnd(u)
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		end.Complete = as.st.Wall() // the moment is that of the question
+		end.Complete = as.st.Wall() // the reported time is that of the question, not of the end
 	}
 	return end
 }
 
-// describeEnd is the cause of an end in the words of the cluster.
+// describeEnd returns the cause of an end in the words of the cluster.
 func describeEnd(u cluster.Update) reason.Reason {
 	switch u.Reason {
 	case cluster.ReasonContainerMemory:
@@ -46,7 +46,7 @@ func describeEnd(u cluster.Update) reason.Reason {
 	case cluster.ReasonExecutorTerminated:
 		executor := u.ExecutorID
 		if _, err := jobs.ParseExecutorID(executor); err != nil {
-			executor = "" // it brings its own, which has no name for people
+			executor = "" // the task brings its own executor, which has no name for people
 		}
 		return reason.ExecutorEnded(executor, u.AgentID, string(u.State), string(u.Reason), u.Message)
 	case cluster.ReasonAgentDraining:

@@ -5,22 +5,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// outcome says what the end of an attempt means (rules E1-E3).
+// outcome is the meaning of the end of an attempt (rules E1-E3).
 type outcome int
 
 const (
-	outcomeFinished             outcome = iota
-	outcomeFailed                       // E3: by itself; maxRetries runs it again
-	outcomeLost                         // E2: failover runs it again
-	outcomeNeverStarted                 // E1: launched again
-	outcomeRejected                     // E1: the master's ERROR, launched again a few times
-	outcomeExecutorInfoMismatch         // X1: the master has its executor otherwise; launched again on a new one
-	outcomeExecutorStartFailed          // L6: its executor did not start on that agent
-	outcomeKilled                       // as wanted
+	outcomeFinished     outcome = iota
+	outcomeFailed               // the task failed by itself; maxRetries allows another attempt (E3)
+	outcomeLost                 // the task was lost; failover allows another attempt (E2)
+	outcomeNeverStarted         // no process began; launched again (E1)
+	outcomeRejected             // the master answered ERROR; launched again a few times (E1)
+	// The master knows its executor with another ExecutorInfo; launched again on a new one (X1).
+	outcomeExecutorInfoMismatch
+	outcomeExecutorStartFailed // its executor did not start on that agent (L6)
+	outcomeKilled              // the kill was wanted
 )
 
-// progressSoFar is what is known of an attempt before its end: how far it was seen to go, whether its executor
-// fetches its package, whether a master had its agent marked unreachable, and whether its kill is wanted.
+// progressSoFar is what was known of an attempt before its end: the furthest state that was reported, whether its
+// executor is fetching its package, whether a master had marked its agent as unreachable, and whether its kill is
+// wanted.
 type progressSoFar struct {
 	seen                       int
 	fetching, away, killWanted bool
@@ -30,7 +32,7 @@ func soFar(s *executions.Shard) progressSoFar {
 	return progressSoFar{seen: s.Seen(), fetching: s.Fetching(), away: s.Away(), killWanted: !s.KillSince().IsZero()}
 }
 
-// classify says what a terminal update means for an attempt. heard is whether an update of the attempt's executor,
+// classify returns what a terminal update means for an attempt. heard says that an update from the attempt's executor,
 // about any of its tasks, was committed before (executors.Executor.Heard).
 func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 	began := mayHaveBegun(s, u, heard)
@@ -80,16 +82,15 @@ func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 	return outcomeNeverStarted
 }
 
-// mayHaveBegun is rule E1: what may have begun counts as begun. An attempt counts as never begun only where that is
-// known, and silence alone proves nothing: a process runs for 25 ms before its executor reports it, and a report can
-// be lost with the machine that holds it.
+// mayHaveBegun reports whether a process of the attempt may have begun (rule E1). An attempt counts as never begun
+// only if that is certain. Silence alone proves nothing: a process runs for 25 ms before its executor reports it, and
+// a report can be lost with the machine that holds it.
 //
-// What can be known follows from what executors promise. No process is made before the agent has a STARTING of its
-// task, unless the scheduler has acknowledged an update of that executor before; and after a fetch, which is
-// reported as STARTING in the phase FETCH, none is made before the agent has another STARTING. The agent delivers
-// the updates of one task in order, its own about the task's end included. So an end that the agent itself reports,
-// of a task whose executor has not been heard, or whose last word was that it fetches, is the end of a task without
-// a process.
+// The certainty comes from what executors promise. An executor starts no process before the agent has a STARTING of
+// its task, unless the scheduler has acknowledged an update of that executor before. A fetch is reported as STARTING
+// in the phase FETCH; after it, the executor starts no process before the agent has another STARTING. The agent
+// delivers the updates of one task in order, including its own about the task's end. So there was no process if the
+// agent itself reports the end of a task whose executor has not been heard, or whose last update said that it fetches.
 func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 	if u.Source == cluster.FromExecutor {
 		if st := u.Status; st != nil {
@@ -107,9 +108,9 @@ func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 	case u.Reason == cluster.ReasonReconciliation, u.Reason == cluster.ReasonAgentReregistered:
 		switch u.State {
 		case cluster.Gone, cluster.Unknown, cluster.Dropped:
-			// The task's agent is registered and does not know it. An agent writes a task down before it hands it
-			// over, so the launch was lost on the way there. Where the agent was away for long enough to be marked
-			// unreachable, its machine may have been started again, which loses what was written down.
+			// The task's agent is registered and does not know the task. An agent writes a task down before it hands
+			// it over, so the launch was lost on the way to the agent. If the agent was away for long enough to be
+			// marked unreachable, its machine may have rebooted, which loses what was written down.
 			return s.away
 		}
 	case u.State == cluster.Dropped, u.Reason == cluster.ReasonKilledDuringLaunch:

@@ -12,8 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// endAttempt ends the present attempt of a shard: the shard ends with it, or waits for another attempt (see next).
-// Its processes may live on for as long as lingers: until then no other attempt of the shard begins (promise 2).
+// endAttempt ends the present attempt of a shard: the shard ends with it, or waits for another attempt (see next). The
+// processes of the attempt may live on for the time lingers; until then no other attempt of the shard begins (promise
+// 2).
 func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time.Duration) {
 	e, s := ref.Exec, ref.Shard()
 	var orphan orphans.Orphan
@@ -28,7 +29,8 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 	as.st.Executions.EndAttempt(ref, v.attempt, how == outcomeFailed || v.state == executions.Failed, v.cause,
 		v.counts)
 	if v.blameAgent && as.st.Config.App(e.Settings().App.AppName) != nil {
-		// Shards that bring their executors are launched together, and fail so.
+		// Shards that bring their executors start and fail together, so those of one execution with the same attempt
+		// number count as one start.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
 		as.st.MatchAt(as.st.Starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}
@@ -49,9 +51,9 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, how outcome, lingers time
 	}
 }
 
-// LaunchAnswered applies the answer to the ACCEPT with number seq, which named these tasks. With ok the master has
-// them, so a kill that waited for the answer is sent. Without, they were never launched; message says why (rules L3,
-// L4). A task that is unknown, or was launched by another ACCEPT, is passed over.
+// LaunchAnswered applies the answer to the ACCEPT with number seq, which named these tasks. If ok is true, the master
+// has them, so a kill that waited for the answer is sent. If it is false, they were never launched, and message says
+// why (rules L3, L4). LaunchAnswered ignores a task that is unknown or that another ACCEPT launched.
 func (as *Attempts) LaunchAnswered(tasks []string, seq int64, ok bool, message string) {
 	for _, id := range tasks {
 		ref, known := as.st.Executions.Task(id)

@@ -12,13 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Between status updates executors say how far their tasks have come, and show that they live (wire.Report). These
-// reports may get lost, come late or be garbage, so they decide nothing: no call and no write depends on them. What
-// they say is for people, is kept in memory only, and goes with the attempt, the executor or the agent that it is
-// about.
+// Between status updates executors report how far their tasks have come, which also shows that the executors live
+// (wire.Report). These reports may get lost, come late or be garbage, so no call and no write depends on them. Their
+// content is for people. It is kept in memory only, and is dropped with the attempt, the executor or the agent that it
+// describes.
 
-// Reported applies a report of an executor: its clock and the progress of its tasks. Messages that are no reports,
-// or come from another agent than the one named, are ignored.
+// Reported applies a report of an executor: its clock and the progress of its tasks. It ignores messages that are no
+// reports, or that come from another agent than the one named.
 func (as *Attempts) Reported(m cluster.Message) {
 	r := m.Report
 	if r == nil {
@@ -42,7 +42,7 @@ func (as *Attempts) Reported(m cluster.Message) {
 	as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
 
-// learnProgress records the progress of the live tasks among these that belong to the reporter.
+// learnProgress records the progress of those reported tasks that are live and belong to the reporter.
 func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
@@ -52,8 +52,8 @@ func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.
 	}
 }
 
-// progress is what a program reports of its progress, brought within bounds because it can be anything; nil if it
-// reports none.
+// progress brings the progress that a program reports within bounds, because it can be anything. It returns nil if the
+// program reports none.
 func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	if p == nil || math.IsNaN(p.Fraction) {
 		return nil
@@ -69,7 +69,7 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	return &v
 }
 
-// noteQuiet notes, once, that the executor of a shard has sent no report for too long. Its next report ends that.
+// noteQuiet records, once, that the executor of a shard has sent no report for too long. The next report clears that.
 func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
 	quiet := as.st.QuietFor(e, s)
 	if quiet == 0 {

@@ -11,20 +11,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
-// A framework that an operator tears down, or whose failover timeout has passed, is gone for the master at once; its
-// tasks are not. The master tells the agents to end its executors, which have their grace. An agent that is away is
-// told when it is back, if the master that knows of the removal leads then. No update reports those tasks any more:
-// what the master says of them under another framework id is about the id, not about the task.
+// The master forgets a framework at once when an operator tears it down or its failover timeout has passed, but its
+// tasks run on. The master tells the agents to end the framework's executors, which then have their grace. An agent
+// that is away is told when it is back, provided that the leading master then knows of the removal. No update reports
+// those tasks any more: what the master says of them under another framework id is about the id, not about the task.
 //
-// So each becomes an orphan that holds its shard (rules T7, E5), until its agent has been registered for long enough
-// to have been told and to have ended it.
+// So each task becomes an orphan that blocks its shard (rules T7, E5), until its agent has been registered for long
+// enough to have been told and to have ended the task.
 
-// formerAgentsEvery is the least time between two questions about the agents of such orphans.
+// formerAgentsEvery is the minimum interval between two questions about the agents of such orphans.
 const formerAgentsEvery = 20 * time.Second
 
-// FrameworkRemoved follows the removal of the framework id by the master with the id by, subscription.UnknownMaster
-// if that is not known (rule T7). Every live attempt is abandoned as an orphan of the old id, and every executor is
-// forgotten.
+// FrameworkRemoved applies the removal of the framework id by the master with the id by, subscription.UnknownMaster if
+// that is not known (rule T7). It abandons every live attempt as an orphan of the old id, and forgets every executor.
 func (as *Attempts) FrameworkRemoved(by string) {
 	old := as.st.Subscription.FrameworkID()
 	as.st.Executions.KeepFramework(old)
@@ -35,8 +34,8 @@ func (as *Attempts) FrameworkRemoved(by string) {
 		}
 		s := ref.Shard()
 		g := as.newOrphan(ref)
-		// Even with failover it must have had its grace; but not longer than for its
-		// agent to count as away (rule E4).
+		// Even with failover the task must have had its grace, but the shard waits no longer than for its agent to
+		// count as away (rule E4).
 		g.Blocks = true
 		if ref.Exec.Reruns() {
 			g.Alive, g.Away = true, s.Unreachable()
@@ -72,7 +71,7 @@ func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework stri
 	}
 }
 
-// MasterKnown fills in the present master as the one that removed a framework, for orphans where that was not known.
+// MasterKnown records the present master as the one that removed a framework, for orphans whose remover was not known.
 func (as *Attempts) MasterKnown() {
 	for _, o := range as.st.Orphans.All() {
 		if o.RemovedBy == subscription.UnknownMaster {
@@ -82,7 +81,7 @@ func (as *Attempts) MasterKnown() {
 }
 
 // askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by reconciling an
-// invented task for each (agents.Set.Ask).
+// invented task for each agent (agents.Set.Ask).
 func (as *Attempts) askAboutFormerAgents() {
 	if !as.st.Subscription.Open() || as.st.Now().Before(as.agentsAskedAt.Add(formerAgentsEvery)) {
 		return
@@ -102,12 +101,12 @@ func (as *Attempts) askAboutFormerAgents() {
 	}
 }
 
-// agentAnswered applies the answer to such a question.
+// agentAnswered applies the answer to a question of askAboutFormerAgents.
 func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 	switch u.State {
 	case cluster.Gone:
 		as.AgentStillRegistered(agentID)
-	case cluster.GoneByOperator: // an operator's word
+	case cluster.GoneByOperator: // an operator has declared the agent gone
 		for _, o := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
 			as.st.Orphans.Remove(o.TaskID)
 		}
@@ -120,9 +119,10 @@ func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
 	}
 }
 
-// AgentStillRegistered notes a sign that an agent is registered. The orphans of a removed framework there have ended
-// once it has been registered for long enough: to be found away by the master if its connection broke just when it
-// was told, to be told again, and to end the executors.
+// AgentStillRegistered records a sign that an agent is registered. It removes the orphans of a removed framework there
+// once the agent has been registered for long enough to have ended them. That time allows for the worst case: the
+// agent's connection broke just when it was told, the master found it away, told it again, and the agent then ended
+// the executors.
 func (as *Attempts) AgentStillRegistered(agentID string) {
 	if as.st.Orphans.Len() == 0 {
 		return
@@ -131,7 +131,8 @@ func (as *Attempts) AgentStillRegistered(agentID string) {
 	for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
 		as.st.Orphans.Reported(g.TaskID)
 		as.st.Orphans.SeenAlive(g.TaskID)
-		// Another master may know nothing of the removal, and so may its agents.
+		// Another master and its agents may not know of the removal, so only the time with the master that removed the
+		// framework counts.
 		if g.RemovedBy == as.st.Subscription.MasterID() && lasts >= as.st.RemovedWait() {
 			as.st.Orphans.Remove(g.TaskID)
 		}

@@ -7,8 +7,7 @@ import (
 )
 
 // SendKill sends a kill of a live task, with the grace of that task, and counts it for the backoff. It does nothing
-// while the ACCEPT of the task is still under way (rule L4) or no session is open; the kill stays wanted and is sent
-// later.
+// while the ACCEPT of the task is unanswered (rule L4) or no session is open; the kill stays wanted and is sent later.
 func (as *Attempts) SendKill(ref executions.TaskRef) {
 	s := ref.Shard()
 	if s.AcceptSeq() != 0 || !as.st.Subscription.Open() {

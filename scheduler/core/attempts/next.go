@@ -8,36 +8,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// ending is the input of next: all that decides what follows the end of an attempt.
+// ending is the input of next: everything that decides what follows the end of an attempt.
 type ending struct {
 	how   outcome
-	cause reason.Reason // what was reported of the end
+	cause reason.Reason // the reported cause of the end
 	agent string
 
-	// away is set when the attempt was lost with its agent: that is no sign that the shard brings agents down.
+	// away is set when the attempt was lost with its agent. Such a loss is no sign that the shard brings agents down.
 	away bool
-	// wanted is set when a kill of the task was wanted, kill says why if that was said of this task alone, and
-	// timedOut, with the time that it ran, if the kill was for its timeout (rules K1, K4).
+	// wanted is set when a kill of the task was wanted; kill has the reason if this task alone was to be killed.
+	// timedOut is set if the kill was for the task's timeout, with the time that the task ran (rules K1, K4).
 	wanted   bool
 	kill     reason.Reason
 	timedOut bool
 	ran      time.Duration
 
-	// tries are the shard's attempts, this one included, and counts how many of them were refused, lost, failed or
-	// did not start. next is the source that the next one has unless its end gives it another.
+	// tries counts the shard's attempts, this one included; counts says how many of them were refused, lost, failed or
+	// did not start. next is the source of the next attempt unless the end of this one gives it another.
 	tries  int
 	counts executions.Tries
 	next   executions.Source
 
-	// The run that the shard belongs to: whether it is a daemon's, and if all that is left of it is to end, why.
+	// daemon says that the shard belongs to a daemon's run. runEnds is the reason why all that is left of the run is
+	// to end, none if it goes on.
 	daemon   bool
 	runEnds  reason.Reason
 	source   executions.Source
 	failover bool
 	retry    retryLimits
 
-	// servedElsewhere is set when its executor was to be fetched from the address of another leader, and ranBefore
-	// when its executor has run before.
+	// servedElsewhere is set when the executor was to be fetched from the address of another leader, ranBefore when
+	// the executor has run before.
 	servedElsewhere, ranBefore bool
 	taskExecutors              bool
 	limits                     attemptLimits
@@ -50,7 +51,7 @@ type retryLimits struct {
 	timeoutSeconds int
 }
 
-// attemptLimits bound how often a shard is tried again after attempts that ended otherwise, and the delay before
+// attemptLimits bound how often a shard is tried again after attempts that ended in other ways, and the delay before
 // that.
 type attemptLimits struct {
 	losses, errors, starts int
@@ -67,8 +68,8 @@ type verdict struct {
 	// source and delay are those of the next attempt.
 	source executions.Source
 	delay  time.Duration
-	// closeExecutor says that its executor takes no more tasks, mismatch that this is since the master knows it
-	// otherwise, and blameAgent that the app is kept off the agent for a while.
+	// closeExecutor says that the executor takes no more tasks; mismatch says that the reason is another ExecutorInfo
+	// at the master; blameAgent keeps the app off the agent for a while.
 	closeExecutor, mismatch, blameAgent bool
 }
 
@@ -115,8 +116,8 @@ func (in *ending) decide() verdict {
 	return in.complete(executions.Killed, in.runEnds)
 }
 
-// afterOwnKill decides after a kill of this task alone. Neither failover nor the stop of a server runs it again, but
-// a daemon's shard always goes on.
+// afterOwnKill decides after a kill of this task alone. Neither failover nor the stop of a server makes the shard run
+// again, but a daemon's shard always goes on.
 func (in *ending) afterOwnKill() verdict {
 	switch {
 	case in.daemon && in.runGoesOn():
@@ -124,18 +125,20 @@ func (in *ending) afterOwnKill() verdict {
 	case in.how == outcomeFinished:
 		return in.complete(executions.Finished, in.cause)
 	case in.daemon:
-		return in.complete(executions.Killed, in.runEnds) // it may have been drained or replaced before
+		// An earlier attempt may have been drained or replaced.
+		return in.complete(executions.Killed, in.runEnds)
 	}
 	return in.complete(executions.Killed, in.kill)
 }
 
-// lostWithAgent reports whether the attempt may have been lost before its time was over: it is failed over, as any
-// other (rule E2).
+// lostWithAgent reports whether the attempt may have been lost with its agent before its timeout. Then failover
+// applies, as after any loss (rule E2).
 func (in *ending) lostWithAgent() bool { return in.how == outcomeLost && in.failover && in.away }
 
-// afterTimeout decides after the task exceeded its timeout (rule K4). A task that its executor reports as finished
-// had finished before the kill reached it; an exit status of 0 after SIGTERM says only that the process ended as it
-// was asked to. The cause that the executor reports includes that it killed the task: it does not know why.
+// afterTimeout decides after the task exceeded its timeout (rule K4). If the executor reports the task as finished, it
+// finished before the kill reached it. An exit status of 0 after SIGTERM says only that the process ended as
+// requested. The cause that the executor reports says that it killed the task, since it does not know why; the timeout
+// replaces that cause.
 func (in *ending) afterTimeout() verdict {
 	if in.how == outcomeFinished {
 		return in.complete(executions.Finished, in.cause)
@@ -143,12 +146,12 @@ func (in *ending) afterTimeout() verdict {
 	return in.failed(executions.TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
 }
 
-// afterOwnEnd decides when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried for ever, with a
-// growing delay: whatever keeps it from running may be mended, and explain says what it is.
+// afterOwnEnd decides when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried without limit, with a
+// growing delay: the obstacle may be removed, and explain shows it.
 func (in *ending) afterOwnEnd() verdict {
 	before := in.tries - 1
 	if in.daemon {
-		before = in.counts.Sum() // its attempts are counted over months
+		before = in.counts.Sum() // a daemon's attempts are counted over months
 	}
 	mayRepeat := func(tries, most int) bool { return in.daemon || tries < most }
 	counts := in.counts
@@ -179,17 +182,18 @@ func (in *ending) afterOwnEnd() verdict {
 			return in.complete(executions.Failed, in.cause).counting(counts)
 		}
 		v := in.again(in.cause, in.next, counts.Errors-1).counting(counts)
-		v.closeExecutor = in.ranBefore && counts.Errors > 1 // it may be for the executor, in words that we don't know
+		// The error may be about the executor, in words that this code does not know.
+		v.closeExecutor = in.ranBefore && counts.Errors > 1
 		return v
 	case outcomeExecutorInfoMismatch:
-		// No fault of the job: the executor runs, but the master compares what it was started with, our role
-		// included, and will refuse every task for it.
+		// The job is not at fault: the executor runs, but the master compares the ExecutorInfo that it was started
+		// with, which includes our role, and will refuse every task for it.
 		v := in.again(in.cause, in.next, before)
 		v.closeExecutor, v.mismatch = true, true
 		return v
 	case outcomeExecutorStartFailed:
 		if in.servedElsewhere {
-			// That blames no agent, and a new generation is fetched from ours (rules L6, X4).
+			// The agent is not at fault, and a new generation is fetched from this leader (rules L6, X4).
 			v := in.again(in.cause, in.next, before)
 			v.closeExecutor = true
 			return v
@@ -205,10 +209,10 @@ func (in *ending) afterOwnEnd() verdict {
 	case outcomeNeverStarted:
 		return in.again(in.cause, in.next, before)
 	}
-	return in.complete(executions.Killed, in.cause) // outcomeKilled is of an attempt whose kill was wanted
+	return in.complete(executions.Killed, in.cause) // outcomeKilled requires a wanted kill
 }
 
-// failed ends the shard, or has it run again if its job's maxRetries allow that (rules E3, E6).
+// failed ends the shard, or returns it to the queue if its job's maxRetries allow that (rules E3, E6).
 func (in *ending) failed(state executions.State, cause reason.Reason) verdict {
 	if in.counts.Fails >= in.retry.max {
 		return in.complete(state, cause)

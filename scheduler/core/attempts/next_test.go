@@ -149,7 +149,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// String is what a verdict decides, for tests: of the counts, those that are not 0.
+// String returns the decisions of a verdict, for tests; it omits counts that are 0.
 func (v verdict) String() string {
 	var b strings.Builder
 	b.WriteString(string(v.state))
@@ -177,8 +177,8 @@ func (v verdict) String() string {
 	return b.String()
 }
 
-// TestNextAlwaysDecides: whatever comes together, a shard ends or waits, counters only grow, and only daemons outlive
-// their limits.
+// TestNextAlwaysDecides: for any combination of inputs a shard ends or waits, counters only grow, and only daemons
+// exceed their limits.
 func TestNextAlwaysDecides(t *testing.T) {
 	t.Parallel()
 	bools := []bool{false, true}
@@ -197,14 +197,14 @@ func TestNextAlwaysDecides(t *testing.T) {
 					if bit(5) {
 						in.retry.max = 2
 					}
-					if bit(1) && !in.daemon { // the executors of daemons time their runs
+					if bit(1) && !in.daemon { // the executors of daemons enforce their timeouts
 						in.wanted, in.timedOut = true, true
 					}
 					if how == outcomeKilled {
-						in.wanted = true // by classify
+						in.wanted = true // classify returns outcomeKilled only then
 					}
 					if in.daemon && in.wanted && kill.IsZero() && runEnds.IsZero() {
-						continue // somebody wanted it
+						continue // a kill of the task alone was requested
 					}
 					v := next(in)
 					switch grown := v.counts.Sum() - in.counts.Sum(); {

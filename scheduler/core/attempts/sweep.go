@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Sweep checks every live task for the timeouts of rules E4 and S5 and for one that stays STAGING (E5), and every
+// Sweep checks every live task for the timeouts of rules E4 and S5 and for being stuck in STAGING (E5), and every
 // orphan (E5). It may be called in every step and does its work every step.SweepEvery. E4, S5 and E5 count from
-// committed moments (F8); a staged task must have been found so by this leader, too.
+// committed times (F8); a staged task must also have been found staged by this leader.
 func (as *Attempts) Sweep() {
 	if as.st.Now().Before(as.nextSweep) {
 		return
@@ -35,7 +35,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	as.watchTimeout(ref)
 	if !as.st.Subscription.Open() || !s.Known() {
-		return // what an earlier session reported must be reported again before an attempt is abandoned
+		// An attempt is abandoned only after this session has reported again what an earlier one reported.
+		return
 	}
 	as.noteQuiet(e, s)
 	if !s.KillSince().IsZero() && !s.Drain() {
@@ -55,7 +56,7 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), 0)
 		}
 	case !s.Unreachable().IsZero() && as.st.Agents.Registered(s.Agent()) && !s.StuckStaging():
-		// Its agent is back: the master has been asked whether the task is, too.
+		// The agent may be back, so the master is asked about the task, too.
 	case !s.Unreachable().IsZero():
 		wait, gone := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
 		if e.Reruns() {
@@ -70,8 +71,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			as.abandon(ref, reason.AgentUnreachable(s.Agent(), gone.Round(time.Second)))
 		}
 	case s.Seen() < executions.SeenStarting && s.AcceptSeq() == 0 && !s.Launched().IsZero():
-		// Silence needs no timer: it means that an agent is still to come
-		// back. A task known to be staged must get on.
+		// Silence needs no timer: it means that an agent has not come back yet. A task that is known to be staged must
+		// make progress.
 		if s.Seen() < executions.SeenStaging {
 			return
 		}
@@ -87,15 +88,15 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			as.st.Executions.FoundStuck(ref)
 			as.unreachable(ref, as.st.Now())
 			if x := as.st.Executors.Get(s.Executor()); x != nil {
-				as.st.Executors.Close(x) // it would not take up the next attempt, either
+				as.st.Executors.Close(x) // the executor would not take the next attempt, either
 			}
 		}
 	}
 }
 
 // askAboutUnreachable reconciles the tasks that have been unreachable for twice as long as when they were last asked
-// about. An agent may come back without a task of which the master knows nothing. No update reports that the task
-// ended, and with offers suppressed there is no other sign of the agent. last is when the sweep before this one was
+// about. An agent may come back without a task that the master does not know. No update reports that the task ended,
+// and with offers suppressed there is no other sign of the agent. last is the time at which the previous sweep was
 // due.
 func (as *Attempts) askAboutUnreachable(last time.Time) {
 	if !as.st.Subscription.Open() {
@@ -113,19 +114,20 @@ func (as *Attempts) askAboutUnreachable(last time.Time) {
 	as.st.Reconcile(refs)
 }
 
-// stagedSweeps is how often a task must have been found staged by this leader before it is killed for that: its next
-// update may be on its way.
+// stagedSweeps is how often this leader must have found a task staged before it kills the task for that, because the
+// task's next update may be on its way.
 const stagedSweeps = 6
 
 // endSilentExecutor closes an executor that does not answer a kill (rule K3), because it was stopped or hangs; its
-// agent then ends it with all its tasks. The other tasks on it are lost, as with any other end of an executor. It is
-// called for a task whose kill is wanted, at each sweep: sweeps are counted, not time, because this process may have
-// stood still meanwhile. An executor whose agent is away is not silent: no answer could arrive. A task that it has
-// not taken up counts as any other, because an agent that has not yet handed it over answers the kill itself.
+// agent then ends it with all its tasks. The other tasks on it are lost, as with any other end of an executor.
+// endSilentExecutor is called for a task whose kill is wanted, at each sweep. It counts sweeps, not time, because this
+// process may have stood still meanwhile. An executor whose agent is away is not silent, because no answer could
+// arrive. A task that the executor has not received yet counts as any other, because an agent that has not handed it
+// over answers the kill itself.
 func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
 	x := as.st.Executors.Get(s.Executor())
-	// An agent without offers is known to be there by its tasks.
+	// Without offers, the tasks of an agent show that it is there.
 	there := as.st.Agents.Registered(s.Agent()) || s.Known()
 	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() ||
 		s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// beginTimeout starts a task's timeout: RUNNING was reported. The moment is committed with what the update has
-// changed, so that a new leader continues to count from it (rule F8). beginTimeout returns false if the timeout had
-// begun before or there is none.
+// beginTimeout starts a task's timeout, because RUNNING was reported. The time is committed with the other changes of
+// the update, so that a new leader continues to count from it (rule F8). beginTimeout returns false if the timeout
+// began earlier or the task has none.
 func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
 	s := ref.Shard()
 	if !s.RunningAt().IsZero() || ref.Exec.Timeout() == 0 {
@@ -20,8 +20,8 @@ func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
 	return true
 }
 
-// watchTimeout schedules a check of the task at its timeout, if that comes before the next sweep, which calls it
-// again. So there are never more timers than tasks that are about to be killed, however many short tasks have a long
+// watchTimeout schedules a check of the task at its timeout, if that comes before the next sweep; the sweep calls
+// watchTimeout again. So timers exist only for tasks that are about to be killed, however many short tasks have a long
 // timeout.
 func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 	s := ref.Shard()

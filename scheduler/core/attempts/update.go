@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Update applies one status update (rules S1-S5 and the table of answers). Every update with a uuid is acknowledged,
-// after the commit that holds its consequence (S3).
+// Update applies one status update (rules S1-S5 and the table of answers). Every update with a uuid is acknowledged
+// after the commit of its consequences (S3).
 func (as *Attempts) Update(u cluster.Update) {
 	if len(u.UUID) > 0 {
 		as.st.Call(step.CallAcknowledge{Ack: cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
@@ -36,7 +36,8 @@ func (as *Attempts) Update(u cluster.Update) {
 	case asked:
 		as.agentAnswered(agent, u)
 	case orphaned:
-		if !as.st.Subscription.IsFormer(&orphan) { // what is said of it under this id says nothing
+		// Updates under the present id say nothing about a task of a former framework.
+		if !as.st.Subscription.IsFormer(&orphan) {
 			as.updateOrphan(&orphan, u)
 		}
 	case open:
@@ -48,24 +49,24 @@ func (as *Attempts) Update(u cluster.Update) {
 	}
 }
 
-// learnAgent records what an update says of whether its agent is registered.
+// learnAgent records whether the agent of an update is registered, according to that update.
 func (as *Attempts) learnAgent(u cluster.Update) {
 	switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
 	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
-		// The master passes on what an agent says, and answers reconciliation with GONE for a task
-		// that a registered agent does not have.
+		// The master forwards updates of agents, and answers reconciliation with GONE for a task that a registered
+		// agent does not have.
 		as.st.Agents.Register(as.st.Agents.GetOrAdd(u.AgentID))
 	case u.State == cluster.Gone:
-		// The agent was removed, or replaced at its address: what the master does not know of it from now on
-		// is no word of the agent, and its tasks may have begun (rule E1).
+		// The agent was removed, or replaced at its address. If the master does not know a task of it from now on, the
+		// agent has not said so, and the task may have begun (rule E1).
 		as.st.Agents.MarkRemoved(u.AgentID)
 	case u.State == cluster.Unreachable:
 		as.st.Agents.Lost(u.AgentID, as.unreachableSince(u))
 	}
 }
 
-// unreachableSince is since when the master says that the agent of an update does not answer, in the time of the
-// term.
+// unreachableSince returns since when, according to the update, the agent does not answer the master, in the time of
+// the term.
 func (as *Attempts) unreachableSince(u cluster.Update) time.Time {
 	if u.UnreachableSince.IsZero() {
 		return as.st.SinceReported(u.Timestamp)
@@ -73,14 +74,14 @@ func (as *Attempts) unreachableSince(u cluster.Update) time.Time {
 	return as.st.SinceReported(u.UnreachableSince)
 }
 
-// learnExecutor records what an update says of its executor: that it runs, or has run.
+// learnExecutor records what an update says about its executor: that it runs, or has run.
 func (as *Attempts) learnExecutor(x *executors.Executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
 		as.st.Executors.Reported(x, u.Source == cluster.FromExecutor)
 	}
 	if u.Source != cluster.FromMaster && x.Pending() == 0 {
-		// Only a task of its last ACCEPT: what is reported of older ones, and the offers
-		// after that, may have been on their way since before that ACCEPT (rule X3).
+		// Only a task of the executor's last ACCEPT confirms it. Updates of older tasks, and the offers after them,
+		// may have been on their way since before that ACCEPT (rule X3).
 		if ref, ok := as.st.Executions.Task(u.TaskID); ok && ref.Shard().SentWith() == x.SentWith() {
 			as.st.Executors.Confirm(x)
 		}
@@ -96,7 +97,7 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 	}
 	as.st.Executions.KnownAgain(ref)
 	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID()) && s.Unreachable().IsZero() {
-		return // S1; of a task that was called unreachable it says that it is back
+		return // S1; for a task that was reported as unreachable it means that its agent is back
 	}
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
@@ -110,22 +111,21 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 		if u.State.Terminal() {
 			as.terminal(ref, u)
 		}
-		// Any other state is from a Mesos newer than these rules: it says
-		// that the task is known, and nothing else [D67].
+		// Any other state comes from a Mesos newer than these rules: it says only that the task is known [D67].
 	}
 }
 
-// alive applies a report that the task is on its agent. The order of states never goes back (S2).
+// alive applies a report that the task is on its agent. The state of a task never goes back to an earlier one (S2).
 func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	seen := map[cluster.State]int{cluster.Staging: executions.SeenStaging, cluster.Starting: executions.SeenStarting,
 		cluster.Running: executions.SeenRunning, cluster.Killing: executions.SeenRunning}[u.State]
 	if s.StuckStaging() && seen == executions.SeenStaging {
-		return // it counts as unreachable until it gets on
+		return // the task counts as unreachable until it makes progress
 	}
 	changed := as.st.Executions.FoundReachable(ref)
 	if changed {
-		as.recording.TraceUpdate(ref, u, reason.Reason{}) // it is back
+		as.recording.TraceUpdate(ref, u, reason.Reason{}) // its agent is back
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
@@ -161,8 +161,8 @@ func (as *Attempts) alive(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// learnWait records what the agent says of why a task has not begun, and reports whether that was news. A master
-// that is asked for the state of a task says why it was asked, not what the task waits for.
+// learnWait records the agent's reason why a task has not begun, and reports whether that changed. An answer of the
+// master to reconciliation gives the reason of the answer, not that of the task.
 func (as *Attempts) learnWait(ref executions.TaskRef, u cluster.Update) (changed bool) {
 	s, waits := ref.Shard(), ""
 	if s.Seen() < executions.SeenRunning {
@@ -174,8 +174,7 @@ func (as *Attempts) learnWait(ref executions.TaskRef, u cluster.Update) (changed
 	return as.st.Executions.WaitsFor(ref, waits)
 }
 
-// unreachable notes that the task's agent does not answer the master (rule E4); the clock of the rule counts from
-// since.
+// unreachable records that the task's agent does not answer the master (rule E4). The rule counts from since.
 func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 	s := ref.Shard()
 	if !s.Unreachable().IsZero() {
@@ -188,8 +187,8 @@ func (as *Attempts) unreachable(ref executions.TaskRef, since time.Time) {
 		Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
-// unknown applies the report that the master does not know the task. It has ended only if the present master has had
-// the agent registered in this session.
+// unknown applies the report that the master does not know the task. The task has ended only if the present master has
+// had the agent registered in this session.
 func (as *Attempts) unknown(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if as.st.Agents.Registered(s.Agent()) {
@@ -199,7 +198,7 @@ func (as *Attempts) unknown(ref executions.TaskRef, u cluster.Update) {
 	as.unreachable(ref, as.st.Now())
 }
 
-// terminal applies an end, unless it is one without a cause (S5).
+// terminal applies an end, except one without a cause (S5).
 func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if len(u.UUID) == 0 && (u.Reason == cluster.ReasonReconciliation || u.Reason == cluster.ReasonAgentReregistered) {
@@ -226,7 +225,7 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 	as.recording.TraceUpdate(ref, u, s.Cause())
 	if st := u.Status; st != nil && u.Source == cluster.FromExecutor {
 		if x := as.st.Executors.Get(s.Executor()); x != nil && st.SupervisorLost {
-			as.st.Executors.Close(x) // it ends, and would take with it what is launched on it now
+			as.st.Executors.Close(x) // the executor is ending, and would end tasks that are launched on it now
 		}
 		as.learnPackage(ref, st)
 		as.daemons.Reported(ref, st)
@@ -244,37 +243,36 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingers)
 }
 
-// mayStillEnd reports whether processes of a task may live on for its grace although the cluster says that it has
-// ended.
+// mayStillEnd reports whether processes of a task may live on for its grace although the cluster reports its end.
 func (as *Attempts) mayStillEnd(s *executions.Shard, u cluster.Update) bool {
 	switch u.Reason {
 	case cluster.ReasonAgentRemoved:
-		// A new agent has registered at the address of the task's. Its executors may live, but they are refused when
-		// they ask the new one to let them in, and end their tasks (rule X6).
+		// A new agent has registered at the address of the task's agent. The old executors may live, but the new agent
+		// refuses to let them in, and they end their tasks (rule X6).
 		return true
 	case cluster.ReasonTaskRemoved:
 		return true
 	}
-	// No agent is asked where each task has an executor of its own: that the cluster does not know a task which was
-	// there means that it was removed while nobody watched.
+	// Where each task has its own executor, no agent is asked. If the cluster no longer knows a task that had been
+	// there, the task was removed while no leader watched.
 	return as.st.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen() >= executions.SeenStarting
 }
 
-// packageFetched notes that a process of an attempt began, so its package could be fetched.
+// packageFetched records that a process of an attempt began, so that its package could be fetched.
 func (as *Attempts) packageFetched(ref executions.TaskRef) {
 	if a := as.st.Config.App(ref.Exec.Settings().App.AppName); a != nil && as.st.Starts.PackageFetched(*a.Config()) {
 		as.st.MatchAgain()
 	}
 }
 
-// packageNotFetched notes that an attempt could not fetch its package because nothing answered at its host, or the
-// host had no good answer for its URL. An app that was changed since has another package.
+// packageNotFetched records that an attempt could not fetch its package because its host did not answer, or answered
+// with an error for its URL. It ignores an app that was changed since, because that app has another package.
 func (as *Attempts) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 	s, with := ref.Shard(), ref.Exec.Settings().App
 	a := as.st.Config.App(with.AppName)
 	switch {
 	case a == nil:
-	case a.Config().PodTemplate != with.PodTemplate: // it was fetched from another kind of pod
+	case a.Config().PodTemplate != with.PodTemplate: // the attempt fetched from another kind of pod
 	case st.Unreachable != "" && wire.HostPort(a.Config().AppURL) == st.Unreachable:
 		as.st.MatchAt(as.st.Starts.Unreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	case st.Unanswered && a.Config().AppURL == with.AppURL:
@@ -282,7 +280,7 @@ func (as *Attempts) packageNotFetched(ref executions.TaskRef, st *wire.Status) {
 	}
 }
 
-// afterTheEnd applies an update of a shard that has ended. The first end is final; a later one may fill in its
+// afterTheEnd applies an update of a shard that has ended. The first end is final; a later update may fill in its
 // cause, and a live state is answered with KILL (S2, S4).
 func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
@@ -297,7 +295,7 @@ func (as *Attempts) afterTheEnd(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// unknownTask kills a live task that belongs to no shard, or no longer to one (S4).
+// unknownTask kills a live task that belongs to no shard, or whose shard has gone on without it (S4).
 func (as *Attempts) unknownTask(u cluster.Update) {
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
@@ -310,7 +308,7 @@ func (as *Attempts) unknownTask(u cluster.Update) {
 	}
 }
 
-// learnPackage records which package an attempt runs with, and reports whether that was news.
+// learnPackage records which package an attempt runs with, and reports whether that changed.
 func (as *Attempts) learnPackage(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size ||

@@ -1,9 +1,9 @@
-// Package audit keeps the rows that say who has changed what (rule A1), until the history has stored them, or the
-// newest of them without a history.
+// Package audit keeps the audit rows, which record the changes that people make (rule A1), until the history has
+// stored them; without a history it keeps the newest.
 //
-// A row is added in the step that makes the change and is written by the same commit. Rows are never changed; they
-// are removed once they are stored elsewhere, or beyond the bounds AuditRows and AuditBytes. The package does not
-// check who may do what. What a row of a changed document shows is made by package config.
+// A row is added in the step that makes the change and is written by the same commit. Rows are never changed. They are
+// removed once the history has stored them, or beyond the limits AuditRows and AuditBytes. The package does not check
+// permissions. Package config makes the content of a row about a changed document.
 package audit
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Log keeps the rows of what people have changed (rule A1): until the history has stored them, or, without one, the
-// newest. These hold between any two steps:
+// Log keeps the audit rows of changes that people make (rule A1): until the history has stored them or, without a
+// history, the newest. These hold between any two steps:
 //
-//   - a row is in the registry exactly when the change that it tells of is: both are written by one commit;
+//   - a row is in the registry exactly when the change that it records is: both are written by one commit;
 //   - rows are in the order of their numbers, which is that of their commits, and no two have the same id;
 //   - bytes is the size of all of them.
 type Log struct {
@@ -34,7 +34,7 @@ type Log struct {
 	kept  func(Row)
 	rows  []Row
 	ids   map[string]bool
-	last  int64 // the number given last
+	last  int64 // the last assigned number
 	bytes int
 }
 
@@ -48,10 +48,10 @@ type Row struct {
 }
 
 const (
-	// AuditRows is the largest number of rows that are kept. Beyond it the oldest go first, but never one that the
-	// history has neither stored nor in a batch.
+	// AuditRows is the maximum number of kept rows. Beyond it the oldest rows are removed first. With a history, only
+	// rows that it has stored or has in a batch are removed.
 	AuditRows = 10_000
-	// AuditBytes bounds the size of the rows that are kept, in bytes, in the same way.
+	// AuditBytes is the maximum size of all kept rows, in bytes; see AuditRows.
 	AuditBytes = 16 << 20
 )
 
@@ -86,13 +86,13 @@ func (a *Log) keep(r *Row) {
 	a.last = max(a.last, r.number)
 }
 
-// number gives a row its number, and an id and a time if it has none. The row is not kept yet, because the change
-// that it tells of may not be made.
+// number gives a row its number, and an id and a time if it has none. It does not add the row, because the change that
+// the row records may fail.
 func (a *Log) number(row event.Audit) Row {
 	a.last++
 	r := Row{number: a.last, Audit: row}
 	if r.ID == "" {
-		r.Time = a.shared.Wall().UTC().Truncate(time.Millisecond) // as databases keep it
+		r.Time = a.shared.Wall().UTC().Truncate(time.Millisecond) // with the precision of databases
 		r.ID = event.ID("audit", strconv.FormatInt(a.shared.Opt.Term, 10), strconv.FormatInt(r.number, 10),
 			a.shared.Wall().Format(time.RFC3339Nano), r.Action, r.TargetName)
 	}
@@ -107,9 +107,9 @@ func (a *Log) keepRow(r Row) {
 	a.keep(&r)
 }
 
-// Plan numbers the rows that tell of a change of configuration, which is a commit of its own, and returns the writes
-// that this commit must include. Once it has succeeded, Committed is to be called with the numbered rows; if it
-// fails, they are dropped.
+// Plan numbers the rows about a change of configuration, which is a commit of its own, and returns the writes that
+// this commit must include. If the commit succeeds, the caller calls Committed with the numbered rows; if it fails,
+// the caller drops them.
 func (a *Log) Plan(rows []event.Audit) (writes []registry.Write, numbered []Row) {
 	var r store.Commit
 	for _, row := range rows {
@@ -125,8 +125,9 @@ func (r *Row) path() string {
 	return store.Under(store.PathAudit, strconv.FormatInt(r.number, 10))
 }
 
-// Write adds the new rows to the commit. It removes the rows with numbers up to stored, which the history has
-// stored; beyond the bounds also the oldest with numbers up to recorded, which are at least in one of its batches.
+// Write adds the new rows to the commit. It removes the rows with numbers up to stored, which the history has stored.
+// Beyond the limits it also removes the oldest rows with numbers up to recorded, which are at least in one of its
+// batches.
 func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	gone := 0
 	for gone < len(a.rows) {
@@ -153,7 +154,7 @@ func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	}
 }
 
-// Add keeps a row about what this step changes: it is part of the commit of the step and of its batch for the
+// Add keeps a row about a change of this step. The row is part of the commit of the step and of its batch for the
 // history.
 func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
 
@@ -187,14 +188,14 @@ func (a *Log) Find(q search.Audits) []event.Audit {
 	return q.Page(rows)
 }
 
-// Rows are the kept rows in the order of their numbers.
+// Rows returns the kept rows in the order of their numbers.
 func (a *Log) Rows() []Row { return slices.Clone(a.rows) }
 
-// NumIDs is how many ids are remembered, each of which is that of a kept row.
+// NumIDs returns the number of remembered ids, each of which is that of a kept row.
 func (a *Log) NumIDs() int { return len(a.ids) }
 
-// Bytes is the size of all kept rows as they are stored.
+// Bytes returns the size of all kept rows as they are stored.
 func (a *Log) Bytes() int { return a.bytes }
 
-// Number is the number of the row, counted from 1 in the order of commits. It is never given twice.
+// Number returns the number of the row, counted from 1 in the order of commits. A number is never used twice.
 func (a *Row) Number() int64 { return a.number }

@@ -9,29 +9,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Kinds of things that rows tell of.
+// Targets of audit rows.
 const (
 	auditExecution = "execution"
 	auditTask      = "task"
 	auditCluster   = "cluster"
 )
 
-// triggered is how a row shows a trigger: the execution that it made, and the parameters that were set for it alone.
+// triggered is the content of a row about a trigger: the execution that it made, and the parameters that were set for
+// it alone.
 type triggered struct {
 	Execution string `json:"execution"`
 	Repeats   string `json:"repeats,omitempty"`
 	jobs.Overrides
 }
 
-// Trigger records that somebody triggered an execution of a job with parameters of its own, which hold no secrets.
-// repeats is the execution that it runs again, "" for none.
+// Trigger records that a user triggered an execution of a job with parameters of its own, which must not contain
+// secrets. repeats is the execution that it runs again, "" for none.
 func (a *Log) Trigger(by event.Actor, job, execution, repeats string, own jobs.Overrides) {
 	a.Add(event.Audit{Actor: by, Action: "job.trigger", Target: config.TargetJob, TargetName: job,
 		App:   a.config.AppNameOf(job),
 		After: config.AuditSide(triggered{execution, repeats, own})})
 }
 
-// Pause records that somebody paused a job, or resumed it.
+// Pause records that a user paused or resumed a job.
 func (a *Log) Pause(by event.Actor, job string, paused bool) {
 	row := event.Audit{Actor: by, Action: "job.resume", Target: config.TargetJob, TargetName: job,
 		App: a.config.AppNameOf(job), Before: `{"paused":true}`, After: `{"paused":false}`}
@@ -41,8 +42,8 @@ func (a *Log) Pause(by event.Actor, job string, paused bool) {
 	a.Add(row)
 }
 
-// Kill records that somebody requested the end of an execution, or of one of its tasks unless task is "". state is
-// the state of the execution or task before that.
+// Kill records that a user requested the end of an execution or, unless task is "", of one of its tasks. state is the
+// state of the execution or task before that.
 func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state executions.State) {
 	target, name := auditExecution, e.ID()
 	if task != "" {
@@ -59,7 +60,7 @@ func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state e
 	a.Add(row)
 }
 
-// Forget records that somebody declared an orphan as ended.
+// Forget records that a user declared an orphan as ended.
 func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
 	a.Add(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID,
 		App: a.config.AppNameOf(o.Job), Before: string(store.Encode(struct {
@@ -68,7 +69,7 @@ func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
 		}{o.Job, o.Agent}))})
 }
 
-// Reconcile records that somebody requested a reconciliation; explicit says that it names each task.
+// Reconcile records that a user requested a reconciliation; explicit says that it names each task.
 func (a *Log) Reconcile(by event.Actor, explicit bool) {
 	what := "implicit"
 	if explicit {

@@ -14,30 +14,29 @@ type Now struct {
 	Elapsed time.Duration
 }
 
-// Clock holds the two clocks of a term against each other.
+// Clock relates the two clocks of a term.
 //
-// Everything that waits, expires or is retried is reckoned in the time of the term: the wall clock as it stood when
-// the term began, plus what has elapsed since. No setting of the wall clock can make such a time run backwards,
-// stand still or jump, so no rule needs to check for it. Only what people mean by a date uses the wall clock itself:
-// the fires of crons, and the beginning and the end of an agent's maintenance.
+// Every delay, timeout and backoff is computed in the time of the term: the wall clock at the beginning of the term,
+// plus the time that has elapsed since. A change of the wall clock cannot make that time run backwards, stop or jump,
+// so no rule needs to check for it. Only dates that people specify use the wall clock itself: the fires of crons, and
+// the beginning and the end of an agent's maintenance.
 //
-// Moments that outlive a term are stored in the time of the term. The next term cannot know how far the wall clock
-// was set in between; Clamp replaces a moment that lies ahead of its beginning by that beginning.
+// Times that outlive a term are stored in the time of the term. The next term cannot know how far the wall clock was
+// set in between; Clamp replaces a time that lies after its beginning by that beginning.
 type Clock struct {
 	began time.Time
-	// ahead is how far the wall clock is ahead of the time of the term, as far as people need to know: it follows
-	// the wall clock only when that was set, and not while it is adjusted by milliseconds, so that a moment is
-	// always shown as the same one.
+	// ahead is how far the wall clock is ahead of the time of the term, for people. It follows the wall clock only
+	// when that was set, not while it is adjusted by milliseconds, so that the same time is always shown as the same.
 	ahead time.Duration
 	// now is the time of the term, wall the wall clock, both as of the present step.
 	now, wall time.Time
 }
 
 const (
-	// wallClockStep is the least difference that counts as a setting of the wall clock.
+	// wallClockStep is the minimum difference that counts as a setting of the wall clock.
 	wallClockStep = time.Second
-	// MaxSleep is the longest that the shell may sleep between two steps: it measures its sleep with a clock that
-	// does not notice when the wall clock is set forward to a moment at which fires are due.
+	// MaxSleep is the maximum time that the shell may sleep between two steps. The clock that measures its sleep does
+	// not notice when the wall clock is set forward to a time at which fires are due.
 	MaxSleep = 10 * time.Second
 )
 
@@ -47,7 +46,7 @@ func (c *Clock) Begin(wall time.Time) {
 	c.Set(Now{Wall: wall})
 }
 
-// Elapsed is the time from the beginning of the term to a moment in the time of the term.
+// Elapsed returns the time from the beginning of the term to a time of the term.
 func (c *Clock) Elapsed(moment time.Time) time.Duration { return moment.Sub(c.began) }
 
 // Set sets both clocks to the time of a step. It returns whether the wall clock was set since the last step, by a
@@ -61,20 +60,19 @@ func (c *Clock) Set(now Now) (set bool) {
 	return set
 }
 
-// InTerm converts a moment of the wall clock into the time of the term, as if the wall clock were not set in
-// between.
+// InTerm converts a time of the wall clock into the time of the term, as if the wall clock were not set in between.
 func (c *Clock) InTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
 
-// OnWall converts a moment of the term into what the wall clock shows then, as if it were not set in between. It is
+// OnWall converts a time of the term into that of the wall clock, as if the wall clock were not set in between. It is
 // the inverse of InTerm.
 func (c *Clock) OnWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
-// Shown is a moment of the term for people, as they would read it from the wall clock. The same moment is always
-// shown the same unless the wall clock was set.
+// Shown converts a time of the term for people, into that of the wall clock. The result for the same time changes only
+// if the wall clock was set.
 func (c *Clock) Shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
-// SinceReported converts a moment that another machine has reported by its own wall clock into the time of the term.
-// A zero moment, or one that lies ahead, becomes now.
+// SinceReported converts a time that another machine has reported by its own wall clock into the time of the term. It
+// returns the present time for a zero time, and for one in the future.
 func (c *Clock) SinceReported(reported time.Time) time.Time {
 	if reported.IsZero() || reported.After(c.wall) {
 		return c.now
@@ -82,9 +80,9 @@ func (c *Clock) SinceReported(reported time.Time) time.Time {
 	return c.InTerm(reported.UTC())
 }
 
-// Clamp replaces each of the moments that lies more than most ahead of now by now. It is called while a term is
-// loaded, for moments of former terms: the wall clock was set back since they were stored. most is 0 for moments
-// that have passed, and the longest possible wait for moments that are waited for.
+// Clamp replaces each of the times that lies more than most in the future by the present one. It is called while a
+// term is loaded, for times that former terms stored before the wall clock was set back. most is 0 for times in the
+// past, and the longest possible wait for deadlines.
 func (c *Clock) Clamp(most time.Duration, moments ...*time.Time) {
 	latest := c.now.Add(most)
 	for _, at := range moments {
@@ -94,21 +92,21 @@ func (c *Clock) Clamp(most time.Duration, moments ...*time.Time) {
 	}
 }
 
-// Began is when the term began.
+// Began returns when the term began.
 func (c *Clock) Began() time.Time { return c.began }
 
-// Ahead is how far the wall clock is ahead of the time of the term. It changes only when the wall clock was set by a
-// second or more, not while it is adjusted by milliseconds (see Shown).
+// Ahead returns how far the wall clock is ahead of the time of the term. It changes only when the wall clock was set
+// by a second or more, not while it is adjusted by milliseconds (see Shown).
 func (c *Clock) Ahead() time.Duration { return c.ahead }
 
-// Now is the time of the term in the present step.
+// Now returns the time of the term in the present step.
 func (c *Clock) Now() time.Time { return c.now }
 
-// Wall is the wall clock in the present step, in UTC.
+// Wall returns the time of the wall clock in the present step, in UTC.
 func (c *Clock) Wall() time.Time { return c.wall }
 
-// Said is a moment that another machine has reported, in UTC; the wall clock now if it is zero or in a year that
-// JSON cannot hold.
+// Said returns a time that another machine has reported, in UTC. It returns the present time of the wall clock if the
+// reported one is zero or in a year that JSON cannot encode.
 func (c *Clock) Said(at time.Time) time.Time {
 	if at.IsZero() || at.Year() < 1 || at.Year() > 9998 {
 		return c.wall

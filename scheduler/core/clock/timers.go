@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Timers are functions that are to be called at moments of the term. A function checks for itself whether there is
-// still something to do, so timers never need to be removed. The zero value is ready for use.
+// Timers are functions that are called at times of the term. A function checks for itself whether there is still
+// something to do, so timers never need to be removed. The zero value is ready for use.
 type Timers struct{ heap timerHeap }
 
 type timer struct {
@@ -14,13 +14,13 @@ type timer struct {
 	look func(now time.Time)
 }
 
-// At schedules a call of look for the first step at or after a moment, in the time of the term.
+// At schedules a call of look for the first step at or after a time of the term.
 func (t *Timers) At(when time.Time, look func(now time.Time)) {
 	heap.Push(&t.heap, timer{when, look})
 }
 
-// Run calls every function that is due. A function may schedule new ones; those that are due at once wait for the
-// next step.
+// Run calls every function that is due. A function may schedule new ones; those that are due at once wait for the next
+// step.
 func (t *Timers) Run(now time.Time) {
 	var due []timer
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
@@ -31,7 +31,7 @@ func (t *Timers) Run(now time.Time) {
 	}
 }
 
-// Next is when the next function is due, and false if none is scheduled.
+// Next returns when the next function is due, and false if none is scheduled.
 func (t *Timers) Next() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false
@@ -39,7 +39,7 @@ func (t *Timers) Next() (time.Time, bool) {
 	return t.heap[0].at, true
 }
 
-// Len is the number of scheduled functions.
+// Len returns the number of scheduled functions.
 func (t *Timers) Len() int { return len(t.heap) }
 
 type timerHeap []timer

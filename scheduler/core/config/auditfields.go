@@ -10,13 +10,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// audited is a document as audit rows compare it (real), and as they show it, without its secrets (shown).
+// audited is a document for an audit row: real is compared, shown is what the row contains, without secrets.
 type audited struct{ real, shown any }
 
-// AuditSideBytes is the largest size of Before and of After in an audit row, in bytes.
+// AuditSideBytes is the maximum size of Before and of After in an audit row, in bytes.
 const AuditSideBytes = 4000
 
-// whole is the complete document as a row shows it, "" for none.
+// whole returns the complete document as a row contains it, "" for none.
 func (d *audited) whole() string {
 	if d == nil {
 		return ""
@@ -27,8 +27,8 @@ func (d *audited) whole() string {
 	return cutFields(objectOf(d.shown))
 }
 
-// difference returns the fields in which a document differs from the one that follows it, before and after the
-// change; different is false if there are none.
+// difference returns the fields in which a document differs from then, the document after the change: their values
+// before and after it. different is false if there are none.
 func (d *audited) difference(then *audited) (before, after string, different bool) {
 	was, shownWas := d.fields()
 	is, shownIs := then.fields()
@@ -43,7 +43,8 @@ func (d *audited) difference(then *audited) (before, after string, different boo
 	return cutFields(shownWas), cutFields(shownIs), same < len(was) || same < len(is)
 }
 
-// fields are the fields of a document, and those that may be shown: most documents have no secrets.
+// fields returns the fields of a document, and those that may be shown. Most documents have no secrets, so that both
+// are equal.
 func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	real = objectOf(d.real)
 	if bytes.Equal(store.Encode(d.real), store.Encode(d.shown)) {
@@ -52,7 +53,7 @@ func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	return real, objectOf(d.shown)
 }
 
-// objectOf are the fields of a value that is encoded as a JSON object.
+// objectOf returns the fields of a value that is encoded as a JSON object.
 func objectOf(v any) (of map[string]json.RawMessage) {
 	if err := json.Unmarshal(store.Encode(v), &of); err != nil {
 		return map[string]json.RawMessage{"unreadable": store.Encode(err.Error())}
@@ -60,8 +61,8 @@ func objectOf(v any) (of map[string]json.RawMessage) {
 	return of
 }
 
-// cutFields encodes fields as JSON. If that exceeds AuditSideBytes, the longest are replaced by a note of their
-// size.
+// cutFields encodes fields as JSON. If the result exceeds AuditSideBytes, notes of their sizes replace the longest
+// fields.
 func cutFields(of map[string]json.RawMessage) string {
 	text := store.Encode(of)
 	for len(text) > AuditSideBytes {

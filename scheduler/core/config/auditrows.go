@@ -15,9 +15,9 @@ const (
 	TargetJob = "job"
 )
 
-// AuditOf returns the audit rows of changes of configuration that are about to be applied, by a request or an
-// external edit. It must be called before they are, because it compares them with what is known. A change that
-// changes nothing gives no row.
+// AuditOf returns the audit rows of changes of configuration that are about to be applied, by a request or an external
+// edit. It must be called before they are applied, because it compares them with the present configuration. A change
+// without a difference gives no row.
 func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit) {
 	for _, e := range changes {
 		switch e := e.(type) {
@@ -58,7 +58,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 	return rows
 }
 
-// AppNameOf is the name of the app of a job, "" if the job has no document.
+// AppNameOf returns the name of the app of a job, "" if the job has no document.
 func (k *Set) AppNameOf(job string) string {
 	if j := k.jobs[job]; j != nil && j.cfg != nil {
 		return j.cfg.AppName
@@ -96,7 +96,7 @@ func auditOfDocument(row event.Audit, was, is *audited) []event.Audit {
 	return []event.Audit{row}
 }
 
-// auditOfMark is the row of a disabled mark that becomes another; none if it stays the same.
+// auditOfMark returns the row of a changed disabled mark; none if the mark stays the same.
 func (k *Set) auditOfMark(row event.Audit, dir string, becomes Mark) []event.Audit {
 	was := k.marked[store.Under(dir, row.TargetName)]
 	if was == becomes {

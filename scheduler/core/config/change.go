@@ -8,18 +8,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Change is a change of configuration that somebody requests: one of the types in this package with a plan method.
-// Changes are data: whatever is to be merged into a document was merged before, and Version says into which one.
+// Change is a requested change of configuration: one of the types in this package with a plan method. Changes are
+// data. A caller that merges fields into a document does so before, and Version is the version of that document.
 type Change interface {
-	// plan checks the change against what the core knows.
+	// plan checks the change against the present configuration.
 	plan(k *Set) (Planned, error)
 }
 
 // RegisterApp adds an app. Config must have been checked. An app that exists is a Conflict.
 type RegisterApp struct{ Config app.Config }
 
-// UpdateApp replaces an app's document. Version is that of the document that Config was made from; if it has changed
-// since, the answer is a *problem.Error with the code StaleVersion.
+// UpdateApp replaces an app's document. Version is the version of the document from which Config was made. If the
+// document has changed since, the answer is a *problem.Error with the code StaleVersion.
 type UpdateApp struct {
 	Config  app.Config
 	Version int64
@@ -31,8 +31,8 @@ type DisableApp struct {
 	Disabled bool
 }
 
-// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). Without WithJobs an app
-// that has jobs is a Conflict.
+// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). Without WithJobs an app that
+// has jobs is a Conflict.
 type DeleteApp struct {
 	Name     string
 	WithJobs bool
@@ -53,7 +53,7 @@ type DisableJob struct {
 	Disabled bool
 }
 
-// DeregisterJob removes a job; what runs of it is killed (rule K2).
+// DeregisterJob removes a job and kills its executions (rule K2).
 type DeregisterJob struct{ Name string }
 
 // StaleVersion is the code of the error for a change of a document that has changed since it was read.
@@ -71,7 +71,7 @@ func (p *Planned) remove(path string, version int64) {
 	p.Writes = append(p.Writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
 }
 
-// putNew writes a document that does not exist yet, or replaces one that can't be used, and returns its version
+// putNew writes a document that does not exist yet, or replaces one that cannot be used, and returns its version
 // afterwards.
 func (k *Set) putNew(p *Planned, path string, value []byte) int64 {
 	if f, ok := k.faulty[path]; ok {

@@ -46,8 +46,8 @@ type MarkChanged struct {
 	Shutdown bool
 }
 
-// DocumentFaulty is an external edit after which the document or mark at Path can't be used. The last good document
-// stays in force; the next change replaces it.
+// DocumentFaulty is an external edit after which the document or mark at Path cannot be used. The last good document
+// stays in force until the next change replaces it.
 type DocumentFaulty struct {
 	Path    string
 	Why     reason.Reason

@@ -1,10 +1,10 @@
-// Package config holds what people have registered: apps and jobs as their documents and disabled marks in the
-// registry say, and the record that is stored of each job beside its document. It checks and plans changes, reads
-// documents, and says why a job is inactive.
+// Package config holds the configuration: apps and jobs with their documents and disabled marks, and the record that
+// is stored of each job beside its document. It checks and plans changes, reads documents, and says why a job is
+// inactive.
 //
-// Documents and marks change only by committed events (AppChanged, JobChanged, MarkChanged, DocumentFaulty) and
-// while a term is loaded; the records of jobs change by methods of Set. What follows from a change for executions,
-// fires and offers is not decided here.
+// Documents and marks change only by committed events (AppChanged, JobChanged, MarkChanged, DocumentFaulty) and while
+// a term is loaded; the records of jobs change by methods of Set. Other packages decide what follows from a change for
+// executions, fires and offers.
 package config
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Set holds the configuration: apps and jobs as their documents and marks in the registry say, and what is stored of
-// each job beside them. These hold between any two calls of its methods:
+// Set holds the configuration: apps and jobs with their documents and marks in the registry, and the stored records of
+// jobs. These hold between any two calls of its methods:
 //
-//   - apps has every app with a document that can be used, and each of them all its jobs;
-//   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document can't be
+//   - apps has every app with a usable document, and each of them all its jobs;
+//   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document cannot be
 //     used;
-//   - marked has every disabled mark by its path, faulty the fault of every document or mark that can't be used;
+//   - marked has every disabled mark by its path, faulty the fault of every document or mark that cannot be used;
 //   - sizes sums up the bytes of the documents in apps and jobs, by the app that they name;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
 type Set struct {
@@ -41,7 +41,7 @@ type Set struct {
 	faulty  map[string]Fault
 	sizes   documentSizes
 	changed store.Changed
-	// parsed are crons that were read, by cron and time zone.
+	// parsed caches schedules by cron and time zone.
 	parsed    map[string]*cron.Schedule
 	schedules schedules
 }
@@ -56,8 +56,8 @@ func New(s *step.Shared) *Set {
 // touch marks a job's record to be written with the next commit.
 func (k *Set) touch(j *Job) { k.changed.Add(j.name) }
 
-// Write adds the changed records of jobs to the commit. Documents and marks are not written here, but by the commit
-// of their change (see Planned).
+// Write adds the changed records of jobs to the commit. Documents and marks are written by the commits of their own
+// changes (see Planned).
 func (k *Set) Write(r *store.Commit) {
 	for _, name := range k.changed.Take() {
 		if j := k.jobs[name]; j != nil && j.cfg != nil {
@@ -69,7 +69,7 @@ func (k *Set) Write(r *store.Commit) {
 	}
 }
 
-// LoadApp adds the document of an app while a term is loaded; one that can't be used becomes a fault.
+// LoadApp adds the document of an app while a term is loaded; a document that cannot be used becomes a fault.
 func (k *Set) LoadApp(name string, d Document) {
 	if d.err != nil {
 		k.AddFault(d.path, d.err, d.version)
@@ -80,7 +80,7 @@ func (k *Set) LoadApp(name string, d Document) {
 	k.sizes.add(name, d.bytes)
 }
 
-// LoadJob adds the document of a job while a term is loaded; one that can't be used becomes a fault.
+// LoadJob adds the document of a job while a term is loaded; a document that cannot be used becomes a fault.
 func (k *Set) LoadJob(name string, d Document) {
 	j := k.JobOrRemoved(name)
 	if d.err != nil {
@@ -103,8 +103,8 @@ func (k *Set) Loaded() {
 	}
 }
 
-// AppChanged applies a committed change of an app, and returns the app as it is now, nil if it was deleted. jobs are
-// its jobs, sorted by name. other is true if its tasks need other executors from now on.
+// AppChanged applies a committed change of an app, and returns the app in its new state, nil if it was deleted. jobs
+// are its jobs, sorted by name. other is true if its tasks need other executors from now on.
 func (k *Set) AppChanged(e AppChanged) (a *App, jobs []*Job, other bool) {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathApps, e.Name))
@@ -152,7 +152,7 @@ func (a *App) sortedJobs() []*Job {
 	return out
 }
 
-// JobChanged applies a committed change of a job, and returns the job; nil for the removal of one that is not known.
+// JobChanged applies a committed change of a job, and returns the job; nil for the removal of an unknown job.
 func (k *Set) JobChanged(e JobChanged) *Job {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathJobs, e.Name))
@@ -180,7 +180,7 @@ func (k *Set) JobChanged(e JobChanged) *Job {
 	return j
 }
 
-// join gives a job to its app.
+// join adds a job to its app.
 func (k *Set) join(j *Job) {
 	if j.cfg == nil {
 		return
@@ -190,12 +190,12 @@ func (k *Set) join(j *Job) {
 	}
 }
 
-// MarkChanged applies an external edit of a disabled mark (rule F6), and returns the jobs that it concerns, sorted
-// by name. A mark may exist before its document does.
+// MarkChanged applies an external edit of a disabled mark (rule F6), and returns the affected jobs, sorted by name. A
+// mark may exist before its document does.
 func (k *Set) MarkChanged(e MarkChanged) []*Job {
 	now := markWhen(e.Disabled, e.Shutdown)
 	k.SetMark(e.Path, now)
-	delete(k.faulty, e.Path) // the event about one that can't be read follows
+	delete(k.faulty, e.Path) // a separate event reports a mark that cannot be read
 	dir, name := store.Split(e.Path)
 	if dir == store.PathAppDisabled {
 		if a := k.apps[name]; a != nil && a.disabled != e.Disabled {
@@ -211,15 +211,15 @@ func (k *Set) MarkChanged(e MarkChanged) []*Job {
 	return nil
 }
 
-// RemoveEndedJob forgets a deregistered job whose executions have all ended (rule K2); busy says that some have not.
-// It does nothing for any other job.
+// RemoveEndedJob forgets a deregistered job once its executions have all ended (rule K2); busy says that some have
+// not. It does nothing for any other job.
 func (k *Set) RemoveEndedJob(j *Job, busy bool) {
 	if j.cfg == nil && !busy && !k.IsFaulty(j) {
 		delete(k.jobs, j.name)
 	}
 }
 
-// JobsOf lists the names of the jobs of an app, sorted, also of an app whose document can't be used.
+// JobsOf lists the names of the jobs of an app, sorted, also of an app whose document cannot be used.
 func (k *Set) JobsOf(appName string) []string {
 	if a := k.apps[appName]; a != nil {
 		return step.SortedKeys(a.jobs)
@@ -244,18 +244,18 @@ func (k *Set) JobOrRemoved(name string) *Job {
 	return j
 }
 
-// Planned is a change of configuration that was checked against what the core knows. Writes are committed alone,
-// with their version checks; once they are, the core is stepped with Events (rule T4).
+// Planned is a change of configuration that was checked against the present configuration. Writes are committed alone,
+// with their version checks. After the commit the core is stepped with Events (rule T4).
 type Planned struct {
 	Writes []registry.Write
 	Events []step.Event
-	// AppName or JobName names what the request is answered with: its view after the change or, if it is Removed,
-	// before.
+	// AppName or JobName names the object of the answer to the request: its view after the change or, if it is
+	// Removed, before.
 	AppName, JobName string
 	Removed          bool
 }
 
-// AppOf is the app that an execution runs with, or will run with before its first launch; nil if it is not
+// AppOf returns the app that an execution runs with, or will run with before its first launch; nil if it is not
 // registered.
 func (k *Set) AppOf(e *executions.Execution) *App {
 	if e.Launched() {
@@ -270,8 +270,7 @@ func (k *Set) AppOf(e *executions.Execution) *App {
 // App returns the app with that name if its document can be used, else nil.
 func (k *Set) App(name string) *App { return k.apps[name] }
 
-// Job returns the job with that name, or nil. Its Config is nil if it was deregistered or its document can't be
-// used.
+// Job returns the job with that name, or nil. Its Config is nil if it was deregistered or its document cannot be used.
 func (k *Set) Job(name string) *Job { return k.jobs[name] }
 
 // AllApps iterates over the apps by name, in no order.
@@ -289,14 +288,14 @@ func (k *Set) JobNames() []string { return step.SortedKeys(k.jobs) }
 // NumApps is the number of apps with a document that can be used.
 func (k *Set) NumApps() int { return len(k.apps) }
 
-// Plan checks a change against what is known and returns what it would write, or a *problem.Error. It changes
-// nothing.
+// Plan checks a change against the present configuration and returns what it would write, or a *problem.Error. It
+// changes nothing.
 func (k *Set) Plan(ch Change) (*Planned, error) {
 	p, err := ch.plan(k)
 	return &p, err
 }
 
-// Draft returns a job as it would be after a planned change, or a *problem.Error if its cron can't be read. The job
+// Draft returns a job as it would be after a planned change, or a *problem.Error if its cron cannot be parsed. The job
 // is a copy and belongs to no Set; the change must not remove it.
 func (k *Set) Draft(p *Planned) (*Job, error) {
 	j := &Job{name: p.JobName}
@@ -315,8 +314,8 @@ func (k *Set) Draft(p *Planned) (*Job, error) {
 	return j, nil
 }
 
-// ReadCron sets a job's schedule from its document; none if it has no document or the cron can't be read. The time
-// at which the next job of its app fires becomes unknown.
+// ReadCron sets a job's schedule from its document; none if it has no document or the cron cannot be parsed. It resets
+// the time at which the next job of its app fires to unknown.
 func (k *Set) ReadCron(j *Job) {
 	j.schedule = nil
 	if j.cfg == nil {
@@ -332,7 +331,7 @@ func (k *Set) ReadCron(j *Job) {
 	j.schedule = s
 }
 
-// parse returns a job's schedule. Many jobs share few crons, so parsed ones are kept; they never change.
+// parse returns a job's schedule. Many jobs share few crons, so parsed schedules are cached; they never change.
 func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 	key := cfg.Cron + "\x00" + cfg.TimeZone
 	if s, ok := k.parsed[key]; ok {
@@ -351,5 +350,5 @@ func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 
 const parsedKept = 10_000
 
-// NumJobs is how many jobs there are, those included of which only state is left.
+// NumJobs returns the number of jobs, including those of which only a record is left.
 func (k *Set) NumJobs() int { return len(k.jobs) }

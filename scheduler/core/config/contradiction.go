@@ -5,8 +5,7 @@ import (
 	"maps"
 )
 
-// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
-// step.
+// Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (k *Set) Contradiction() string {
 	sizes := documentSizes{byApp: map[string]int64{}}
 	for name, a := range k.apps {

@@ -14,9 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// readApp reads an app's document from the registry, in either form. Documents were checked when they were
-// registered; external edits are checked here. Names that routes of the API have taken since are no reason not to
-// run a job.
+// readApp reads an app's document from the registry, in either format. Documents were checked when they were
+// registered; external edits are checked here. Names that have become reserved for routes of the API since are
+// accepted.
 func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []string, error) {
 	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.Schema.DecodeStored)
 	if err != nil {
@@ -43,8 +43,8 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 	return cfg, notes, violations.OrNil()
 }
 
-// readDocument decodes a document quickly if it is exactly as this scheduler writes it, and any other with care: an
-// external edit may hold names twice, or in other letters.
+// readDocument decodes a document. It is fast if the document is exactly as this scheduler writes it. It decodes any
+// other with more checks, because an external edit may contain a name twice or in another case.
 func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C,
 	decode func([]byte) (C, []string, error)) (C, []string, error) {
 	if e.Unreadable != "" {
@@ -71,7 +71,7 @@ func (k *Set) writeJob(cfg jobs.Config) []byte {
 	return store.Encode(cfg)
 }
 
-// Document is the result of ReadDocument: the document of an app or a job, or the error for which it can't be used.
+// Document is the result of ReadDocument: the document of an app or a job, or the error why it cannot be used.
 type Document struct {
 	path    string
 	version int64
@@ -82,9 +82,9 @@ type Document struct {
 	err     error
 }
 
-// ReadDocument reads an entry of the registry if it is the document of an app or a job, and does nothing with any
-// other. wall is the time by which the document's cron is checked. It may be called concurrently: with 100,000 jobs,
-// reading their documents is most of the work when a term begins.
+// ReadDocument reads an entry of the registry if it is the document of an app or a job, and ignores any other. wall is
+// the time against which the document's cron is checked. ReadDocument may be called concurrently, because with 100,000
+// jobs it is most of the work at the beginning of a term.
 func ReadDocument(opt *step.Options, wall time.Time, e registry.Entry) Document {
 	d := Document{path: e.Path, version: e.Version, bytes: len(e.Value)}
 	switch dir, name := store.Split(e.Path); dir {

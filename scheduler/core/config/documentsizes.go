@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// documentSizes sums up the sizes of the documents in force: of all of them, and of each app with its jobs. Each
-// leader, and each answer with a list of them, holds them in memory.
+// documentSizes sums up the sizes of the documents in force: of all of them, and of each app with its jobs. The sizes
+// are limited because each leader, and each answer with a list of documents, holds them in memory.
 type documentSizes struct {
 	total int64
 	byApp map[string]int64
 }
 
-// add counts a document of an app; a negative size takes one off.
+// add adds the size of an app's document; a negative size removes it.
 func (d *documentSizes) add(app string, bytes int) {
 	d.total += int64(bytes)
 	if d.byApp[app] += int64(bytes); d.byApp[app] == 0 {
@@ -29,9 +29,9 @@ type measured struct {
 	bytes int
 }
 
-// checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is
-// the document that it replaces, if there is one. A document that is no larger than that is always taken, because
-// what is stored may be beyond a limit that was lowered.
+// checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is the
+// document that it replaces, if there is one. A document that is no larger than old is always accepted, because the
+// stored documents may exceed a limit that was lowered.
 func (k *Set) checkRoom(document, old measured) error {
 	all := int64(document.bytes - old.bytes)
 	ofApp := int64(document.bytes)
@@ -68,7 +68,7 @@ func byteSize(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// DocumentSizes reports how large the documents are now, and their limits.
+// DocumentSizes returns the present sizes of the documents, and their limits.
 func (k *Set) DocumentSizes() stats.DocumentSizes {
 	s := stats.DocumentSizes{Bytes: k.sizes.total, Limit: k.shared.Opt.DocumentsLimit,
 		PerAppLimit: k.shared.Opt.DocumentsPerAppLimit}

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// MarkUnreadable is the error for an entry that should be a disabled mark and can't be read.
+// MarkUnreadable returns the error for an entry that should be a disabled mark and cannot be read.
 func MarkUnreadable(e registry.Entry) error {
 	return faultError{reason.MarkUnreadable(e.Unreadable)}
 }
@@ -20,7 +20,7 @@ type faultError struct{ why reason.Reason }
 
 func (e faultError) Error() string { return e.why.String() }
 
-// faultOf is the reason of an error: its code if it has one, else its text.
+// faultOf returns the reason of an error: its code if it has one, else its text.
 func faultOf(err error) reason.Reason {
 	if e := (faultError{}); errors.As(err, &e) {
 		return e.why
@@ -28,7 +28,7 @@ func faultOf(err error) reason.Reason {
 	return reason.FromText(err.Error())
 }
 
-// UnreadableMarks returns notes about the disabled marks of a job and of its app that can't be read. The job must
+// UnreadableMarks returns notes about the disabled marks of a job and of its app that cannot be read. The job must
 // have a document.
 func (k *Set) UnreadableMarks(j *Job) (notes []reason.Reason) {
 	for _, path := range []string{store.Under(store.PathJobDisabled, j.name),
@@ -40,23 +40,24 @@ func (k *Set) UnreadableMarks(j *Job) (notes []reason.Reason) {
 	return notes
 }
 
-// AddFault notes that the document or mark at a path can't be used, and why; version is its version in the registry.
+// AddFault records that the document or mark at a path cannot be used, and why; version is its version in the
+// registry.
 func (k *Set) AddFault(path string, why error, version int64) {
 	k.faulty[path] = Fault{why: faultOf(why), version: version, since: k.shared.Wall()}
 }
 
-// Fault is why a document or a mark in the registry can't be used ([D15]). The zero value is no fault.
+// Fault is the reason why a document or a mark in the registry cannot be used ([D15]). The zero value is no fault.
 type Fault struct {
 	why     reason.Reason
 	version int64
 	since   time.Time // as far as this leader knows
 }
 
-// HasFault reports whether the document or mark at a path can't be used.
+// HasFault reports whether the document or mark at a path cannot be used.
 func (k *Set) HasFault(path string) bool { return !k.faulty[path].why.IsZero() }
 
-// MarkFaulty applies an external edit that has left a document or mark that can't be used. The last good document
-// stays in force.
+// MarkFaulty applies an external edit after which a document or mark cannot be used. The last good document stays in
+// force.
 func (k *Set) MarkFaulty(e DocumentFaulty) {
 	k.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: e.Path + ": " + e.Why.String(), Problem: true})
 	since := k.shared.Wall()
@@ -74,12 +75,12 @@ func (k *Set) MarkFaulty(e DocumentFaulty) {
 		if j := k.jobs[name]; j != nil {
 			j.version = e.Version
 		} else {
-			k.JobOrRemoved(name) // explain answers for it
+			k.JobOrRemoved(name) // explain answers for such a job
 		}
 	}
 }
 
-// IsFaulty reports whether a job can't be run because its document, or that of its app, can't be used.
+// IsFaulty reports whether a job cannot be run because its document, or that of its app, cannot be used.
 func (k *Set) IsFaulty(j *Job) bool {
 	if j.cfg == nil {
 		return k.HasFault(store.Under(store.PathJobs, j.name))
@@ -87,18 +88,18 @@ func (k *Set) IsFaulty(j *Job) bool {
 	return k.apps[j.cfg.AppName] == nil && k.HasFault(store.Under(store.PathApps, j.cfg.AppName))
 }
 
-// Faults lists the paths of documents and marks that can't be used, sorted.
+// Faults lists the paths of documents and marks that cannot be used, sorted.
 func (k *Set) Faults() []string { return step.SortedKeys(k.faulty) }
 
-// FaultAt is the fault of the document or mark at a path; the zero Fault if it has none.
+// FaultAt returns the fault of the document or mark at a path; the zero Fault if it has none.
 func (k *Set) FaultAt(path string) Fault { return k.faulty[path] }
 
-// NumFaults is how many documents and marks can't be used.
+// NumFaults returns the number of documents and marks that cannot be used.
 func (k *Set) NumFaults() int { return len(k.faulty) }
 
-// Why is the reason for people that the document or mark can't be used.
+// Why returns the reason for people why the document or mark cannot be used.
 func (f Fault) Why() reason.Reason { return f.why }
 
-// Since is when this leader first found the fault, by the wall clock. The document may have been unusable for
+// Since returns when this leader first found the fault, by the wall clock. The document may have been unusable for
 // longer.
 func (f Fault) Since() time.Time { return f.since }

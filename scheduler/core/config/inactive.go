@@ -5,30 +5,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Inactivity is why a job makes no fires and launches nothing.
+// Inactivity is the reason why a job makes no fires and launches nothing.
 type Inactivity int
 
-// Kinds of inactivity. If several hold of a job, the first of them counts.
+// Kinds of inactivity. If several apply to a job, the first of them counts.
 const (
-	// Active is a job that is not inactive.
+	// Active means that the job is not inactive.
 	Active Inactivity = iota
-	// Faulty is a job whose only document can't be used.
+	// Faulty means that the job's only document cannot be used.
 	Faulty
-	// Removed is a job that was deregistered.
+	// Removed means that the job was deregistered.
 	Removed
-	// Disabled is a job with a disabled mark (rule F6).
+	// Disabled means that the job has a disabled mark (rule F6).
 	Disabled
-	// AppMissing is a job whose app is not registered or has a document that can't be used.
+	// AppMissing means that the job's app is not registered or has a document that cannot be used.
 	AppMissing
-	// AppDisabled is a job whose app has a disabled mark.
+	// AppDisabled means that the job's app has a disabled mark.
 	AppDisabled
-	// ShutDown is a job that was shut down; launched executions of it run to their end (rule F11).
+	// ShutDown means that the job was shut down; its launched executions run to their end (rule F11).
 	ShutDown
-	// Paused is a job that is paused; launched executions of it run to their end (rule F10).
+	// Paused means that the job is paused; its launched executions run to their end (rule F10).
 	Paused
 )
 
-// Inactive says why a job makes no fires and launches nothing, or that it is Active.
+// Inactive returns why a job makes no fires and launches nothing, or Active.
 func (k *Set) Inactive(j *Job) Inactivity {
 	switch {
 	case j.cfg == nil && k.HasFault(store.Under(store.PathJobs, j.name)):
@@ -51,7 +51,7 @@ func (k *Set) Inactive(j *Job) Inactivity {
 	return Active
 }
 
-// InactiveReason is the result of Inactive for people; none for a job that is active.
+// InactiveReason returns the result of Inactive for people; none for an active job.
 func (k *Set) InactiveReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {
 	case Faulty:
@@ -73,8 +73,8 @@ func (k *Set) InactiveReason(j *Job) reason.Reason {
 	return reason.Reason{}
 }
 
-// EndReason is InactiveReason as it is recorded with the executions that end for it. It does not name the app: the
-// job may belong to another one later, whose people may not know of the one before.
+// EndReason returns InactiveReason for the records of the executions that it ends. It does not name the app: the job
+// may move to another app later, whose users may not be allowed to know the app before.
 func (k *Set) EndReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {
 	case AppMissing:
@@ -85,7 +85,7 @@ func (k *Set) EndReason(j *Job) reason.Reason {
 	return k.InactiveReason(j)
 }
 
-// AppMissingReason says for people why the app with that name is missing, and what to do.
+// AppMissingReason returns, for people, why the app with that name is missing, and what to do.
 func (k *Set) AppMissingReason(name string) reason.Reason {
 	if path := store.Under(store.PathApps, name); k.HasFault(path) {
 		return reason.AppDocumentFaulty(name, k.faulty[path].why)

@@ -17,16 +17,16 @@ type App struct {
 	cfg      app.Config
 	version  int64
 	disabled bool
-	// executorKey names the executors that can run its tasks: app and fingerprint.
+	// executorKey is the key of the executors that can run its tasks: its name and a fingerprint.
 	executorKey string
 	jobs        map[string]*Job
-	// nextDue is when the next of its jobs fires, zero when it is not known.
+	// nextDue is when the next of its jobs fires, zero if that is not known.
 	nextDue time.Time
 	notes   []string // about its document
 	bytes   int      // of its document
 }
 
-// Config is the app's document, nil for a nil App. It is not to be changed.
+// Config is the app's document, nil for a nil App. It must not be changed.
 func (a *App) Config() *app.Config {
 	if a == nil {
 		return nil
@@ -34,16 +34,17 @@ func (a *App) Config() *app.Config {
 	return &a.cfg
 }
 
-// Job is a job, or a deregistered job whose tasks have not all ended (rule K2), or one whose document can't be used.
+// Job is a job, or a deregistered job whose tasks have not all ended (rule K2), or one whose document cannot be used.
 // Its methods only read; Set owns it, and alone changes it.
 type Job struct {
 	name string
-	// cfg is nil for a job without a document that can be used.
+	// cfg is nil for a job without a usable document.
 	cfg      *jobs.Config
 	version  int64
 	mark     Mark
 	schedule *cron.Schedule
-	// counted is where schedules counts the job, nil while it does not fire; countedShards are its shards there.
+	// counted is the schedule group in which schedules counts the job, nil while it does not fire; countedShards is
+	// the number of its shards that is counted there.
 	counted       *scheduleGroup
 	countedShards int
 	since         time.Time // rule F2
@@ -51,7 +52,7 @@ type Job struct {
 	bytes         int       // of its document
 	stored        Record
 	isStored      bool
-	// countsWritten is when stored.Fires was written for the counts' sake.
+	// countsWritten is when stored.Fires was last written because of the counts.
 	countsWritten time.Time
 }
 
@@ -61,42 +62,41 @@ func (j *Job) IsDaemon() bool { return j.cfg != nil && j.cfg.JobExecutionType ==
 // MakesFires reports whether the core makes the job's fires: it has a schedule, and is no daemon.
 func (j *Job) MakesFires() bool { return j.schedule != nil && !j.IsDaemon() }
 
-// Record is what is stored of a job beside its document (rule F2).
+// Record is the stored record of a job, in addition to its document (rule F2).
 type Record struct {
 	// Schedule is the cron and the time zone by which the job has fired since Since, with a suffix for a daemon.
 	Schedule string `json:"schedule"`
 	// Inactive is set while the job makes no fires.
 	Inactive bool `json:"off,omitempty"`
-	// Since is the moment of the wall clock up to which no fires are to be made any more.
+	// Since is the time of the wall clock up to which no fires are to be made any more.
 	Since time.Time `json:"since"`
-	// Paused is set from a pause to its end (rule F10).
+	// Paused is set while the job is paused (rule F10).
 	Paused bool `json:"paused,omitempty"`
-	// Fires counts the fires that became no run.
+	// Fires counts the fires without a run.
 	Fires FireCounts `json:"fires,omitzero"`
 }
 
-// FireCounts count a job's fires that became no run. They are stored in the job's record, which is written for them
-// with the first change and then at most every fireCountsEvery: a crash loses the counts of that time at most, and
-// no commit grows for them.
+// FireCounts count a job's fires without a run. They are part of the job's record. Changed counts are written at most
+// every fireCountsEvery: a crash loses at most the counts of that time, and not every commit grows by them.
 type FireCounts struct {
 	// Dropped counts fires that found the job busy (rule F5), Missed the missed windows (rule F3).
 	Dropped int64 `json:"dropped,omitempty"`
 	Missed  int64 `json:"missed,omitempty"`
-	// LastDropped and LastMissed are when that last happened, by the wall clock, DroppedWhy and MissedWhy why.
+	// LastDropped and LastMissed are when that last happened, by the wall clock, DroppedWhy and MissedWhy the reasons.
 	LastDropped time.Time     `json:"lastDropped,omitzero"`
 	DroppedWhy  reason.Reason `json:"droppedWhy,omitzero"`
 	LastMissed  time.Time     `json:"lastMissed,omitzero"`
 	MissedWhy   reason.Reason `json:"missedWhy,omitzero"`
 }
 
-// fireCountsEvery is the least time between two writes of a job's counts.
+// fireCountsEvery is the minimum interval between two writes of a job's counts.
 const fireCountsEvery = time.Minute
 
-// JobState is what people have requested of a job as a whole.
+// JobState is the state of a job that people have requested.
 type JobState string
 
 // States of a job. A job that is shut down is SHUTTING_DOWN until its launched executions have ended, and DISABLED
-// then.
+// after that.
 const (
 	JobEnabled      JobState = "ENABLED"
 	JobPaused       JobState = "PAUSED"
@@ -104,8 +104,8 @@ const (
 	JobDisabled     JobState = "DISABLED"
 )
 
-// State is what people have requested of the job; busy says that executions of it are open. It does not depend on
-// the job's app or on faults (see Set.Inactive).
+// State returns the requested state of the job; busy says that executions of it are open. It does not depend on the
+// job's app or on faults (see Set.Inactive).
 func (j *Job) State(busy bool) JobState {
 	switch {
 	case j.mark == markedShutdown && busy:
@@ -118,25 +118,26 @@ func (j *Job) State(busy bool) JobState {
 	return JobEnabled
 }
 
-// Paused reports whether nothing but its pause keeps a job from making fires (rule F10).
+// Paused reports whether its pause is the only reason why a job makes no fires (rule F10).
 func (k *Set) Paused(j *Job) bool { return k.Inactive(j) == Paused }
 
 // Name is the name of the app, by which jobs refer to it.
 func (a *App) Name() string { return a.name }
 
-// Version is the version of the app's document in the registry, also of one that can't be used and has replaced it.
+// Version is the version of the app's document in the registry, also if that document replaced the one in force and
+// cannot be used.
 func (a *App) Version() int64 { return a.version }
 
 // Disabled reports whether the app has a disabled mark (rule F6).
 func (a *App) Disabled() bool { return a.disabled }
 
-// ExecutorKey names the executors that can run the app's tasks (executors.Key).
+// ExecutorKey is the key of the executors that can run the app's tasks (executors.Key).
 func (a *App) ExecutorKey() string { return a.executorKey }
 
 // Jobs iterates over the jobs of the app, in no order.
 func (a *App) Jobs() iter.Seq[*Job] { return maps.Values(a.jobs) }
 
-// NextDue is when the next job of the app fires, as KeepNextDue was told; zero while that is not known.
+// NextDue is when the next job of the app fires, as set by KeepNextDue; zero if that is not known.
 func (a *App) NextDue() time.Time { return a.nextDue }
 
 // Notes are hints about the app's document, if it was edited externally.
@@ -145,26 +146,27 @@ func (a *App) Notes() []string { return a.notes }
 // Name is the name of the job.
 func (j *Job) Name() string { return j.name }
 
-// Config is the job's document, nil for a job without one that can be used. It is not to be changed.
+// Config is the job's document, nil for a job without a usable one. It must not be changed.
 func (j *Job) Config() *jobs.Config { return j.cfg }
 
-// Version is the version of the job's document in the registry, also of one that can't be used and has replaced it.
+// Version is the version of the job's document in the registry, also if that document replaced the one in force and
+// cannot be used.
 func (j *Job) Version() int64 { return j.version }
 
-// Mark is what the job's disabled mark says.
+// Mark is the job's disabled mark.
 func (j *Job) Mark() Mark { return j.mark }
 
-// Schedule is the parsed cron of the job, nil if it has no document or the cron can't be read.
+// Schedule is the parsed cron of the job, nil if it has no document or the cron cannot be parsed.
 func (j *Job) Schedule() *cron.Schedule { return j.schedule }
 
-// Since is the moment of the wall clock after which the job's fires are made; those up to it were made or are missed
-// (rule F2).
+// Since is the time of the wall clock after which the job's fires are made. Earlier ones were made or are missed (rule
+// F2).
 func (j *Job) Since() time.Time { return j.since }
 
 // Notes are hints about the job's document, if it was edited externally.
 func (j *Job) Notes() []string { return j.notes }
 
-// Stored is the job's record as it is, or with the next commit will be, stored, apart from Since. It is zero unless
+// Stored is the job's record as it is stored, or will be with the next commit, apart from Since. It is zero unless
 // IsStored.
 func (j *Job) Stored() Record { return j.stored }
 

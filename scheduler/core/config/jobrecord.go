@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// CountDropped counts n fires of a job that were dropped now because they found it busy (rule F5), and keeps why.
+// CountDropped counts n fires of a job that were dropped now because they found it busy (rule F5), and keeps the
+// reason.
 func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
 	k.shared.Numbers.FiresDropped += n
 	j.stored.Fires.Dropped += n
@@ -15,8 +16,8 @@ func (k *Set) CountDropped(j *Job, n int64, why reason.Reason) {
 	k.fireCountsChanged(j)
 }
 
-// CountMissed counts one missed window of a job, a stretch of time whose fires were not made in time (rule F3), and
-// keeps why.
+// CountMissed counts one missed window of a job, a period whose fires were not made in time (rule F3), and keeps the
+// reason.
 func (k *Set) CountMissed(j *Job, why reason.Reason) {
 	k.shared.Numbers.FiresMissed++
 	j.stored.Fires.Missed++
@@ -32,7 +33,7 @@ func (k *Set) fireCountsChanged(j *Job) {
 	}
 }
 
-// CountFiring counts a job among those that fire by their schedule (see BySchedule), or takes it off.
+// CountFiring adds a job to those that fire by their schedule (see BySchedule), or removes it.
 func (k *Set) CountFiring(j *Job, fires bool) {
 	if fires && j.schedule != nil {
 		k.schedules.set(j)
@@ -42,14 +43,14 @@ func (k *Set) CountFiring(j *Job, fires bool) {
 }
 
 // UpdateRecord updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
-// never from an earlier moment than before: the clock may have been ahead, and the fires up to then are made.
-// Disabling a job or shutting it down ends its pause, so that it starts clean when it is enabled (rule F6). The job
-// must have a document.
+// never from an earlier time than before: the clock may have been ahead, and the fires up to then are made. Disabling
+// a job or shutting it down ends its pause, so that it is not paused when it is enabled (rule F6). The job must have a
+// document.
 func (k *Set) UpdateRecord(j *Job, inactive bool) {
 	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive,
 		Paused: j.stored.Paused && !j.mark.Disables()}
 	if j.IsDaemon() {
-		want.Schedule += " daemon" // its fires are made elsewhere, as long as it is one
+		want.Schedule += " daemon" // while the job is a daemon, the core makes none of its fires
 	}
 	if j.isStored && j.stored.Schedule == want.Schedule && j.stored.Inactive == want.Inactive &&
 		j.stored.Paused == want.Paused {
@@ -71,7 +72,7 @@ func (k *Set) ForgetRecord(j *Job) {
 	}
 }
 
-// RestoreRecord adds the stored record of a job while a term is loaded. It fails if value can't be read.
+// RestoreRecord adds the stored record of a job while a term is loaded. It fails if value cannot be decoded.
 func (k *Set) RestoreRecord(name string, value []byte) error {
 	var r Record
 	if err := json.Unmarshal(value, &r); err != nil {
@@ -82,8 +83,8 @@ func (k *Set) RestoreRecord(name string, value []byte) error {
 	return nil
 }
 
-// ForgetUnused removes a job without a record, a document, a fault or, by busy, an open execution. It returns
-// whether the job was such a one.
+// ForgetUnused removes a job without a record, a document, a fault and an open execution; busy says that one is open.
+// It returns whether it removed the job.
 func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 	unused := !j.isStored && j.cfg == nil && !busy && !k.IsFaulty(j)
 	if unused {
@@ -92,13 +93,13 @@ func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 	return unused
 }
 
-// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app can't be used.
+// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app cannot be used.
 func (k *Set) Pause(j *Job, paused bool) {
 	j.stored.Paused, j.isStored = paused, true
 	k.touch(j)
 }
 
-// FiredUpTo notes that the fires of a job up to a moment of the wall clock were made or are missed; none of them is
+// FiredUpTo records that the fires of a job up to a time of the wall clock were made or are missed. None of them is
 // made again.
 func (k *Set) FiredUpTo(j *Job, at time.Time) {
 	j.since = at

@@ -5,19 +5,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Mark is what the disabled mark of an app or a job says. The zero value is no mark.
+// Mark is the meaning of the disabled mark of an app or a job. The zero value is no mark.
 type Mark int
 
 const (
 	notMarked Mark = iota
-	// MarkedDisabled disables an app or a job, and kills what runs of it (rule F6).
+	// MarkedDisabled disables an app or a job, and kills its executions (rule F6).
 	MarkedDisabled
 	// markedShutdown disables a job and lets its launched executions run to their end (rule F11).
 	markedShutdown
 )
 
-// shutdownMark is the value of a mark that shuts its job down. Any other value disables: the original writes the
-// name.
+// shutdownMark is the value of a mark that shuts its job down. Any other value disables; the original writes the name.
 const shutdownMark = "shutdown"
 
 // Disables reports whether an app or job with that mark makes no fires.
@@ -39,18 +38,18 @@ func MarkOf(path string, value []byte) Mark {
 	return markWhen(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
 }
 
-// value is what is stored as this mark of the app or job with that name.
+// value returns the stored value of this mark for the app or job with that name.
 func (m Mark) value(name string) []byte {
 	switch {
 	case m == markedShutdown:
 		return []byte(shutdownMark)
 	case name == shutdownMark:
-		return []byte("disabled") // a job may be called so
+		return []byte("disabled") // a job may have the name "shutdown"
 	}
 	return []byte(name)
 }
 
-// SetMark remembers what the disabled mark at a path says. No mark removes a fault there, too.
+// SetMark sets the disabled mark at a path. If there is no mark, a fault there is removed, too.
 func (k *Set) SetMark(path string, m Mark) {
 	if m.Disables() {
 		k.marked[path] = m

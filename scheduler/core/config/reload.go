@@ -8,10 +8,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Reloaded returns the events to step the core with because entry is what is stored at path now or, if found is
+// Reloaded returns the events with which the core must be stepped because entry is stored at path now or, if found is
 // false, because nothing is. It is for paths that external edits may change: documents of apps and jobs, and their
-// disabled marks. What the core knows already, such as its own commits, gives none. A document that can't be used or
-// read leaves the last good one in force ([D15]). A disabled mark that can't be read counts as set.
+// disabled marks. It returns none if the core knows the entry already, for instance from its own commit. After a
+// document that cannot be used or read, the last good one stays in force ([D15]). A disabled mark that cannot be read
+// counts as set.
 func (k *Set) Reloaded(path string, entry registry.Entry, found bool) []step.Event {
 	dir, name := store.Split(path)
 	switch dir {
@@ -65,7 +66,7 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 		Bytes: len(entry.Value)})}
 }
 
-// marking completes a change of a job's document with its disabled mark, which it leaves unchanged.
+// marking adds the present disabled mark to a change of a job's document, which leaves it unchanged.
 func (k *Set) marking(e JobChanged) JobChanged {
 	m := k.marked[store.Under(store.PathJobDisabled, e.Name)]
 	e.Disabled, e.Shutdown = m.Disables(), m == markedShutdown
@@ -100,11 +101,11 @@ func (k *Set) reloadedFault(path string, entry registry.Entry, err error) []step
 	return []step.Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
-// Edit is an external edit for the log: What was done ("edited", "made" or "removed") at Path, to the app or job
+// Edit is an external edit for the log: What happened ("edited", "made" or "removed") at Path, to the app or job
 // (Kind) with that Name.
 type Edit struct{ Path, What, Kind, Name string }
 
-// EditOf returns the edit that an event of Reloaded stands for; false for a document that can't be used, which the
+// EditOf returns the edit that an event of Reloaded describes; false for a document that cannot be used, which the
 // core reports itself.
 func EditOf(e step.Event) (Edit, bool) {
 	what := func(there bool) string {

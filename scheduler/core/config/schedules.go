@@ -15,12 +15,12 @@ type ScheduleView struct {
 	Jobs, Shards   int
 }
 
-// schedules count the jobs that fire, daemons included, by their schedules: 100,000 jobs may have few. These hold
-// between any two calls of its methods:
+// schedules counts the jobs that fire, including daemons, by their schedules, because 100,000 jobs may have few. These
+// hold between any two calls of its methods:
 //
 //   - byKey has the schedule of every job that was set and not removed since; groups has exactly those of byKey,
 //     each at its place;
-//   - views has at the same places how many jobs and shards there are, of which there is one job at least.
+//   - views has at the same places the numbers of jobs and shards; each has at least one job.
 type schedules struct {
 	byKey  map[scheduleKey]*scheduleGroup
 	groups []*scheduleGroup
@@ -37,7 +37,7 @@ type scheduleGroup struct {
 
 func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*scheduleGroup{}} }
 
-// set counts a job that fires by its schedule, and replaces what was counted of it before.
+// set counts a job that fires by its schedule, in place of its earlier count.
 func (ss *schedules) set(j *Job) {
 	key, shards := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}, j.cfg.ShardingTotalCount
 	if g := j.counted; g != nil && g.key == key {
@@ -58,7 +58,7 @@ func (ss *schedules) set(j *Job) {
 	j.counted, j.countedShards = g, shards
 }
 
-// remove takes off a job that does not fire, if it was counted.
+// remove removes the count of a job that does not fire, if it was counted.
 func (ss *schedules) remove(j *Job) {
 	g := j.counted
 	if g == nil {

@@ -5,9 +5,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// ShutDownJob disables a job without killing launched executions: they run to their end, retries and failover
-// included, and waiting ones are ended (rule F11). It writes the mark alone. A job that is disabled already stays
-// so.
+// ShutDownJob disables a job without killing its launched executions: they run to their end, including retries and
+// failover, and waiting ones are ended (rule F11). It writes only the mark. A job that is disabled already stays
+// disabled.
 type ShutDownJob struct{ Name string }
 
 func (ch ShutDownJob) plan(k *Set) (Planned, error) {

@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Runs is what is known of the runs of a daemon's shard, over all its attempts. It is stored.
+// Runs describes the runs of a daemon's shard, over all its attempts. It is stored.
 type Runs struct {
-	// Open is the present run, nil between runs: one that has begun, or has failed and is to be tried again. Short
-	// runs are reported by their end alone.
+	// Open is the present run: one that has begun, or has failed and is to be tried again; nil between runs. The
+	// executor reports only the end of a short run.
 	Open *wire.Run `json:"open,omitempty"`
 	// Ended is the number of the newest run of the present attempt whose end was reported.
 	Ended int64 `json:"ended,omitempty"`
-	// Last is the last run that ended, LastFinished the last that finished; nil for none.
+	// Last is the last run that ended, LastFinished the last one that finished; nil for none.
 	Last         *wire.Run `json:"last,omitempty"`
 	LastFinished *wire.Run `json:"lastFinished,omitempty"`
 	// Totals are the counts of runs of the present attempt, as last reported.
@@ -31,8 +31,8 @@ type Runs struct {
 	Down time.Time `json:"down,omitzero"`
 }
 
-// Launching prepares the record of a shard's runs for its next attempt, and sets in next what a daemon's attempt is
-// launched with: Need, Settings and Grace.
+// Launching prepares the record of a shard's runs for its next attempt, and sets the fields of next that are for
+// daemons: Need, Settings and Grace.
 func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.NewTask) {
 	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item),
 		d.st.Executions.KillGrace(e)
@@ -40,16 +40,16 @@ func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.
 	d.change(e.Job(), item, func(r *Runs) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
 		if !e.Settings().Job.Failover {
-			r.Rerun = time.Time{} // it may have had failover when that fire was cut off
+			r.Rerun = time.Time{} // the job may have had failover when that run was cut off
 		}
 		if first {
-			r.Down = e.Fire() // since then it has waited to be placed
+			r.Down = e.Fire() // it has waited to be placed since then
 		}
 	})
 }
 
-// Reported applies what an update of a daemon's task says of its runs. Because totals only grow and runs are
-// numbered, a repeated or late update changes nothing. It ignores the tasks of other jobs.
+// Reported applies the runs that an update of a daemon's task reports. Because totals only grow and runs are numbered,
+// a repeated or late update changes nothing. Reported ignores the tasks of other jobs.
 func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	e, s := ref.Exec, ref.Shard()
 	r := d.of(e.Job(), s.Item())
@@ -66,7 +66,7 @@ func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	run := *st.Run
 	run.Cause = store.Shorten(run.Cause)
 	switch run.State {
-	case wire.RunRunning, wire.RunKilled: // the latter was cut off: the end of its attempt says by what
+	case wire.RunRunning, wire.RunKilled: // a killed run was cut off; the end of its attempt tells the reason
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
 			d.change(e.Job(), s.Item(), func(r *Runs) { r.Open = &run })
 			if run.State == wire.RunRunning {
@@ -114,7 +114,7 @@ func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
 	}
 }
 
-// TaskRuns notes that an attempt was reported running, and counts the fires that the shard has missed since its last
+// TaskRuns records that an attempt was reported running, and counts the fires that the shard has missed since its last
 // attempt ended (rule X8). It ignores the tasks of other jobs.
 func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
@@ -129,7 +129,7 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 		return
 	}
 	if j.Since().After(from) {
-		from = j.Since() // it was disabled before, or had another cron (rule F2)
+		from = j.Since() // the job was disabled before, or had another cron (rule F2)
 	}
 	if !upto.After(from) {
 		return
@@ -142,9 +142,9 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	d.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
-// AttemptEnds closes the run that the end of an attempt cuts off. With failover it is run again, unless somebody has
-// requested its end. An attempt that ran for healthyAfter clears the failures before it. It is called for daemons
-// only, before the shard changes its state.
+// AttemptEnds closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user
+// has requested its end. An attempt that ran for healthyAfter clears the failures before it. AttemptEnds is called for
+// daemons only, before the shard changes its state.
 func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if s.State() == executions.Running && d.st.Now().Sub(s.RunningSince()) >= healthyAfter {
@@ -190,7 +190,7 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 	d.TendLater(e.Job())
 }
 
-// runFailed reports a run that did not finish for a notification, unless it is tried again.
+// runFailed reports an unfinished run for a notification, unless it is tried again.
 func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
 	id := executions.ID(e.Job(), run.Fire)
@@ -206,12 +206,12 @@ func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	}
 }
 
-// cannotRunAfter is the number of failures in a row to stay on the cluster after which people are notified of a
-// daemon's shard.
+// cannotRunAfter is the number of consecutive failures after which people are notified that a daemon's shard does not
+// stay on the cluster.
 const cannotRunAfter = 5
 
-// Requeued notes that a shard waits for another attempt. It notifies people of a daemon's shard that does not stay
-// on the cluster, once for each such series, because its fires are missed meanwhile.
+// Requeued records that a shard waits for another attempt. If a daemon's shard does not stay on the cluster, it
+// notifies people once for each such series of failures, because the shard's fires are missed meanwhile.
 func (d *Daemons) Requeued(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {

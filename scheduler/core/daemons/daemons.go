@@ -1,9 +1,9 @@
-// Package daemons keeps each daemon job's standing execution in place and up to date, and records the runs that its
+// Package daemons keeps each daemon job's standing execution present and up to date, and records the runs that its
 // executors make and report (rules X8, X12).
 //
-// It owns one record for each shard that was ever launched, by job and item, and changes it by what executors report
-// and by the end of attempts. The shards and attempts themselves belong to package executions. The package makes no
-// fires: the executors of daemons do that.
+// It owns one record for each shard that was ever launched, by job and item, and changes it with the reports of
+// executors and the ends of attempts. The shards and attempts themselves belong to package executions. The package
+// makes no fires: the executors of daemons do that.
 package daemons
 
 import (
@@ -25,12 +25,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
-// Daemons holds what is known of the runs of daemon jobs, which their executors make. The shards themselves belong
-// to a job's standing execution. These hold between any two steps:
+// Daemons holds the records of the runs of daemon jobs, which their executors make. The shards themselves belong to a
+// job's standing execution. These hold between any two steps:
 //
 //   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other
 //     jobs; items has each of those jobs;
-//   - due is empty: every job that was changed has been looked at.
+//   - due is empty: every job that was changed was checked.
 type Daemons struct {
 	st            *state.State
 	tasks         *tasks.Describer
@@ -40,7 +40,7 @@ type Daemons struct {
 	changed       store.Changed
 	// items is, by job, one more than the item of the last shard with a record.
 	items map[string]int
-	// due are the jobs whose standing execution Tend is to check in this step.
+	// due has the jobs whose standing execution Tend checks in this step.
 	due store.Changed
 }
 
@@ -57,7 +57,7 @@ func (d *Daemons) Describer() *tasks.Describer { return d.tasks }
 // TendLater marks a job so that Tend checks its standing execution in this step.
 func (d *Daemons) TendLater(job string) { d.due.Add(job) }
 
-// lookAt does the same at a moment of the term.
+// lookAt is TendLater at a time of the term.
 func (d *Daemons) lookAt(job string, at time.Time) {
 	d.st.Timers.At(at, func(time.Time) { d.due.Add(job) })
 }
@@ -67,14 +67,14 @@ func (d *Daemons) Write(r *store.Commit) {
 	store.PutChanged(r, store.PathDaemonRuns, d.runs, &d.changed)
 }
 
-// daemonShard names a daemon's shard in the registry. Its runs are kept by job, not by execution, because they are
-// still of interest when the standing execution was replaced.
+// daemonShard returns the name of a daemon's shard in the registry. Its runs are kept by job, not by execution,
+// because they still matter after the standing execution was replaced.
 func daemonShard(job string, item int) string { return job + "@" + strconv.Itoa(item) }
 
 // of returns the runs of a shard, nil before its first launch.
 func (d *Daemons) of(job string, item int) *Runs { return d.runs[daemonShard(job, item)] }
 
-// rerun is the fire of a shard that is to be run again, zero for none.
+// rerun returns the fire of a shard whose run is to be repeated, zero for none.
 func (d *Daemons) rerun(job string, item int) time.Time {
 	if r := d.of(job, item); r != nil {
 		return r.Rerun
@@ -82,7 +82,7 @@ func (d *Daemons) rerun(job string, item int) time.Time {
 	return time.Time{}
 }
 
-// Known returns a copy of what is known of the runs of a shard, nil before its first launch.
+// Known returns a copy of the runs of a shard, nil before its first launch.
 func (d *Daemons) Known(job string, item int) *Runs {
 	if r := d.of(job, item); r != nil {
 		return new(*r)
@@ -90,8 +90,8 @@ func (d *Daemons) Known(job string, item int) *Runs {
 	return nil
 }
 
-// Restore adds a stored record while a term is loaded, and marks its job as with TendLater, because it may be no
-// daemon any more. It fails if value can't be read; a key that names no shard is ignored.
+// Restore adds a stored record while a term is loaded, and marks its job as TendLater does, because it may no longer
+// be a daemon. It fails if value cannot be decoded; it ignores a key that names no shard.
 func (d *Daemons) Restore(key string, value []byte) error {
 	var runs Runs
 	if err := json.Unmarshal(value, &runs); err != nil {
@@ -119,7 +119,8 @@ func (d *Daemons) change(job string, item int, fn func(*Runs)) {
 	d.changed.Add(key)
 }
 
-// forgetFrom forgets the runs of a job's shards from an item on: it has fewer shards, or is no daemon.
+// forgetFrom forgets the runs of a job's shards from an item on, because the job has fewer shards or is no longer a
+// daemon.
 func (d *Daemons) forgetFrom(job string, item int) {
 	for i := item; i < d.items[job]; i++ {
 		if key := daemonShard(job, i); d.runs[key] != nil {
@@ -133,9 +134,9 @@ func (d *Daemons) forgetFrom(job string, item int) {
 }
 
 // Tend makes sure that each daemon job marked by TendLater has one standing execution with the present settings. It is
-// called once in each step, after what has happened was applied.
+// called once in each step, after the events of the step were applied.
 func (d *Daemons) Tend() {
-	for d.due.Len() > 0 { // an execution that ends here has its job be looked at once more: for the next one
+	for d.due.Len() > 0 { // an execution that ends here marks its job again, for the next one
 		for _, name := range d.due.Take() {
 			if j := d.st.Config.Job(name); j != nil {
 				d.tendDaemon(j)
@@ -161,7 +162,7 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 		d.st.Executions.EndGently(e, d.st.Config.EndReason(j))
 		return
 	case d.st.Config.Inactive(j) != config.Active:
-		return // applyJobState has ended what there was
+		return // applyJobState has ended any execution
 	case !j.IsDaemon():
 		if e != nil {
 			d.st.Executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
@@ -179,26 +180,25 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 	case e == nil:
 		d.st.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.st.Wall()) + "-" + d.st.UUID()[:8],
 			Job: j.Name(), Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
-	case e.Launched() && d.st.Opt.Held != "": // what is killed would get no successor
+	case e.Launched() && d.st.Opt.Held != "": // a killed shard would get no successor
 	case e.Launched():
 		d.rollOut(j, e)
 	}
 }
 
-// healthyAfter is how long a daemon's shard must have been running with new settings before the next one is
-// replaced.
+// healthyAfter is how long a daemon's shard must have been running with new settings before the next one is replaced.
 const healthyAfter = 10 * time.Second
 
-// rollOut brings the present settings to the shards of a standing execution, one at a time (rule X8): the next one
-// is killed when the last one has been running well for healthyAfter. A shard that does not come up stops the
-// rollout. Another number of shards would have two divisions of the work at once, so then all shards are ended
-// first.
+// rollOut brings the present settings to the shards of a standing execution, one at a time (rule X8): it kills the
+// next one when the last one has been running well for healthyAfter. A shard that does not come up stops the rollout.
+// If the number of shards changes, all shards are ended first, because the old and the new ones would divide the work
+// differently at the same time.
 func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	if n := j.Config().ShardingTotalCount; n != e.NumShards() {
 		d.st.Executions.Kill(e, reason.ShardingTotalCountChanged(e.NumShards(), n))
 		return
 	}
-	d.forgetFrom(j.Name(), e.NumShards()) // it may have had more
+	d.forgetFrom(j.Name(), e.NumShards()) // the job may have had more shards
 	d.st.Executions.TakeSettings(e, executions.Settings{App: *d.st.Config.App(j.Config().AppName).Config(),
 		Job: j.Config().WithoutNotifications()})
 	for i := range e.NumShards() {
@@ -220,7 +220,7 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 		i := e.Outdated()[0]
 		s := e.Shard(i)
 		if !s.Live() || !d.IsOutdated(e, s) {
-			continue // what waits takes the settings of now
+			continue // a waiting shard will be launched with the present settings
 		}
 		if s.KillSince().IsZero() {
 			if other, until := d.ComingUp(e); other >= 0 {
@@ -236,10 +236,10 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	}
 }
 
-// ComingUp returns the first shard that takes the present settings because it has ended by itself and does not run
-// well yet, and the moment of the term until which a rollout waits for it; -1 without one. The zero time means until
-// a report of it arrives. A shard that has waited to be placed for a while is not waited for: the change may be what
-// makes room for it.
+// ComingUp returns the first shard that ended by itself, takes the present settings with its next attempt and does not
+// run well yet; -1 if there is none. until is the time of the term until which a rollout waits for it; zero means
+// until its next report. A shard that has waited for placement for a while is not waited for, because the change may
+// make room for it.
 func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
@@ -265,12 +265,12 @@ func (d *Daemons) IsOutdated(e *executions.Execution, s *executions.Shard) bool 
 	return s.Settings() != d.tasks.Fingerprint(e, s.Item()) || x != nil && x.IsClosing()
 }
 
-// DrainGrace is the grace of a kill that lets the present run of a daemon's shard come to its end: a run that takes
-// longer is cut off.
+// DrainGrace is the grace of a kill that lets the present run of a daemon's shard come to its end. A longer run is cut
+// off.
 const DrainGrace = 7 * 24 * time.Hour
 
 // Kept iterates over the jobs with records of runs, in no order.
 func (d *Daemons) Kept() iter.Seq[string] { return maps.Keys(d.items) }
 
-// NumKept is the number of shards of a job that may have a record: items below it may, others do not.
+// NumKept returns the number of shards of a job that may have a record: only items below it may.
 func (d *Daemons) NumKept(job string) int { return d.items[job] }

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A job that has fewer shards than before is not searched for the runs of all that it ever had.
+// For a job that has fewer shards than before, only the present items are searched for runs.
 func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	t.Parallel()
 	d := New(state.New(&step.Shared{}), nil, nil)

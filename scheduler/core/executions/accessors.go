@@ -18,10 +18,11 @@ func (s *Shard) Agent() string { return s.rec.Agent }
 // AgentURL is the address of that agent's API at the launch, "" if it was not known.
 func (s *Shard) AgentURL() string { return s.rec.AgentURL }
 
-// Attempt is the number of attempts so far, the present one included; 0 before the first.
+// Attempt is the number of attempts so far, including the present one; 0 before the first.
 func (s *Shard) Attempt() int { return s.rec.Attempt }
 
-// Away reports whether a master had the agent marked as unreachable, and not only did not know the task.
+// Away reports whether a master has marked the agent as unreachable. It is false if a master only did not know the
+// task.
 func (s *Shard) Away() bool { return s.rec.Away }
 
 // Cause is why the present or last attempt ended; none while it runs or if no cause is known.
@@ -33,7 +34,7 @@ func (s *Shard) Complete() time.Time { return s.rec.Complete }
 // Container is the id of the run of the executor, see WorkDir.
 func (s *Shard) Container() string { return s.rec.Container }
 
-// Described is how large the descriptions of the tasks were found to be, zero until KeepDescribed.
+// Described returns how large the descriptions of the tasks are, zero until KeepDescribed.
 func (e *Execution) Described() Described { return e.described }
 
 // Dir is the task's folder inside the sandbox, as its executor reported it; "" before that.
@@ -42,14 +43,14 @@ func (s *Shard) Dir() string { return s.rec.Dir }
 // Drain is true while the wanted kill lets the present run of a daemon's shard come to its end (rule X12).
 func (s *Shard) Drain() bool { return s.rec.Drain }
 
-// Dropped reports whether the execution was a fire that later fires crowded out of the queue (rule F5).
+// Dropped reports whether the execution was a waiting fire that was dropped for later fires (rule F5).
 func (e *Execution) Dropped() bool { return e.rec.Dropped }
 
-// Earlier lists up to MostEarlier previous attempts that had output, the oldest first; while the shard waits, the
-// last one is among them.
+// Earlier lists up to MostEarlier previous attempts that had output, the oldest first; while the shard waits, the list
+// includes its last attempt.
 func (s *Shard) Earlier() []EarlierAttempt { return s.rec.Earlier }
 
-// EndState is the state of the end in EndUnclear, "" without one.
+// EndState is the reported state that belongs to EndUnclear, "" while that is zero.
 func (s *Shard) EndState() string { return s.rec.EndState }
 
 // EndUnclear is since when the cluster has reported an end without a cause, zero if it has not (rule S5).
@@ -61,7 +62,7 @@ func (e *Execution) Ended() int64 { return e.rec.Ended }
 // EndedAt is when the execution ended, by the wall clock; zero while it is open.
 func (e *Execution) EndedAt() time.Time { return e.rec.EndedAt }
 
-// Errors is how many attempts of the shard the master refused (rule E1); see Tries.
+// Errors counts the attempts of the shard that the master refused (rule E1); see Tries.
 func (s *Shard) Errors() int { return s.rec.Errors }
 
 // Executor is the id of the executor of the present or last attempt, "" if the task brings its own.
@@ -70,14 +71,14 @@ func (s *Shard) Executor() string { return s.rec.Executor }
 // Exit is the exit status of the attempt's process, nil if none was reported.
 func (s *Shard) Exit() *int { return s.rec.Exit }
 
-// Fails is how many attempts of the shard failed and were retried (rule E3); see Tries.
+// Fails counts the attempts of the shard that failed and were retried (rule E3); see Tries.
 func (s *Shard) Fails() int { return s.rec.Fails }
 
-// Fetching is true while the executor's last report of the task is that it fetches the package: no process was made
+// Fetching is true while the executor's last report of the task says that it fetches the package: no process has begun
 // yet (rule E1).
 func (s *Shard) Fetching() bool { return s.rec.Fetching }
 
-// Fire is the time of the fire, or of the trigger, that the execution stands for.
+// Fire is the time of the fire or of the trigger for which the execution was made.
 func (e *Execution) Fire() time.Time { return e.rec.Fire }
 
 // Framework is the framework id that the task ran under, "" if that is the present one.
@@ -95,10 +96,11 @@ func (s *Shard) Item() int { return s.rec.Item }
 // Job is the name of the job.
 func (e *Execution) Job() string { return e.rec.Job }
 
-// Kill is why the rest of the execution is to end, none while that is not wanted (rule K1).
+// Kill is the reason why the rest of the execution is to end, none while no kill is wanted (rule K1).
 func (e *Execution) Kill() reason.Reason { return e.rec.Kill }
 
-// Kill is why the task alone is to be killed; none if its execution ends, or if the kill is for its timeout.
+// Kill is the reason why the task alone is to be killed; none if its execution ends, or if the kill is for its
+// timeout.
 func (s *Shard) Kill() reason.Reason { return s.rec.Kill }
 
 // KillSent is when the wanted kill was last sent in this session, zero if it was not.
@@ -108,7 +110,7 @@ func (s *Shard) KillSent() time.Time { return s.rec.killSent }
 // sent (rule K1).
 func (s *Shard) KillSince() time.Time { return s.rec.KillSince }
 
-// KillTry is how often the kill was sent in this session, which sets the backoff of the next one.
+// KillTry is how often the kill was sent in this session. It determines the backoff before the next one.
 func (s *Shard) KillTry() int { return s.rec.killTry }
 
 // Known reports whether the cluster has reported anything of the task in this session.
@@ -126,14 +128,14 @@ func (s *Shard) Launched() time.Time { return s.rec.Launched }
 // LaunchedAt is when the execution was first launched, by the wall clock; zero before that.
 func (e *Execution) LaunchedAt() time.Time { return e.rec.LaunchedAt }
 
-// Losses is how many attempts of the shard were lost other than with their agent (rule E2); see Tries.
+// Losses counts the attempts of the shard that were lost while their agent stayed (rule E2); see Tries.
 func (s *Shard) Losses() int { return s.rec.Losses }
 
-// Made is when the execution was opened and began to wait, in the time of the term. The one that has waited longest
-// gets the reservation (rule L2).
+// Made is when the execution was opened and began to wait, in the time of the term. The execution that has waited
+// longest gets the reservation (rule L2).
 func (e *Execution) Made() time.Time { return e.rec.Made }
 
-// Need is what a daemon's present attempt was allotted. It is zero for other jobs (see Execution.Needs).
+// Need is the resources that a daemon's present attempt was allotted. It is zero for other jobs (see Execution.Needs).
 func (s *Shard) Need() resources.Amount { return s.rec.Need }
 
 // NotBefore is when the backoff of a waiting shard ends, in the time of the term; zero without one (rule F8).
@@ -142,11 +144,11 @@ func (s *Shard) NotBefore() time.Time { return s.rec.NotBefore }
 // Original is the id of the lost task that the present attempt replaces by failover, "" for any other.
 func (s *Shard) Original() string { return s.rec.Original }
 
-// Outdated lists, in order, the items of a daemon's shards that may run with other settings than the present ones.
-// It is not to be changed.
+// Outdated lists, in order, the items of a daemon's shards that may run with other settings than the present ones. The
+// slice must not be changed.
 func (e *Execution) Outdated() []int { return e.outdated }
 
-// Overrides are the settings that the run has instead of its job's, nil for none.
+// Overrides are the settings of the run that replace its job's, nil for none.
 func (e *Execution) Overrides() *jobs.Overrides { return e.rec.Overrides }
 
 // OverridesOf is the app that the job belonged to when Overrides were given.
@@ -156,13 +158,13 @@ func (e *Execution) OverridesOf() string { return e.rec.OverridesOf }
 // reported it; "" if it did not.
 func (s *Shard) Package() string { return s.rec.Package }
 
-// Replacing is true for a daemon's shard from when it is killed for new settings until it runs well with them.
+// Replacing is true for a daemon's shard from the kill for new settings until it runs well with them.
 func (s *Shard) Replacing() bool { return s.rec.Replacing }
 
 // RunningAt is when RUNNING was reported, in the time of the term, for a job with a timeout; else zero (rule K4).
 func (s *Shard) RunningAt() time.Time { return s.rec.RunningAt }
 
-// RunningSince is when this leader was told that the attempt runs, or took over.
+// RunningSince is when this leader learned that the attempt runs, or took over.
 func (s *Shard) RunningSince() time.Time { return s.rec.runningSince }
 
 // Seen is the furthest state that was reported of the task: 0 for none, then SeenStaging, SeenStarting and
@@ -172,7 +174,8 @@ func (s *Shard) Seen() int { return s.rec.Seen }
 // SentWith is the number of the ACCEPT that launched the attempt in this term, 0 if an earlier term did.
 func (s *Shard) SentWith() int64 { return s.rec.sentWith }
 
-// Settings are what the execution runs with, nil before its first launch (rule F7). They are not to be changed.
+// Settings are the settings that the execution runs with, nil before its first launch (rule F7). They must not be
+// changed.
 func (e *Execution) Settings() *Settings { return e.rec.Settings }
 
 // Settings is the fingerprint of the settings that a daemon's attempt was launched with; "" for other jobs.
@@ -181,19 +184,19 @@ func (s *Shard) Settings() string { return s.rec.Settings }
 // ShardsOpen is the number of shards that have not ended; 0 before the first launch.
 func (e *Execution) ShardsOpen() int { return e.shardsOpen }
 
-// Source is what made the execution.
+// Source is the reason why the execution was made.
 func (e *Execution) Source() Source { return e.rec.Source }
 
 // Start is when the process of the attempt began, by the clock of its agent; zero if that is not known.
 func (s *Shard) Start() time.Time { return s.rec.Start }
 
-// Starts is how many attempts of the shard failed to start on their agents (rule L6); see Tries.
+// Starts counts the attempts of the shard that failed to start on their agents (rule L6); see Tries.
 func (s *Shard) Starts() int { return s.rec.Starts }
 
 // State is the state of the shard.
 func (s *Shard) State() State { return s.rec.State }
 
-// StuckStaging reports whether the task got no further than staged, in spite of a kill.
+// StuckStaging reports whether the task stayed staged in spite of a kill.
 func (s *Shard) StuckStaging() bool { return s.rec.stuckStaging }
 
 // TaskID is the id of the present or last task, "" before the first attempt.
@@ -202,30 +205,30 @@ func (s *Shard) TaskID() string { return s.rec.TaskID }
 // TimedOut reports whether the kill of the task is wanted because it exceeded its timeout (rule K4).
 func (s *Shard) TimedOut() bool { return s.rec.TimedOut }
 
-// Tries counts the attempts of the shard that ended otherwise than finished, by why.
+// Tries counts the attempts of the shard that ended in any other way than finished, by the way they ended.
 func (s *Shard) Tries() Tries { return s.rec.Tries }
 
 // Source is why the present attempt was launched or, while the shard waits, why the next one will be.
 func (s *Shard) Source() Source { return s.rec.Type }
 
-// UUID is that of the last status update that changed something, nil for none.
+// UUID is the uuid of the last status update that changed something, nil for none.
 func (s *Shard) UUID() []byte { return s.rec.UUID }
 
-// Unplaced is what the last match made of the execution.
+// Unplaced is the result of the last match for the execution.
 func (e *Execution) Unplaced() Unplaced { return e.unplaced }
 
 // Unreachable is since when the agent has not answered the master, in the time of the term; zero while it answers
 // (rule E4).
 func (s *Shard) Unreachable() time.Time { return s.rec.Unreachable }
 
-// WaitSince is since when a waiting shard has waited, in the time of the term; zero if it has waited since its
-// execution did (rule F8).
+// WaitSince is since when the shard has waited, in the time of the term; zero if it has waited as long as its
+// execution (rule F8).
 func (s *Shard) WaitSince() time.Time { return s.rec.WaitSince }
 
-// Waits is what keeps a task that is on its agent from beginning, in the words of the agent; "" for nothing. It is
-// for people; nothing is decided by it.
+// Waits is the reason, in the words of the agent, why a task that is on its agent has not begun; "" for none. It is
+// for people; no decision uses it.
 func (s *Shard) Waits() string { return s.rec.waits }
 
-// WorkDir is the agent's work folder. With it and Container package sandbox rebuilds the absolute path of the
-// sandbox that the executor reported. Both are "" until it has reported one.
+// WorkDir is the agent's work folder. From it and Container, package sandbox rebuilds the absolute path of the sandbox
+// that the executor reported. Both are "" until the executor has reported one.
 func (s *Shard) WorkDir() string { return s.rec.WorkDir }

@@ -8,40 +8,41 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// attempt is one task of a shard, from its launch to its end. A launch makes a new one by assignment, so that
-// no state leaks from one attempt into the next.
+// attempt is one task of a shard, from its launch to its end. A launch assigns a new value, so that no state leaks
+// from one attempt into the next.
 type attempt struct {
 	TaskID   string `json:"t,omitempty"`
 	Agent    string `json:"g,omitempty"`
 	AgentURL string `json:"h,omitempty"`
 	Host     string `json:"hn,omitempty"`
-	// Original is the task that was lost, of an attempt by failover.
+	// Original is the id of the lost task that an attempt by failover replaces.
 	Original string `json:"ot,omitempty"`
 	Executor string `json:"x,omitempty"`
-	// WorkDir is the agent's work folder and Container the executor's run: with them the absolute path of the
-	// sandbox that the executor reported is rebuilt (package sandbox). Both are empty until it has reported one.
+	// WorkDir is the agent's work folder and Container the id of the executor's run. From both, package sandbox
+	// rebuilds the absolute path of the sandbox that the executor reported. Both are empty until it has reported one.
 	WorkDir   string `json:"w,omitempty"`
 	Container string `json:"c,omitempty"`
 	Dir       string `json:"d,omitempty"`
-	// Framework is the id that it ran under, if that is not the present one.
+	// Framework is the framework id that the attempt ran under, if that is not the present one.
 	Framework string `json:"f,omitempty"`
 
-	// Since when, for everything that has a timeout (rule F8).
+	// The times from which its timeouts count (rule F8).
 	Launched    time.Time `json:"la,omitzero"`
 	Unreachable time.Time `json:"un,omitzero"`
-	// Away is set when a master had its agent marked unreachable, and not only did not know the task.
+	// Away is set when a master has marked the agent as unreachable, not when it only did not know the task.
 	Away       bool          `json:"aw,omitempty"`
 	EndUnclear time.Time     `json:"eu,omitzero"` // rule S5
 	EndState   string        `json:"es,omitempty"`
-	KillSince  time.Time     `json:"ks,omitzero"`  // rule K1: a wanted kill is state
-	Kill       reason.Reason `json:"kr,omitzero"`  // why its own end is wanted, if its execution is to go on
-	RunningAt  time.Time     `json:"ra,omitzero"`  // rule K4: when RUNNING was heard, kept for jobs with a timeout
-	TimedOut   bool          `json:"to,omitempty"` // rule K4: its kill is wanted because it ran for too long
+	KillSince  time.Time     `json:"ks,omitzero"` // rule K1: a wanted kill is state
+	Kill       reason.Reason `json:"kr,omitzero"` // why this task alone is to be killed
+	RunningAt  time.Time     `json:"ra,omitzero"` // rule K4: when RUNNING was reported, for jobs with a timeout
+	// Rule K4: the kill is wanted because the task exceeded its timeout.
+	TimedOut bool `json:"to,omitempty"`
 
-	// Seen is how far it was seen to go: 0 nothing, 1 staging, 2 starting, 3 running.
+	// Seen is the furthest reported state: 0 none, 1 staging, 2 starting, 3 running.
 	Seen int `json:"sn,omitempty"`
-	// Fetching is set while the last report of its executor is that it fetches the package: no process of it
-	// was made yet (rule E1).
+	// Fetching is set while the last report of its executor says that it fetches the package: no process has begun yet
+	// (rule E1).
 	Fetching bool   `json:"fe,omitempty"`
 	UUID     []byte `json:"u,omitempty"` // of the last update that changed something
 
@@ -52,64 +53,63 @@ type attempt struct {
 	// Package is the checksum of the package that it ran with, as its executor reported it.
 	Package string `json:"pk,omitempty"`
 
-	// Need is what a daemon's attempt was allotted, Settings the fingerprint of what it was launched with, and Grace
-	// what its kills name: the settings of its execution may have changed since, and a longer grace than the task's
-	// own would drain the shard (rule X12).
+	// Need is the resources that a daemon's attempt was allotted, Settings the fingerprint of the settings that it was
+	// launched with, and Grace the grace of its kills. They are stored because the settings of its execution may have
+	// changed since, and a grace longer than the task's own would drain the shard (rule X12).
 	Need     resources.Amount `json:"rs,omitzero"`
 	Settings string           `json:"sf,omitempty"`
 	Grace    time.Duration    `json:"gr,omitempty"`
-	// Drain is set while the kill that is wanted lets the run under way come to its end.
+	// Drain is set while the wanted kill lets the present run come to its end.
 	Drain bool `json:"dr,omitempty"`
 
-	// acceptSeq is the ACCEPT that was sent and not answered; 0 when it was
-	// answered or voided. An attempt loaded from the registry counts as voided
-	// with the first subscription (rule L4).
+	// acceptSeq is the number of the unanswered ACCEPT that launched it; 0 once it was answered or voided. An attempt
+	// loaded from the registry counts as voided with the first subscription (rule L4).
 	acceptSeq int64
-	// sentWith is the ACCEPT that launched it, in this term.
+	// sentWith is the number of the ACCEPT that launched it in this term.
 	sentWith int64
 	// known is set when the cluster reported anything of the task in this session.
 	known bool
-	// killSent and killTry pace the repetition of kills.
+	// killSent and killTry determine when a kill is repeated.
 	killSent time.Time
 	killTry  int
-	// staged counts the sweeps that found it staged; stuckStaging: it got no further, in spite of a kill.
+	// staged counts the sweeps that found it staged; stuckStaging is set when it stayed staged in spite of a kill.
 	staged       int
 	stuckStaging bool
-	// runningSince is when this leader heard that it runs, or took over.
+	// runningSince is when this leader learned that it runs, or took over.
 	runningSince time.Time
-	// waits is what keeps a task from beginning that is on its agent, in the words of the agent; nothing is decided
-	// by it.
+	// waits is the reason, in the words of the agent, why a task on its agent has not begun; no decision uses it.
 	waits string
-	// progress is what its program said last, or nil; nothing is decided by it (wire.Report).
+	// progress is the last report of its program, or nil; no decision uses it (wire.Report).
 	progress *Progress
 }
 
-// past is what stays of an attempt that ended while its shard waits for the next: where it ran, and why it ended.
+// past returns the part of an ended attempt that its shard keeps while it waits for the next one: where it ran, and
+// why it ended.
 func (a *attempt) past() attempt {
 	return attempt{TaskID: a.TaskID, Agent: a.Agent, Host: a.Host, Executor: a.Executor, Framework: a.Framework,
 		Cause: a.Cause, Package: a.Package}
 }
 
-// EarlierAttempt is what is kept of an attempt after another one has followed it: where its output is.
+// EarlierAttempt is the part of an attempt that is kept after another one has followed it: where its output is.
 type EarlierAttempt struct {
 	Attempt  int    `json:"a"`
 	TaskID   string `json:"t"`
 	AgentURL string `json:"h"`
-	// Path is the absolute path of the task's folder, because its parts may not be known later.
+	// Path is the absolute path of the task's folder. It is stored whole, because its parts may not be known later.
 	Path string `json:"p"`
 }
 
-// MostEarlier is the largest number of earlier attempts that a shard keeps: each takes as much room as a quarter of
-// a cause.
+// MostEarlier is the maximum number of earlier attempts that a shard keeps. Each takes a quarter of the room of a
+// cause.
 const MostEarlier = 3
 
-// How far a task was reported to have come (Shard.Seen). A higher number is further.
+// The furthest reported states of a task (Shard.Seen), in ascending order.
 const (
-	// SeenStaging is a task that its agent has not handed over yet.
+	// SeenStaging is the state of a task that its agent has not handed over yet.
 	SeenStaging = 1
-	// SeenStarting is a task that its executor has, or that its agent prepares.
+	// SeenStarting is the state of a task that its executor has, or that its agent prepares.
 	SeenStarting = 2
-	// SeenRunning is a task that was reported running, or being killed.
+	// SeenRunning is the state of a task that was reported as running or as being killed.
 	SeenRunning = 3
 )
 
@@ -122,7 +122,7 @@ type Tries struct {
 	Starts int `json:"ns,omitempty"`
 }
 
-// Sum is the number of all attempts that are counted.
+// Sum returns the number of all counted attempts.
 func (t Tries) Sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
 // keepOutput adds the present attempt, whose output is at path, to the earlier ones.

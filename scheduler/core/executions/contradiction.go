@@ -8,8 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
-// step.
+// Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (es *Set) Contradiction() string {
 	queued := 0
 	for job, queue := range es.queues {
@@ -73,10 +72,10 @@ func (es *Set) Contradiction() string {
 	return ""
 }
 
-// Stored encodes the execution with all its shards as it is stored. Tests compare what two leaders know by it.
+// Stored encodes the execution with all its shards as it is stored. Tests use it to compare what two leaders know.
 func (e *Execution) Stored() []byte {
 	return append(store.Encode(&e.rec), appendShards(nil, e.shards)...)
 }
 
-// KeyIDs lists the ids of the executions whose Idempotency-Keys are remembered, sorted.
+// KeyIDs lists the ids of the executions with a remembered Idempotency-Key, sorted.
 func (es *Set) KeyIDs() []string { return step.SortedKeys(es.keys) }

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// KillGrace is the time between SIGTERM and SIGKILL that tasks of an execution are launched with: that of their job
-// or, without one, of the server.
+// KillGrace returns the time between SIGTERM and SIGKILL that tasks of an execution are launched with: that of their
+// job or, if the job has none, of the server.
 func (es *Set) KillGrace(e *Execution) time.Duration {
 	if e.Launched() && e.rec.Settings.Job.KillGraceSeconds > 0 {
 		return time.Duration(e.rec.Settings.Job.KillGraceSeconds) * time.Second
@@ -25,8 +25,8 @@ func (es *Set) TaskGrace(ref TaskRef) time.Duration {
 	return cmp.Or(ref.Shard().rec.Grace, es.KillGrace(ref.Exec))
 }
 
-// LongestKillGrace is the longest grace of any task on the cluster, and at least that of the server: killing all of
-// them may take so long.
+// LongestKillGrace returns the longest grace of any task on the cluster, and at least that of the server: the time
+// that killing all of them may take.
 func (es *Set) LongestKillGrace() time.Duration {
 	longest := es.shared.Opt.KillGrace
 	for _, ref := range es.tasks {
@@ -37,7 +37,8 @@ func (es *Set) LongestKillGrace() time.Duration {
 	return longest
 }
 
-// RetryBackoff is how long a shard of a job waits after its first failure, and how long at most after any (rule E6).
+// RetryBackoff returns how long a shard of a job waits after its first failure, and how long at most after any failure
+// (rule E6).
 func (es *Set) RetryBackoff(job *jobs.Config) (first, most time.Duration) {
 	if job.RetryBackoffSeconds > 0 {
 		first = time.Duration(job.RetryBackoffSeconds) * time.Second
@@ -46,8 +47,8 @@ func (es *Set) RetryBackoff(job *jobs.Config) (first, most time.Duration) {
 	return es.shared.Opt.BackoffFirst, es.shared.Opt.BackoffMost
 }
 
-// longestDelay is how far ahead a shard's NotBefore can be: what lies further ahead was stored by another clock
-// (rule F8).
+// longestDelay returns how far ahead a shard's NotBefore can be. A later NotBefore was stored by another clock (rule
+// F8).
 func (es *Set) longestDelay(e *Execution) time.Duration {
 	if !e.Launched() {
 		return es.shared.Opt.BackoffMost
@@ -56,6 +57,6 @@ func (es *Set) longestDelay(e *Execution) time.Duration {
 	return max(most, es.KillGrace(e)+RefusedWithin)
 }
 
-// RefusedWithin is more than the time that an executor takes to ask an agent that has just registered (rule X5), and
-// an agent to learn that a task was removed.
+// RefusedWithin is longer than an executor takes to ask an agent that has just registered (rule X5), and longer than
+// an agent takes to learn that a task was removed.
 const RefusedWithin = 5 * time.Second

@@ -5,19 +5,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Described is how large the descriptions of an execution's tasks are, in bytes, with the versions of the settings
-// that this was computed for.
+// Described has the sizes of the descriptions of an execution's tasks, in bytes, with the versions of the settings for
+// which they were computed.
 type Described struct {
 	// Job and App are the job's document and the version of its app, for an execution that was not launched; nil and 0
 	// for one that was.
 	Job   *jobs.Config
 	App   int64
-	Each  int // at least the size of any of them in a call
-	Alike int // what all of them have in common
+	Each  int // upper bound of the size of each in a call
+	Alike int // size of the part that all of them share
 }
 
-// SharedDescription returns what all tasks of the execution are sent. encode is called once for all shards that
-// wait, and its result kept until LaunchedAll. The execution must have settings.
+// SharedDescription returns the part of the description that is the same for all tasks of the execution. encode is
+// called once for all waiting shards, and its result is kept until LaunchedAll. The execution must have settings.
 func (e *Execution) SharedDescription(encode func() wire.Shared) wire.Shared {
 	p := e.Prepare()
 	if p.encoded == nil {
@@ -26,8 +26,7 @@ func (e *Execution) SharedDescription(encode func() wire.Shared) wire.Shared {
 	return p.encoded
 }
 
-// KeepDescribed keeps how large the descriptions of the tasks are. It is a cache: what is stored of the execution
-// stays the same.
+// KeepDescribed caches the sizes of the descriptions of the tasks. It does not change what is stored of the execution.
 func (e *Execution) KeepDescribed(d Described) { e.described = d }
 
 // With returns the execution unchanged or, before its first launch, a copy of it with these settings and without

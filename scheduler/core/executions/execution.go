@@ -12,15 +12,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Settings are what an execution runs with: copied at its first launch, and kept to its end (rule F7); those of a
-// standing execution are replaced by TakeSettings.
+// Settings are the settings that an execution runs with: copied at its first launch, and kept to its end (rule F7).
+// TakeSettings replaces those of a standing execution.
 type Settings struct {
 	App app.Config  `json:"app"`
 	Job jobs.Config `json:"job"`
 }
 
-// Execution is one run of a job. Before its first launch it has neither settings nor shards. Set owns it, and alone
-// changes it; its own methods change no more than what they cache.
+// Execution is one run of a job. Before its first launch it has neither settings nor shards. Its own methods change no
+// more than caches; only Set, which owns it, changes the rest.
 type Execution struct {
 	rec    record
 	shards []Shard
@@ -39,55 +39,56 @@ type Execution struct {
 	storedChunks int
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
-	// ring and place are where history keeps it once it has ended.
+	// ring and place locate an ended execution in the history.
 	ring  *ring
 	place *list.Element
-	// outdated are the items of a daemon's shards that may run with other settings than the present ones, in order.
+	// outdated lists, in order, the items of a daemon's shards that may run with other settings than the present ones.
 	outdated []int
-	// What was last recorded of what it waits for, when, and how often.
+	// The last recorded reason for which it waits, the time of that record, and the number of such records.
 	waitRecorded   reason.Reason
 	waitRecordedAt time.Time
 	waitsRecorded  int
 }
 
-// record is what is stored of an execution, in its header, beside its shards (rule T5).
+// record is the stored header of an execution, beside its shards (rule T5).
 type record struct {
 	ID     string    `json:"id"`
 	Job    string    `json:"job"`
 	Fire   time.Time `json:"fire"`
 	Source Source    `json:"source"`
-	// Made is when it began to wait: who has waited longest gets the reservation (rule L2).
+	// Made is when it began to wait. The execution that has waited longest gets the reservation (rule L2).
 	Made     time.Time `json:"made"`
 	Settings *Settings `json:"settings,omitempty"`
-	// Overrides are what the run has instead of its job's settings, and OverridesOf the app that the job was of when
-	// they were given.
+	// Overrides are the settings of the run that replace its job's, and OverridesOf the app that the job belonged to
+	// when they were given.
 	Overrides   *jobs.Overrides `json:"overrides,omitempty"`
 	OverridesOf string          `json:"overridesOf,omitempty"`
-	// OverridesTo stands for the address that parameters with secrets among them were to be sent to, "" for none.
+	// OverridesTo is a fingerprint of the address to which secret parameters in Overrides were to be sent, "" for none
+	// (SecretsTo).
 	OverridesTo string `json:"overridesTo,omitempty"`
-	// Chunks is how many entries beside the header the shards are stored in, 0 if they are in the header.
+	// Chunks is the number of entries beside the header that store the shards, 0 if they are in the header.
 	Chunks int `json:"chunks,omitempty"`
-	// Kill is why all that is left of it is to be killed, none while that is not wanted (rule K1).
+	// Kill is the reason why all that is left of it is to be killed, none while no kill is wanted (rule K1).
 	Kill reason.Reason `json:"killReason,omitzero"`
-	// Dropped is set when it was a fire that other fires have crowded out while it waited (rule F5).
+	// Dropped is set when it was a waiting fire that was dropped for later fires (rule F5).
 	Dropped bool `json:"dropped,omitempty"`
-	// Ended is the place in the order of ends, 0 while the execution is not over.
+	// Ended is its place in the order of ends, 0 while it is open.
 	Ended int64 `json:"ended,omitempty"`
-	// EndedAt is when it ended by the wall clock, LaunchedAt when it was first launched.
+	// EndedAt is when it ended, LaunchedAt when it was first launched, both by the wall clock.
 	EndedAt    time.Time `json:"endedAt,omitzero"`
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`
-	// Begun is when the first process of an attempt began that another one has followed, or will.
+	// Begun is when the first process began among the attempts that were or will be followed by another one.
 	Begun time.Time `json:"begun,omitzero"`
 }
 
-// Daemon reports whether this is the standing execution of a daemon job: its shards end only to be replaced, and its
+// Daemon reports whether this is the standing execution of a daemon job. Its shards end only to be replaced, and its
 // settings are always the newest (rule X8).
 func (e *Execution) Daemon() bool { return e.rec.Source == DaemonSource }
 
 // Reruns reports whether a lost shard is run again (rule E2). The execution must have been launched.
 func (e *Execution) Reruns() bool { return e.Daemon() || e.rec.Settings.Job.Failover }
 
-// Needs is what the present attempt of a shard is allotted. The execution must have been launched.
+// Needs returns the resources that the present attempt of a shard is allotted. The execution must have been launched.
 func (e *Execution) Needs(s *Shard) resources.Amount {
 	if e.Daemon() {
 		return s.rec.Need
@@ -98,7 +99,7 @@ func (e *Execution) Needs(s *Shard) resources.Amount {
 // Launched reports whether the execution was launched: it has settings and shards.
 func (e *Execution) Launched() bool { return e.rec.Settings != nil }
 
-// Waiting is the number of shards that wait for an attempt, those in a backoff included.
+// Waiting returns the number of shards that wait for an attempt, including those in a backoff.
 func (e *Execution) Waiting() (n int) {
 	for i := range e.shards {
 		if e.shards[i].rec.State == Waiting {
@@ -116,7 +117,7 @@ func (e *Execution) SettingsOf(cfg jobs.Config) jobs.Config {
 	return e.rec.Overrides.Apply(cfg)
 }
 
-// chunks is how many entries beside the header its shards are stored in (rule T5).
+// chunks returns the number of entries beside the header that store its shards (rule T5).
 func (e *Execution) chunks() int {
 	if len(e.shards) <= store.InlineShards {
 		return 0
@@ -124,10 +125,10 @@ func (e *Execution) chunks() int {
 	return (len(e.shards) + store.ChunkShards - 1) / store.ChunkShards
 }
 
-// State is the state of the execution as people see it.
+// State returns the state of the execution that people see.
 func (e *Execution) State() State {
 	if e.ring != nil {
-		return e.ring.state // final, and known without a look at all shards
+		return e.ring.state // final, and known without iterating over the shards
 	}
 	if !e.Launched() {
 		if !e.rec.Kill.IsZero() {
@@ -169,15 +170,15 @@ func (e *Execution) Reason() reason.Reason {
 	}
 	switch {
 	case e.State() == Finished:
-		return reason.Reason{} // though a kill may have been requested
+		return reason.Reason{} // a kill may have been requested nevertheless
 	case bad == 0:
 		return e.rec.Kill.Or(e.killedReason())
 	}
 	return reason.ShardsFailed(bad, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
-// Unplaced is what the last match made of an execution of which it left shards unplaced. The zero value means that
-// no match has tried the execution since something changed for it.
+// Unplaced is the result of the last match for an execution that it left partly unplaced. The zero value means that no
+// match has tried the execution since something changed for it.
 type Unplaced struct {
 	Matched bool
 	// Never is set if no agent, even empty, can hold one shard of it.
@@ -187,7 +188,7 @@ type Unplaced struct {
 	Why      reason.Reason
 }
 
-// killedReason says which shards of an execution were killed though the execution as a whole was not; none if there
+// killedReason says which shards of an execution were killed although the execution as a whole was not; none if there
 // are none.
 func (e *Execution) killedReason() reason.Reason {
 	var first *Shard
@@ -206,7 +207,7 @@ func (e *Execution) killedReason() reason.Reason {
 	return reason.ShardsKilled(killed, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
-// Begin is when the first known process of the execution began, by the clock of its agent; zero if none is known.
+// Begin returns when the first known process of the execution began, by the clock of its agent; zero if none is known.
 func (e *Execution) Begin() time.Time {
 	first := e.rec.Begun
 	for i := range e.shards {
@@ -217,8 +218,8 @@ func (e *Execution) Begin() time.Time {
 	return first
 }
 
-// Complete is when the last process of an ended execution ended or, if it had none, when the execution ended; by the
-// wall clock.
+// Complete returns when the last process of an ended execution ended or, if it had none, when the execution ended; by
+// the wall clock.
 func (e *Execution) Complete() (last time.Time) {
 	for i := range e.shards {
 		if s := &e.shards[i]; !s.rec.Start.IsZero() && s.rec.Complete.After(last) {
@@ -234,20 +235,20 @@ func (e *Execution) Complete() (last time.Time) {
 // GoesOn reports whether the execution is to go on, see the function GoesOn.
 func (e *Execution) GoesOn() bool { return GoesOn(e.rec.Kill) }
 
-// GoesOn reports whether a run with such a kill is to go on, at the latest under the next server (rule O4).
+// GoesOn reports whether a run with that kill reason is to go on, at the latest under the next server (rule O4).
 func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
 
-// BusyBy reports whether a shard of the execution runs, or may be launched by then, in the time of the term: one in
-// a long backoff (rule E6) needs no executor meanwhile. Running shards of a standing execution do not count: it
-// needs other executors only for shards that wait.
+// BusyBy reports whether a shard of the execution runs, or may be launched by then, in the time of the term; a shard
+// in a long backoff (rule E6) needs no executor meanwhile. Running shards of a standing execution do not count,
+// because it needs other executors only for waiting shards.
 func (e *Execution) BusyBy(then time.Time) bool {
 	return slices.ContainsFunc(e.shards, func(s Shard) bool {
 		return s.Live() && !e.Daemon() || s.rec.State == Waiting && !s.rec.NotBefore.After(then)
 	})
 }
 
-// Timeout is how long a task of the execution may run, 0 for no limit (rule K4). The runs of a daemon are timed by
-// its executor: its tasks have no end. The execution must have been launched.
+// Timeout returns how long a task of the execution may run, 0 for no limit (rule K4). It is 0 for a daemon, whose
+// tasks have no end; its executor limits the single runs. The execution must have been launched.
 func (e *Execution) Timeout() time.Duration {
 	if job := &e.rec.Settings.Job; job.JobExecutionType != jobs.Daemon {
 		return time.Duration(job.TimeoutSeconds) * time.Second
@@ -255,14 +256,14 @@ func (e *Execution) Timeout() time.Duration {
 	return 0
 }
 
-// OverridesMoved reports whether the run's overrides would reach another app or address than they were given for:
-// people who may change or trigger the job may not be allowed to know them.
+// OverridesMoved reports whether the run's overrides would reach another app or address than they were given for.
+// People who may change or trigger the job may not be allowed to know the overrides.
 func (e *Execution) OverridesMoved(now *jobs.Config) bool {
 	return now.AppName != e.rec.OverridesOf || SecretsTo(e.rec.Overrides, now) != e.rec.OverridesTo
 }
 
-// SecretsTo is a fingerprint of the address that a run of an HTTP job sends the secrets among its own parameters to;
-// "" if there are none.
+// SecretsTo returns a fingerprint of the address to which a run of an HTTP job sends the secrets among its own
+// parameters; "" if there are none.
 func SecretsTo(own *jobs.Overrides, job *jobs.Config) string {
 	address := job.Prop(jobs.PropHTTPURL) + "\n" + job.Prop(jobs.PropHTTPURI)
 	if address == "\n" || !own.HasSecretParameters() {
@@ -274,8 +275,8 @@ func SecretsTo(own *jobs.Overrides, job *jobs.Config) string {
 // NumShards is the number of shards: 0 before the first launch.
 func (e *Execution) NumShards() int { return len(e.shards) }
 
-// Shard returns the shard with that item, which must be below NumShards.
+// Shard returns the shard with that item, which must be in 0 to NumShards-1.
 func (e *Execution) Shard(item int) *Shard { return &e.shards[item] }
 
-// Ref names the shard with that item.
+// Ref returns the TaskRef of the shard with that item.
 func (e *Execution) Ref(item int) TaskRef { return TaskRef{e, item} }

@@ -6,52 +6,52 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Change is something that has happened to an execution, or to one of its shards, and that other parts of the core
-// follow: what is recorded, counted, accounted, sent and reported depends on changes alone (core/consequences.go).
-// Only transitions make them.
+// Change is a change of an execution, or of one of its shards, that other parts of the core follow: records, counts,
+// accounts, calls and notifications depend on changes alone (core/consequences.go). Only transitions make them.
 type Change struct {
 	Kind ChangeKind
 	Exec *Execution
-	// Index is the item of the shard, for kinds that are about one.
+	// Index is the item of the shard, for kinds that concern one shard.
 	Index int
-	// Why is why a kill is wanted, a task ends or an execution waits, and At when the shard may be launched again.
+	// Why is the reason why a kill is wanted, a task ends or an execution waits. At is when the shard may be launched
+	// again.
 	Why reason.Reason
 	At  time.Time
-	// State is the state that an attempt is recorded with, or with which its shard has ended.
+	// State is the state with which an attempt is recorded, or with which its shard has ended.
 	State State
 	// Failed is set if the attempt failed by itself, or its shard with it.
 	Failed bool
-	// Send is set if a kill is to be sent, and not only its reason has changed.
+	// Send is set if a kill is to be sent; it is not if only the reason of the kill has changed.
 	Send bool
 }
 
-// ChangeKind says what has happened.
+// ChangeKind is the kind of a Change.
 type ChangeKind int
 
 const (
 	// ExecutionMade means that an execution was opened.
 	ExecutionMade ChangeKind = iota
-	// ExecutionLaunched means that it has settings and shards, of which the first are about to be launched.
+	// ExecutionLaunched means that it has settings and shards; its first shards are about to be launched.
 	ExecutionLaunched
 	// ExecutionWaits means that shards of it are unplaced, because of Why.
 	ExecutionWaits
 	// ExecutionKilled means that the rest of it is to end, because of Why.
 	ExecutionKilled
-	// ExecutionEnded means that it has ended, and is in no queue any more.
+	// ExecutionEnded means that it has ended, and has left its queue.
 	ExecutionEnded
 	// TaskLaunched means that a shard has a new attempt.
 	TaskLaunched
 	// TaskRuns means that the attempt was reported running.
 	TaskRuns
-	// TaskKillWanted means that its kill is wanted. Why is the reason of this task alone, none if its execution ends
-	// or it exceeded its timeout.
+	// TaskKillWanted means that the kill of the attempt's task is wanted. Why is the reason of this task alone, none
+	// if its execution ends or it exceeded its timeout.
 	TaskKillWanted
-	// AttemptEnds means that its attempt ends, as State; the shard is still unchanged.
+	// AttemptEnds means that the attempt ends with State; the shard is still unchanged.
 	AttemptEnds
-	// ShardRequeued means that a shard whose attempt has ended gets another one, not before At. It still has the
+	// ShardRequeued means that a shard whose attempt has ended gets another one, not before At. It still refers to the
 	// last one.
 	ShardRequeued
-	// ShardEnded means that a shard has ended with its attempt, as State.
+	// ShardEnded means that a shard has ended with its attempt, with State.
 	ShardEnded
 )
 

@@ -15,8 +15,8 @@ func (es *Set) tell(c Change) {
 	}
 }
 
-// LaunchFirst gives an execution, at its first launch, the settings that it keeps, and waiting shards (rule F7).
-// with is not to be changed afterwards.
+// LaunchFirst gives an execution, at its first launch, waiting shards and the settings that it keeps (rule F7). with
+// must not be changed afterwards.
 func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	e.rec.Settings, e.rec.LaunchedAt = with, es.shared.Wall()
 	e.shards = make([]Shard, with.Job.ShardingTotalCount)
@@ -29,15 +29,15 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	es.tell(Change{Kind: ExecutionLaunched, Exec: e})
 }
 
-// EndAttempt notes that the present attempt of a shard ends: as which state it is recorded, whether it failed, why,
-// and the counts of the shard with it. The shard itself is ended or requeued by another transition, in the same step.
+// EndAttempt records that the present attempt of a shard ends: the state with which it is recorded, whether it failed,
+// the cause, and the new counts of the shard. Another transition ends or requeues the shard in the same step.
 func (es *Set) EndAttempt(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
 	es.tell(Change{Kind: AttemptEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
 	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
 }
 
-// CompleteShard ends a shard in a terminal state, and its execution with the last one.
+// CompleteShard ends a shard in a terminal state. If it was the last one, the execution ends with it.
 func (es *Set) CompleteShard(ref TaskRef, state State) {
 	live := ref.Shard().Live()
 	last := es.complete(ref, state)
@@ -64,8 +64,8 @@ func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output 
 	es.shared.NeedChanged()
 }
 
-// waitsUntil requests a match when the shard's backoff ends. From then on it waits for something else, for people
-// too.
+// waitsUntil requests a match when the shard's backoff ends. From then on the shard waits for another reason, which
+// people see.
 func (es *Set) waitsUntil(e *Execution, s *Shard) {
 	es.shared.MatchAt(s.rec.NotBefore)
 	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.ExecutionChanged(e.rec.ID, e.rec.Job) })
@@ -80,15 +80,15 @@ func (es *Set) endExecution(e *Execution) {
 	es.tell(Change{Kind: ExecutionEnded, Exec: e})
 }
 
-// Drop ends a waiting execution that later fires have crowded out (rule F5).
+// Drop ends a waiting execution to make room for later fires (rule F5).
 func (es *Set) Drop(e *Execution, why reason.Reason) {
 	e.rec.Dropped, e.rec.Kill = true, why
 	es.endExecution(e)
 }
 
-// Kill ends the waiting shards of an execution at once, and requests the kill of its live ones (rule K1: committed
-// first, sent again until they have ended). An execution that was not launched ends at once. If a server is
-// stopping, the shards that wait stay for the next one.
+// Kill ends the waiting shards of an execution at once, and requests the kill of its live ones, which is committed
+// first, and sent again until they have ended (rule K1). An execution that was not launched ends at once. If a server
+// is stopping, the waiting shards stay for the next one.
 func (es *Set) Kill(e *Execution, why reason.Reason) {
 	if e.rec.Ended > 0 {
 		return
@@ -115,8 +115,8 @@ func (es *Set) Kill(e *Execution, why reason.Reason) {
 	}
 }
 
-// EndRuns requests that each live task of a standing execution ends with its present run. A shard that a pause
-// has drained waits, and is placed again when the job is resumed (rule F10).
+// EndRuns requests that each live task of a standing execution ends with its present run. A shard that a pause has
+// drained waits, and is placed again when the job is resumed (rule F10).
 func (es *Set) EndRuns(e *Execution, why reason.Reason) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.Live() && s.rec.KillSince.IsZero() {
@@ -157,7 +157,7 @@ func (es *Set) liftShutdown(e *Execution) {
 	es.shared.MatchAgain()
 }
 
-// LeaveWaiting notes since when the shards have waited that were not launched together with the others of their
+// LeaveWaiting records since when the shards have waited that were not launched together with the others of their
 // execution (rule L1).
 func (es *Set) LeaveWaiting(e *Execution) {
 	for i := range e.shards {
@@ -168,14 +168,14 @@ func (es *Set) LeaveWaiting(e *Execution) {
 	}
 }
 
-// LaunchedAll notes that no shard of the execution waits to be launched.
+// LaunchedAll records that no shard of the execution waits to be launched.
 func (es *Set) LaunchedAll(e *Execution) {
 	es.removeLaunchable(e)
 	e.Prepare().encoded = nil
 }
 
-// SetUnplaced replaces what the last match made of an execution; the zero value after a change that may have made it
-// obsolete.
+// SetUnplaced replaces the result of the last match for an execution. The zero value is for a change that may have
+// made that result obsolete.
 func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	if !e.unplaced.Why.Equal(u.Why) {
 		es.shared.ExecutionChanged(e.rec.ID, e.rec.Job)
@@ -186,7 +186,7 @@ func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	}
 }
 
-// TakeSettings makes now the settings of a standing execution, with which its shards are launched from now on (rule
+// TakeSettings makes now the settings of a standing execution, which launches its shards with them from then on (rule
 // X8). If they differ from the present ones, all its shards are outdated.
 func (es *Set) TakeSettings(e *Execution, now Settings) {
 	encoded := store.Encode(now)
@@ -204,7 +204,8 @@ func (es *Set) TakeSettings(e *Execution, now Settings) {
 	es.Outdate(e)
 }
 
-// Outdate marks all shards of a standing execution to be compared with its settings.
+// Outdate marks all shards of a standing execution as outdated, so that each is compared with the execution's
+// settings.
 func (es *Set) Outdate(e *Execution) {
 	e.outdated = make([]int, len(e.shards))
 	for i := range e.outdated {
@@ -212,20 +213,21 @@ func (es *Set) Outdate(e *Execution) {
 	}
 }
 
-// UpToDate notes that the first of the outdated shards needs no replacement any more. There must be one.
+// UpToDate removes the first of the outdated shards from the list, because it needs no replacement any more. The list
+// must not be empty.
 func (es *Set) UpToDate(e *Execution) { e.outdated = e.outdated[1:] }
 
-// Replaced notes that a shard runs well with the settings for which it was killed.
+// Replaced records that a shard runs well with the settings for which it was killed.
 func (es *Set) Replaced(ref TaskRef) {
 	ref.Shard().rec.Replacing = false
 	es.touchShard(ref.Exec, ref.index)
 }
 
-// RanWell clears the counts of a shard's failures, because its attempt ran well for a while.
+// RanWell clears the failure counts of a shard whose attempt ran well for a while.
 func (es *Set) RanWell(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
 
-// RecordAgain marks the shards of an execution that a former term ended to be recorded again: the disk of that
-// leader may never be read again, or may lack them because its process died.
+// RecordAgain marks the shards of an execution that a former term ended, so that they are recorded again. The disk
+// of that leader may never be read again, or may lack them because its process died.
 func (es *Set) RecordAgain(e *Execution) {
 	for i := range e.shards {
 		e.shards[i].unrecorded = e.shards[i].rec.State.Terminal()
@@ -243,8 +245,8 @@ func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 	return refs
 }
 
-// WaitIsNews reports whether the history is to record that an execution waits because of why, and notes that it is.
-// It is not if that is recorded already, or too much or too recently of this execution.
+// WaitIsNews reports whether the history should record that an execution waits because of why, and counts that record.
+// It returns false if the reason was the last one recorded, or if this execution has too many or too recent records.
 func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
 	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
 		e.waitsRecorded > 0 && es.shared.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
@@ -256,8 +258,8 @@ func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
 }
 
 const (
-	// waitsRecorded is how many records of what it waits for an execution gets at most, waitRecordedEvery the least
-	// time between two of them.
+	// waitsRecorded is the maximum number of records of an execution's waiting reasons, waitRecordedEvery the minimum
+	// interval between two of them.
 	waitsRecorded     = 10
 	waitRecordedEvery = time.Minute
 )

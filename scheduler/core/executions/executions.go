@@ -1,11 +1,12 @@
 // Package executions holds the runs of jobs: open executions with their shards and attempts, the queue of each job,
 // the indexes over tasks, and the ended executions that are kept.
 //
-// Only the transitions of Set change an execution. Each keeps the indexes true, marks what is to be written, and
-// reports a Change to the observer; none decides what follows from it. Transitions that cannot happen panic, because
-// they are bugs of the caller. A transition whose name is an order (Launch, Kill, RunAgain) carries out a decision;
-// one in the past tense (Began, Reached, FoundStuck) notes what was seen of the cluster. The package launches and
-// kills nothing: it records that a task was launched, or that its kill is wanted.
+// Only the transitions of Set change an execution. Each keeps the indexes correct, marks the changed records for the
+// commit, and reports a Change to the observer; none decides what follows from it. A transition that is impossible in
+// the present state panics, because it is a bug of the caller. A transition whose name is an order (Launch, Kill,
+// RunAgain) carries out a decision; a name in the past tense (Began, Reached, FoundStuck) records an observation of
+// the cluster. The package launches and kills nothing: it records that a task was launched, or that its kill is
+// wanted.
 package executions
 
 import (
@@ -41,8 +42,7 @@ type Set struct {
 	ended  history
 	// changed has the id of every execution that differs from what is stored.
 	changed store.Changed
-	// keys has by id, as long as it is remembered, when an execution was triggered with an Idempotency-Key (rule
-	// T3).
+	// keys has, by execution id, the time of each trigger whose Idempotency-Key is still remembered (rule T3).
 	keys        map[string]time.Time
 	loading     loading
 	changedKeys store.Changed
@@ -55,7 +55,7 @@ func New(s *step.Shared) *Set {
 		keys: map[string]time.Time{}}
 }
 
-// touch marks an execution to be written without its chunks of shards.
+// touch marks an execution to be written, without its chunks of shards.
 func (es *Set) touch(e *Execution) {
 	e.dirty = true
 	es.changed.Add(e.rec.ID)
@@ -109,7 +109,7 @@ func (es *Set) ForgetTask(id string) {
 	}
 }
 
-// end files an execution among the ended ones, with its tasks.
+// end moves an execution to the ended ones, and its tasks out of the index of open ones.
 func (es *Set) end(e *Execution) {
 	es.removeLaunchable(e)
 	delete(es.open, e.rec.ID)
@@ -122,9 +122,9 @@ func (es *Set) end(e *Execution) {
 	es.ended.add(e)
 }
 
-// Write adds the changed executions and keys to the commit, and removes the ended executions that exceed the
+// Write adds the changed executions and keys to the commit, and deletes the ended executions beyond the limits of the
 // history. Ends up to stored are in the history database; ends up to recorded are at least in a batch for it (rule
-// H1). Others are not removed.
+// H1). Later ends are not deleted.
 func (es *Set) Write(r *store.Commit, stored, recorded int64) {
 	gone := es.ended.trim(es.shared.Now(), es.shared.Opt.EndedKept, stored)
 	gone = append(gone, es.ended.trimUnstored(es.shared.Opt.UnstoredKept, recorded)...)
@@ -136,7 +136,7 @@ func (es *Set) Write(r *store.Commit, stored, recorded int64) {
 	}
 	for _, e := range gone {
 		if !e.stored || es.open[e.rec.ID] != nil {
-			continue // the id lives again
+			continue // the id is in use again
 		}
 		r.Remove(store.Under(store.PathExecution, e.rec.ID))
 		for i := range e.storedChunks {
@@ -184,7 +184,7 @@ func (es *Set) On(agent string) iter.Seq[TaskRef] { return maps.Values(es.onAgen
 // EndedByID returns the ended execution with that id if it is kept, or nil.
 func (es *Set) EndedByID(id string) *Execution { return es.ended.byID[id] }
 
-// EndedTask returns the shard whose last task it was, of an ended execution that is kept; false for any other id.
+// EndedTask returns the shard of a kept ended execution whose last task has that id; false if there is none.
 func (es *Set) EndedTask(id string) (ref TaskRef, ok bool) {
 	ref, ok = es.ended.tasks[id]
 	return ref, ok
@@ -197,7 +197,7 @@ func (es *Set) EndedRef(id string) TaskRef { return es.ended.tasks[id] }
 // AllEnded iterates over the ended executions that are kept, in the order of their ends.
 func (es *Set) AllEnded() iter.Seq[*Execution] { return es.ended.all() }
 
-// NewestEnded iterates over the last n of them, the newest first.
+// NewestEnded iterates over the last n ended executions that are kept, the newest first.
 func (es *Set) NewestEnded(n int) iter.Seq[*Execution] { return es.ended.newest(n) }
 
 // LastEnded is the last execution of a job that ended with one of these results and is kept, or nil.
@@ -208,8 +208,8 @@ func (es *Set) LastEnded(job string, among ...Result) *Execution {
 // AnyEnded reports whether an ended execution of a job is kept.
 func (es *Set) AnyEnded(job string) bool { return es.ended.jobs[job] != nil }
 
-// Of iterates over the executions of a job: the open ones in the order of its queue, then the ended ones that are
-// kept, in no order.
+// Of iterates over the executions of a job: the open ones in the order of its queue, then the kept ended ones, in no
+// order.
 func (es *Set) Of(job string) iter.Seq[*Execution] {
 	return func(yield func(*Execution) bool) {
 		for _, e := range es.queues[job] {
@@ -229,7 +229,7 @@ func (es *Set) Of(job string) iter.Seq[*Execution] {
 	}
 }
 
-// Failures counts the kept executions of a job that failed since the last one that finished or was killed, and
+// Failures counts the kept executions of a job that failed since the last one that finished or was killed. It also
 // returns when the first of them ended, by the wall clock.
 func (es *Set) Failures(job string) (n int, since time.Time) {
 	if es.ended.jobs[job] == nil {
@@ -251,20 +251,19 @@ func (es *Set) Failures(job string) (n int, since time.Time) {
 // Observe sets the function that is called with each change, in order and during the transition; nil for none.
 func (es *Set) Observe(observe func(Change)) { es.observe = observe }
 
-// Fire is a moment at which a job's cron has it run, in UTC.
+// Fire is a time at which a job's cron is due, in UTC.
 type Fire struct {
 	Job string
 	At  time.Time
 }
 
-// ID is the id of the execution for a fire of a job. It derives from the job and the second of the fire, so that a
-// fire is made at most once (rule F2).
+// ID returns the id of the execution for a fire of a job. It derives from the job and the second of the fire, so that
+// a fire is made at most once (rule F2).
 func ID(job string, fire time.Time) string {
 	return job + "@" + fire.UTC().Format("20060102T150405Z")
 }
 
-// MarkJobsWith marks as changed, for people, each job that has a task whose shard matches, in the order of their
-// names.
+// MarkJobsWith marks each job that has a task whose shard matches as changed for people, in the order of their names.
 func (es *Set) MarkJobsWith(match func(*Shard) bool) {
 	var names []string
 	for _, ref := range es.tasks {

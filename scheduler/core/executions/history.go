@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// history keeps executions that ended, in the order of their ends. Each job has a ring for each result, so that a
-// job that fails every second, or can't run at all, takes no room from the runs of others; only when there are too
-// many in all does the oldest go, whoever's it is. An execution's record stays where it was in the registry until it
-// goes.
+// history keeps ended executions, in the order of their ends. Each job has a ring for each result, so that a job that
+// fails every second, or cannot run at all, displaces no runs of other jobs. Only when there are too many in all is
+// the oldest removed, whatever its job. An execution's record stays where it was in the registry until it is removed.
 type history struct {
 	seq    int64
 	byID   map[string]*Execution
@@ -18,7 +17,7 @@ type history struct {
 	jobs   map[string]*jobHistory
 	order  list.List // of *Execution, the oldest end first
 	shards int       // of all executions
-	// crowded are the rings with more than they keep, in the order in which that came about.
+	// crowded lists the rings with more executions than they keep, in the order in which they became crowded.
 	crowded []*ring
 }
 
@@ -26,7 +25,7 @@ type history struct {
 var stateOf = [results]State{ResultFinished: Finished, ResultFailed: Failed, ResultKilled: Killed,
 	resultDropped: Killed}
 
-// jobHistory is what is kept of one job's ended executions.
+// jobHistory holds one job's ended executions.
 type jobHistory struct{ rings [results]ring }
 
 // ring holds one job's executions of one result, the oldest end first.
@@ -38,16 +37,16 @@ type ring struct {
 	crowded bool  // it is in history.crowded
 }
 
-// Result is how an execution ended, by which the history of its job is bounded.
+// Result is how an execution ended; the history of a job has a limit for each.
 type Result int
 
 // Results of executions.
 const (
-	// ResultFinished is an execution of which all shards finished.
+	// ResultFinished is the result of an execution whose shards all finished.
 	ResultFinished Result = iota
-	// ResultFailed is an execution with a shard that ended otherwise than finished or killed.
+	// ResultFailed is the result of an execution with a shard that ended in another way than finished or killed.
 	ResultFailed
-	// ResultKilled is an execution that was killed, as a whole or in part.
+	// ResultKilled is the result of an execution that was killed, as a whole or in part.
 	ResultKilled
 	resultDropped // a fire that was dropped while it waited: it never ran
 	results
@@ -57,8 +56,8 @@ const (
 var RingSizes = [results]int{ResultFinished: 20, ResultFailed: 100, ResultKilled: 20, resultDropped: 1}
 
 const (
-	// ringShards bounds the shards in one ring, and historyShards those in all: a run of 10,000 shards takes as much
-	// memory as thousands of small ones. The newest run of a ring is kept however large it is.
+	// ringShards bounds the shards in one ring, and historyShards those in all, because a run of 10,000 shards takes
+	// as much memory as thousands of small ones. The newest run of a ring is kept however large it is.
 	ringShards    = 50_000
 	historyShards = 1_000_000
 )
@@ -67,7 +66,7 @@ func newHistory() history {
 	return history{byID: map[string]*Execution{}, tasks: map[string]TaskRef{}, jobs: map[string]*jobHistory{}}
 }
 
-// Result is how the execution ended. It must have ended.
+// Result returns how the execution ended. It must have ended.
 func (e *Execution) Result() Result {
 	switch {
 	case e.rec.Dropped:
@@ -80,7 +79,7 @@ func (e *Execution) Result() Result {
 	return ResultFailed
 }
 
-// add takes an execution that ended.
+// add adds an execution that has ended.
 func (h *history) add(e *Execution) {
 	of := h.jobs[e.rec.Job]
 	if of == nil {
@@ -110,9 +109,9 @@ func (r *ring) isOver() bool {
 	return len(r.list) > r.most || r.shards > ringShards && len(r.list) > 1
 }
 
-// trim takes out what is too much and may be forgotten, the oldest first; most is how many are kept in all. What a
-// ring has too many of goes when it is old, or when there are too many in all: who has just asked for runs can look
-// at each of them. What ended after forgettable stays.
+// trim removes and returns the executions beyond the limits, the oldest first; most is the limit for all. The surplus
+// of a ring is removed once it is old, or if there are too many in all, so that a user who has just triggered runs can
+// look at each of them. Executions that ended after forgettable stay.
 func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*Execution) {
 	full := func() bool {
 		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
@@ -146,17 +145,18 @@ func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*E
 	return append(dropped, h.takeOldest(full, forgettable)...)
 }
 
-// unstoredShards bounds the shards of all executions while their ends can't be stored.
+// unstoredShards bounds the shards of all executions while their ends cannot be stored.
 const unstoredShards = 2 * historyShards
 
-// trimUnstored takes the oldest out until most are left with unstoredShards, though they may not be stored: a
-// database that is away for long must not take all memory, nor the registry's. What ended after recorded stays.
+// trimUnstored removes and returns the oldest executions until at most most of them, with at most unstoredShards, are
+// left, even if they are not stored: an outage of the database must not fill the memory or the registry. Executions
+// that ended after recorded stay.
 func (h *history) trimUnstored(most int, recorded int64) []*Execution {
 	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 },
 		recorded)
 }
 
-// takeOldest takes the oldest out while there are too many, but nothing that ended after upto.
+// takeOldest removes and returns the oldest executions while tooMany holds, but none that ended after upto.
 func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*Execution) {
 	for at := h.order.Front(); at != nil && tooMany(); {
 		e := at.Value.(*Execution)
@@ -170,8 +170,8 @@ func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*Executio
 	return taken
 }
 
-// take takes an execution out, unless its end is not written yet: each end is written once, so that whoever reads
-// the registry sees it.
+// take removes an execution, unless its end has not been written: each end is written once, so that readers of the
+// registry see it.
 func (h *history) take(e *Execution) bool {
 	if e.dirty {
 		return false
@@ -180,7 +180,7 @@ func (h *history) take(e *Execution) bool {
 	return true
 }
 
-// youngFor is how long an execution is kept, if there is room, that its job's ring has no place for.
+// youngFor is how long an execution beyond the limit of its ring is kept while there is room in all.
 const youngFor = 10 * time.Minute
 
 // isYoung reports whether an execution has just ended.
@@ -213,7 +213,7 @@ func (of *jobHistory) isEmpty() bool {
 	return true
 }
 
-// all are the executions in the order of their ends.
+// all iterates over the executions in the order of their ends.
 func (h *history) all() iter.Seq[*Execution] {
 	return func(yield func(*Execution) bool) {
 		for at := h.order.Front(); at != nil; at = at.Next() {
@@ -224,7 +224,7 @@ func (h *history) all() iter.Seq[*Execution] {
 	}
 }
 
-// newest are the last n that ended, the newest first.
+// newest iterates over the last n that ended, the newest first.
 func (h *history) newest(n int) iter.Seq[*Execution] {
 	return func(yield func(*Execution) bool) {
 		for at := h.order.Back(); at != nil && n > 0; at, n = at.Prev(), n-1 {
@@ -235,7 +235,7 @@ func (h *history) newest(n int) iter.Seq[*Execution] {
 	}
 }
 
-// lastOf is the last execution of a job that ended with one of the results, or nil.
+// lastOf returns the last execution of a job that ended with one of the results, or nil.
 func (h *history) lastOf(job string, among ...Result) (last *Execution) {
 	of := h.jobs[job]
 	if of == nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ended makes an execution that has ended, the n-th of a job.
+// ended makes an ended execution, the n-th of a job.
 func ended(job string, n int, state State, shards int) *Execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 	e := &Execution{rec: record{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{},
@@ -20,8 +20,8 @@ func ended(job string, n int, state State, shards int) *Execution {
 	return e
 }
 
-// Each job has its own rings: what one job does takes nothing from another's, and what one result brings nothing from
-// another result's.
+// Each job has its own rings, so that one job displaces nothing of another's, and one result nothing of another
+// result's.
 func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -94,7 +94,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// An execution that just ended is kept while there is room, and takes no room from the rings of other jobs.
+// An execution that has just ended is kept while there is room, and displaces nothing from the rings of other jobs.
 func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -137,7 +137,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	}
 }
 
-// Runs of many shards leave earlier than small ones; the newest stays.
+// Runs of many shards are removed earlier than small ones; the newest stays.
 func TestHistoryBoundsShards(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -152,10 +152,11 @@ func TestHistoryBoundsShards(t *testing.T) {
 	}
 }
 
-// A job that can't run drops a fire each second for hours. Another job's runs are still there, in the registry as
-// well, and explain says how many fires were dropped, also after a change of leader. Counting fires must not make a
-// commit of every step larger: the job's record is written once a minute for it. While the database is away what has
-// ended is kept beyond the usual bounds, but not for ever: the oldest goes, and no more than must.
+// A job that cannot run drops a fire each second for hours. The runs of another job are still kept, in the registry as
+// well, and explain says how many fires were dropped, also after a change of leader. Counting fires must not enlarge
+// the commit of every step, so the job's record is written once a minute for it. While the database is unreachable,
+// ended executions are kept beyond the usual limits, but not without limit: the oldest are removed, and no more than
+// necessary.
 func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	t.Parallel()
 	trim := func(h *history, recorded int64) {
@@ -180,7 +181,7 @@ func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	}
 
 	h = newHistory()
-	shards := make([]Shard, 100_000) // all have the same ones, which takes less memory
+	shards := make([]Shard, 100_000) // all executions share them, which takes less memory
 	for n := range 25 {
 		e := ended("big", n+1, Finished, 0)
 		e.shards = shards

@@ -28,5 +28,5 @@ func (es *Set) KeyKnown(id string) bool {
 	return known
 }
 
-// NumKeys is how many Idempotency-Keys are remembered (rule T3).
+// NumKeys returns the number of remembered Idempotency-Keys (rule T3).
 func (es *Set) NumKeys() int { return len(es.keys) }

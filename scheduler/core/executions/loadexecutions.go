@@ -11,13 +11,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// loading is what was read of executions, until Join puts it together.
+// loading holds the executions that were read, until Join puts their parts together.
 type loading struct {
 	executions []*Execution
 	chunks     map[string][]Shard
 }
 
-// Restore adds a stored execution while a term is loaded. It fails if value can't be read.
+// Restore adds a stored execution while a term is loaded. It fails if value cannot be decoded.
 func (es *Set) Restore(value []byte) error {
 	var read struct {
 		record
@@ -63,8 +63,8 @@ func (es *Set) RestoreKey(id string, value []byte) error {
 	return nil
 }
 
-// Join puts together what was restored, and returns the executions that have ended, in the order of their ends. It
-// fails if shards of an execution are missing. It is called once, after everything was restored.
+// Join puts the restored parts together, and returns the ended executions, in the order of their ends. It fails if
+// shards of an execution are missing. It is called once, after everything was restored.
 func (es *Set) Join() (ended []*Execution, err error) {
 	read := es.loading
 	es.loading = loading{}
@@ -108,7 +108,7 @@ func (es *Set) Join() (ended []*Execution, err error) {
 	return ended, nil
 }
 
-// QueuesLoaded sorts the queues of all jobs, once everything that was loaded or imported is in them.
+// QueuesLoaded sorts the queues of all jobs. It is called once all loaded or imported executions are in them.
 func (es *Set) QueuesLoaded() {
 	for _, queue := range es.queues {
 		slices.SortStableFunc(queue, func(a, b *Execution) int {
@@ -156,8 +156,8 @@ func (es *Set) open1(e *Execution) {
 		Detail: string(e.rec.Source) + ", which waited in the original's queue"})
 }
 
-// ImportedLost opens an execution of shards that the original has lost: lost has the last task of each by its item.
-// The other shards finished under the original, at the moment ended. QueuesLoaded must follow.
+// ImportedLost opens an execution for shards that the original has lost: lost has the last task of each by its item.
+// The other shards finished under the original, at the time ended. QueuesLoaded must follow.
 func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended time.Time) {
 	e := es.newExecution(m)
 	e.rec.Settings = with

@@ -7,19 +7,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// Prepared is what all tasks of an execution share.
+// Prepared has the values that all tasks of an execution share.
 type Prepared struct {
 	executorKey string
 	command     []string
 	parameters  map[int]string
 	env         jobs.Environment
 	props       map[string]string
-	// encoded is the part that each task is sent: all of them share this one copy, which is encoded again for shards
-	// that are requeued.
+	// encoded is the part of the description that all tasks share. There is one copy of it; it is encoded again for
+	// shards that are requeued.
 	encoded wire.Shared
 }
 
-// Prepare evaluates the settings of a launched execution once for all its shards. The result is not to be changed.
+// Prepare evaluates the settings of a launched execution once for all its shards. The result must not be changed.
 func (e *Execution) Prepare() *Prepared {
 	if e.prepared != nil {
 		return e.prepared
@@ -28,8 +28,8 @@ func (e *Execution) Prepare() *Prepared {
 	if own := e.rec.Settings.Job.Prop(jobs.PropScript); own != "" {
 		line = own
 	}
-	// Both were checked at registration. What somebody else wrote into the
-	// registry is left to the executor, which says what it looked for.
+	// Both were checked at registration. An invalid value that another program wrote into the registry is left to the
+	// executor, whose error names it.
 	command, err := app.SplitCommand(line)
 	if err != nil {
 		command = []string{line}
@@ -40,7 +40,7 @@ func (e *Execution) Prepare() *Prepared {
 	return e.prepared
 }
 
-// ExecutorKey names the executors that can run the tasks (executors.Key).
+// ExecutorKey returns the key of the executors that can run the tasks (executors.Key).
 func (p *Prepared) ExecutorKey() string { return p.executorKey }
 
 // Command is the program that the tasks run and its arguments.

@@ -2,7 +2,7 @@ package executions
 
 import "time"
 
-// Progress is how far a task has come, as its program last reported. It is for people; nothing is decided by it.
+// Progress is how far a task has come, as its program last reported. It is for people; no decision uses it.
 type Progress struct {
 	// Fraction is from 0 to 1.
 	Fraction float64 `json:"fraction"`

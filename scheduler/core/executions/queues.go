@@ -28,11 +28,11 @@ func (es *Set) removeLaunchable(e *Execution) {
 
 func compareLaunch(e *Execution, k LaunchKey) int { return compareLaunchKeys(e.launchKey, k) }
 
-// Queue is the open executions of a job in order: the first one runs or is the next to run. The slice is not to be
+// Queue returns the open executions of a job in order: the first one runs or is the next to run. The slice must not be
 // changed or kept.
 func (es *Set) Queue(job string) []*Execution { return es.queues[job] }
 
-// First is the first execution of a job's queue, which runs or is the next to run; nil if the queue is empty.
+// First returns the first execution of a job's queue, which runs or is the next to run; nil if the queue is empty.
 func (es *Set) First(job string) *Execution {
 	if queue := es.queues[job]; len(queue) > 0 {
 		return queue[0]
@@ -43,9 +43,9 @@ func (es *Set) First(job string) *Execution {
 // HasOpen reports whether an execution of a job is open.
 func (es *Set) HasOpen(job string) bool { return len(es.queues[job]) > 0 }
 
-// FireMustWait reports whether a fire finds its job busy. It does not if the only open executions are launched ones
-// that are being killed, such as those of a deregistered job of the same name: the first fire of the new job waits for
-// them (rule K2).
+// FireMustWait reports whether a fire finds its job busy. The job is not busy if its only open executions are launched
+// ones that are being killed, such as those of a deregistered job of the same name: the first fire of the new job
+// waits for them (rule K2).
 func (es *Set) FireMustWait(job string) bool {
 	return slices.ContainsFunc(es.queues[job], func(e *Execution) bool { return !e.Launched() || e.rec.Kill.IsZero() })
 }
@@ -76,8 +76,8 @@ func (es *Set) newExecution(m Made) *Execution {
 		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}}
 }
 
-// Enqueue opens an execution and adds it to its job's queue, in the order of fire times but behind launched ones.
-// The id must not be open.
+// Enqueue opens an execution and adds it to its job's queue, in the order of fire times but behind launched ones. No
+// open execution may have the id.
 func (es *Set) Enqueue(m Made) *Execution {
 	e := es.newExecution(m)
 	es.add(e)
@@ -132,7 +132,7 @@ func (es *Set) AddLaunchable(e *Execution) {
 		es.removeLaunchable(e)
 	}
 	if !e.Launched() {
-		e.unplaced.Never = false // its job may have changed while it was not the next
+		e.unplaced.Never = false // its job may have changed while it was not the first of the queue
 	}
 	es.insertLaunchable(e, key)
 	es.shared.MatchAgain()
@@ -142,7 +142,7 @@ func (es *Set) AddLaunchable(e *Execution) {
 // changed or kept.
 func (es *Set) Launchable() []*Execution { return es.launchable }
 
-// LaunchableFrom is Launchable from a place in that order on.
+// LaunchableFrom is the part of Launchable from a place in that order on.
 func (es *Set) LaunchableFrom(key LaunchKey) []*Execution {
 	from, _ := slices.BinarySearchFunc(es.launchable, key, compareLaunch)
 	return es.launchable[from:]
@@ -160,7 +160,7 @@ const (
 	classReady
 )
 
-// compareLaunchKeys is by class, then by fire time, then by id.
+// compareLaunchKeys compares by class, then by fire time, then by id.
 func compareLaunchKeys(a, b LaunchKey) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), a.fire.Compare(b.fire), strings.Compare(a.id, b.id))
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// encodedRecord is a record without the settings, which change seldom and are encoded once.
+// encodedRecord is a record without the settings, which seldom change and are encoded once.
 type encodedRecord struct {
 	*record
 	Settings *struct{} `json:"settings,omitempty"`
 }
 
-// encodeHeader writes an execution, with its shards where they are inline.
+// encodeHeader encodes an execution, with its shards where they are inline.
 func (e *Execution) encodeHeader() []byte {
 	b := store.Encode(encodedRecord{record: &e.rec})
 	if e.rec.Settings != nil {
@@ -30,7 +30,7 @@ func (e *Execution) encodeHeader() []byte {
 	return b
 }
 
-// appendShards writes shards, of which only those that have changed are encoded again.
+// appendShards appends the encoded shards. It encodes only those that have changed since.
 func appendShards(b []byte, shards []Shard) []byte {
 	size := 0
 	for i := range shards {
@@ -49,7 +49,7 @@ func appendShards(b []byte, shards []Shard) []byte {
 	return append(b, ']')
 }
 
-// write adds what of an execution has changed.
+// write adds the changed entries of an execution to the commit.
 func (e *Execution) write(r *store.Commit) {
 	if e.chunks() > 0 {
 		for _, i := range step.SortedKeys(e.dirtyChunks) {

@@ -7,36 +7,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Shard is one part of an execution, with its present attempt, or its last one while it waits for another and after
-// it has ended. Its methods only read; Set owns it, and alone changes it.
+// Shard is one part of an execution, with its present attempt; while it waits and after it has ended, with its last
+// one. Its methods only read; Set owns it, and alone changes it.
 type Shard struct {
 	rec shardRecord
-	// unrecorded is set when a former term ended it, and this term records that again with the end of its execution.
+	// unrecorded is set when a former term ended it, until this term records that again with the end of its execution.
 	unrecorded bool
-	// encoded is the shard as it is stored, nil when it has changed since.
+	// encoded is the shard as it is stored, nil if it has changed since.
 	encoded []byte
 }
 
-// shardRecord is what is stored of a shard. Of its attempt some is not.
+// shardRecord is the stored part of a shard. Some fields of its attempt are not stored.
 type shardRecord struct {
 	Item  int   `json:"i"`
 	State State `json:"s"`
-	// Attempt counts the attempts, the present one included.
+	// Attempt counts the attempts, including the present one.
 	Attempt int `json:"a,omitempty"`
-	// Type of the next or present attempt: why it was launched.
+	// Type is why the present attempt was launched or the next one will be.
 	Type Source `json:"y,omitempty"`
 
 	attempt
 
-	// Earlier are attempts before that had output, the oldest first, and the last one while the shard waits for
-	// another.
+	// Earlier are previous attempts that had output, the oldest first; while the shard waits, they include the last
+	// one.
 	Earlier []EarlierAttempt `json:"ea,omitempty"`
 
-	// NotBefore is the backoff of a shard that waits, WaitSince when it began to (rule F8).
+	// NotBefore is when the backoff of a waiting shard ends, WaitSince when it began to wait (rule F8).
 	NotBefore time.Time `json:"nb,omitzero"`
 	WaitSince time.Time `json:"ws,omitzero"`
 	Tries
-	// Replacing is set on a daemon's shard from when it is killed for new settings until it runs well with them.
+	// Replacing is set on a daemon's shard from the kill for new settings until it runs well with them.
 	Replacing bool `json:"rp,omitempty"`
 }
 
@@ -52,19 +52,20 @@ func (s State) Terminal() bool {
 // Live reports whether a task of the shard is, or may be, on the cluster.
 func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
-// WaitsOnAgent reports whether the shard's task is on its agent, which says what keeps it from beginning (Waits).
+// WaitsOnAgent reports whether the shard's task is on its agent and has not begun, for the reason in Waits.
 func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waits != "" }
 
-// TaskRef names a shard of an execution, and with it its present task. The zero value names none.
+// TaskRef refers to a shard of an execution, and with it to its present task. The zero value refers to none.
 type TaskRef struct {
 	Exec  *Execution
 	index int
 }
 
-// Shard is the shard that it names. It panics for the zero TaskRef.
+// Shard returns the shard. It panics for the zero TaskRef.
 func (r TaskRef) Shard() *Shard { return &r.Exec.shards[r.index] }
 
-// ShownProgress is the progress that the shard's task last reported, nil for none or if no task is on the cluster.
+// ShownProgress returns the progress that the shard's task last reported, nil for none or if no task is on the
+// cluster.
 func (s *Shard) ShownProgress() *Progress {
 	if !s.Live() {
 		return nil
@@ -72,7 +73,7 @@ func (s *Shard) ShownProgress() *Progress {
 	return s.rec.progress
 }
 
-// ClusterState is the state of a live shard's task on the cluster, as far as it is known.
+// ClusterState returns the state of a live shard's task on the cluster, as far as it is known.
 func (s *Shard) ClusterState() cluster.State {
 	switch {
 	case !s.rec.Unreachable.IsZero():
@@ -87,8 +88,8 @@ func (s *Shard) ClusterState() cluster.State {
 	return cluster.Staging
 }
 
-// SourceOfRun is why the present or last attempt was launched, as its task id says: Type is already that of the next
-// one while the shard waits.
+// SourceOfRun returns why the present or last attempt was launched, from its task id. While the shard waits, Type is
+// already the source of the next attempt.
 func (s *Shard) SourceOfRun() Source {
 	if id, err := jobs.ParseTaskID(s.rec.TaskID); err == nil && id.Type == jobs.TaskFailover {
 		return FailoverSource

@@ -1,6 +1,6 @@
 package executions
 
-// Source is what made an execution, or a repeated attempt.
+// Source is the reason why an execution, or a repeated attempt, was made.
 type Source string
 
 // Sources of executions and attempts, with the original's names.
@@ -13,7 +13,7 @@ const (
 	Misfired Source = "MISFIRE"
 	// FailoverSource is an attempt that follows a lost one.
 	FailoverSource Source = "FAILOVER"
-	// DaemonSource is the standing execution of a daemon job, which no fire has made.
+	// DaemonSource is the standing execution of a daemon job, which is made without a fire.
 	DaemonSource Source = "DAEMON"
 )
 
@@ -30,9 +30,9 @@ const (
 	Running State = "RUNNING"
 	// Finished is a shard whose program ended well, or an execution of such shards.
 	Finished State = "FINISHED"
-	// Failed is a shard whose program failed, or an execution with a shard that ended badly.
+	// Failed is a shard whose program failed, or an execution with a shard that did not finish and was not killed.
 	Failed State = "FAILED"
-	// Killed is a shard or an execution that was ended because that was requested.
+	// Killed is a shard or an execution that was ended on request.
 	Killed State = "KILLED"
 	// Lost is a shard whose task was lost and is not run again.
 	Lost State = "LOST"

@@ -8,12 +8,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// These are the transitions of a shard and its attempts: what can happen to them. Each keeps the indexes over the
-// executions true and marks what it changes for the commit; none decides anything. What follows from a transition
-// elsewhere is up to its caller. One that can't happen to a shard as it is is a bug of its caller, and panics: the
-// term ends, and nothing of the step is written (scheduler/term).
+// These are the transitions of a shard and its attempts. Each keeps the indexes over the executions correct and marks
+// its changes for the commit; none decides anything. Its caller decides what follows elsewhere. A transition that is
+// impossible in the shard's present state is a bug of the caller, and panics: the term ends, and nothing of the step
+// is written (scheduler/term).
 
-// must panics unless a transition is possible. It says what would happen to the shard.
+// must panics unless a transition is possible. transition completes a sentence about the shard.
 func (r TaskRef) must(possible bool, transition string) {
 	if !possible {
 		s := r.Shard()
@@ -26,12 +26,12 @@ func (r TaskRef) must(possible bool, transition string) {
 type NewTask struct {
 	TaskID                string
 	Agent, AgentURL, Host string
-	// Original is the task that was lost, of an attempt by failover.
+	// Original is the id of the lost task that an attempt by failover replaces.
 	Original string
 	Executor string
 	// Accept is the number of the ACCEPT that launches it.
 	Accept int64
-	// Need, Settings and Grace are set for a daemon's attempt only; see the methods of Shard.
+	// Need, Settings and Grace are set only for a daemon's attempt; see the methods of Shard.
 	Need     resources.Amount
 	Settings string
 	Grace    time.Duration
@@ -53,11 +53,11 @@ func (es *Set) Launch(ref TaskRef, t NewTask) {
 	es.tell(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})
 }
 
-// Answered notes that the ACCEPT of an attempt was answered (rule L4).
+// Answered records that the ACCEPT of an attempt was answered (rule L4).
 func (es *Set) Answered(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 
-// SessionBegan voids what the last session knew of all tasks: their ACCEPTs can't arrive any more, and what was
-// reported of them, and sent to them, counts for nothing.
+// SessionBegan voids what the last session knew of all tasks: their ACCEPTs cannot arrive any more, and earlier
+// reports about them and kills of them no longer count.
 func (es *Set) SessionBegan() {
 	for _, ref := range es.tasks {
 		s := ref.Shard()
@@ -65,7 +65,7 @@ func (es *Set) SessionBegan() {
 	}
 }
 
-// MarkedAway notes that a master has the agent of an attempt marked as unreachable, and not only does not know the
+// MarkedAway records that a master has marked the agent of an attempt as unreachable, as opposed to not knowing the
 // task.
 func (es *Set) MarkedAway(ref TaskRef) {
 	if s := ref.Shard(); !s.rec.Away {
@@ -74,7 +74,7 @@ func (es *Set) MarkedAway(ref TaskRef) {
 	}
 }
 
-// FoundUnreachable notes since when the agent of a live attempt has not answered the master (rule E4).
+// FoundUnreachable records since when the agent of a live attempt has not answered the master (rule E4).
 func (es *Set) FoundUnreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is unreachable")
@@ -82,7 +82,7 @@ func (es *Set) FoundUnreachable(ref TaskRef, since time.Time) {
 	es.touchShard(ref.Exec, ref.index)
 }
 
-// EndUnclear notes that the cluster reports an attempt as ended, in that state, without a cause (rule S5). Only the
+// EndUnclear records that the cluster reports an attempt as ended, in that state, without a cause (rule S5). Only the
 // first such report counts.
 func (es *Set) EndUnclear(ref TaskRef, state string) {
 	if s := ref.Shard(); s.rec.EndUnclear.IsZero() {
@@ -91,8 +91,8 @@ func (es *Set) EndUnclear(ref TaskRef, state string) {
 	}
 }
 
-// FoundReachable notes that an attempt was reported alive: its agent answers, and it has not ended. It returns whether
-// that is news.
+// FoundReachable records that an attempt was reported alive: its agent answers, and it has not ended. It returns
+// whether that is news.
 func (es *Set) FoundReachable(ref TaskRef) (news bool) {
 	s := ref.Shard()
 	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
@@ -103,8 +103,8 @@ func (es *Set) FoundReachable(ref TaskRef) (news bool) {
 	return true
 }
 
-// FoundRunning notes that a live attempt runs. since is when it began by the cluster, which counts unless its executor
-// has reported when.
+// FoundRunning records that a live attempt runs. since is when the run began according to the cluster; it counts
+// unless the executor has reported the time.
 func (es *Set) FoundRunning(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "runs")
@@ -116,16 +116,16 @@ func (es *Set) FoundRunning(ref TaskRef, since time.Time) {
 	es.tell(Change{Kind: TaskRuns, Exec: ref.Exec, Index: ref.index})
 }
 
-// WantedKill says why a task is to be killed, and how.
+// WantedKill describes why a task is to be killed, and how.
 type WantedKill struct {
-	Why     reason.Reason // of this task alone; none where its execution ends, or for its timeout
-	Drain   bool          // the run under way of a daemon's shard may come to its end (rule X12)
-	Timeout bool          // it ran for too long (rule K4)
-	Replace bool          // it is to have new settings (rule X8)
+	Why     reason.Reason // the reason of this task alone; none if its execution ends, or for its timeout
+	Drain   bool          // a daemon's shard may finish its present run (rule X12)
+	Timeout bool          // the task exceeded its timeout (rule K4)
+	Replace bool          // the shard is to get new settings (rule X8)
 }
 
-// WantKill notes that the task of a live shard is to be killed (rule K1). A kill is sent for that if none was wanted
-// before, or only one that drains the shard and this one does not.
+// WantKill records that the task of a live shard is to be killed (rule K1). A kill is sent if none was wanted before,
+// or if the wanted one drains the shard and this one does not.
 func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is to be killed")
@@ -143,7 +143,7 @@ func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	}
 }
 
-// KillSent notes that a kill was sent now.
+// KillSent records that a kill was sent now.
 func (es *Set) KillSent(ref TaskRef) {
 	s := ref.Shard()
 	s.rec.killSent = es.shared.Now()
@@ -166,8 +166,8 @@ func (es *Set) complete(ref TaskRef, state State) (last bool) {
 	return e.shardsOpen == 0
 }
 
-// requeue puts a shard back to wait for another attempt after a delay. Of the last one it keeps where it ran and why
-// it ended.
+// requeue makes a shard wait for another attempt after a delay. It keeps from the last attempt where it ran and why it
+// ended.
 func (es *Set) requeue(ref TaskRef, source Source, delay time.Duration) {
 	e, s := ref.Exec, ref.Shard()
 	ref.must(s.Live(), "is requeued")

@@ -18,9 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestTransitions plays random transitions of the shards of one execution. Whatever their order, the indexes agree
-// with a walk over all shards, a shard has one live task at most, its counters only grow, and what has changed is
-// written.
+// TestTransitions plays random transitions of the shards of one execution. In any order, the indexes agree with an
+// iteration over all shards, a shard has at most one live task, its counters only grow, and all changes are written.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,7 +71,7 @@ func TestTransitions(t *testing.T) {
 	})
 }
 
-// liveTransition plays one of a live shard, and returns whether it must have changed what is stored.
+// liveTransition plays a transition of a live shard, and returns whether it must have changed what is stored.
 func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bool) {
 	s := ref.Shard()
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
@@ -129,7 +128,7 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 	}
 }
 
-// agree compares the indexes with a walk over all shards.
+// agree compares the indexes with an iteration over all shards.
 func agree(t *rapid.T, es *Set, e *Execution) {
 	tasks, agents, open := map[string]int{}, map[string]map[string]bool{}, 0
 	for i := range e.shards {
@@ -161,7 +160,7 @@ func agree(t *rapid.T, es *Set, e *Execution) {
 	}
 }
 
-// TestIllegalTransitions are bugs of their callers.
+// TestIllegalTransitions: an impossible transition panics, because it is a bug of its caller.
 func TestIllegalTransitions(t *testing.T) {
 	t.Parallel()
 	for state, happen := range map[State]func(*Set, TaskRef){

@@ -13,7 +13,7 @@ import (
 func Key(a app.Config) string {
 	of := []any{a.AppURL, a.AppSHA256, a.BootstrapScript, a.Resources(), a.AppCacheEnable}
 	if c := Container(&a); !c.IsZero() {
-		of = append(of, c) // keys of apps without one are those of earlier releases
+		of = append(of, c) // keys of apps without a container are the same as in earlier releases
 	}
 	text, _ := json.Marshal(of)
 	return a.AppName + "@" + store.Fingerprint(string(text))

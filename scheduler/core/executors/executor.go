@@ -8,23 +8,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// record is what is stored of an executor.
+// record is the stored part of an executor.
 type record struct {
 	App   string `json:"app"`
 	Key   string `json:"kind"`
 	Agent string `json:"agent"`
-	// Info is what it was started with, kept byte for byte (rule X4).
+	// Info is the ExecutorInfo that it was started with, kept byte for byte (rule X4).
 	Info cluster.Executor `json:"info"`
-	// Role is the framework's when it was started, "" for the default.
+	// Role is the framework's role when it was started, "" for the default.
 	Role string `json:"role,omitempty"`
 	// Sandbox is the folder of its newest run, as it reported it: an absolute path on its agent's host, "" before
 	// that.
 	Sandbox string `json:"sandbox,omitempty"`
-	// Heard is set when an update of the executor, about any task, was committed. From the acknowledgement on, which
-	// follows the commit, it makes processes before it reports their tasks (rule E1).
+	// Heard is set when an update of the executor, about any task, was committed. The acknowledgement follows the
+	// commit; from then on the executor starts processes before it reports their tasks (rule E1).
 	Heard bool `json:"heard,omitempty"`
-	// Closing is committed before SHUTDOWN is sent; from then on nothing is
-	// matched to it (rule X2).
+	// Closing is committed before SHUTDOWN is sent; from then on no task is matched to the executor (rule X2).
 	Closing  bool      `json:"closing,omitempty"`
 	ClosedAt time.Time `json:"closedAt,omitzero"`
 }
@@ -35,32 +34,33 @@ type Executor struct {
 	rec     record
 	tasks   resources.Account // its live tasks
 	pending int               // unanswered ACCEPTs that name it
-	// sentWith is the last ACCEPT that named it. confirmed: after that was answered the
-	// cluster reported a task of it, so the executors that an offer names now are those that run (rule X3).
+	// sentWith is the last ACCEPT that named the executor. confirmed is set when the cluster reports a task of it
+	// after that ACCEPT was answered, so that the executors named by an offer from then on are those that run (rule
+	// X3).
 	sentWith   int64
 	confirmed  bool
 	lastUpdate time.Time
-	madeAt     time.Time // zero of one that an earlier leader started
-	// ended: its agent reported that it ended with a task of its last ACCEPT, so nothing can have started it again
-	// since. Its record goes when no task of it is live.
+	madeAt     time.Time // zero if an earlier leader started it
+	// ended is set when the agent reports that the executor ended with a task of its last ACCEPT, so that nothing can
+	// have started it again since. Its record is removed once none of its tasks is live.
 	ended      bool
-	ran        bool      // it is known to have started, or of an earlier leader
-	unanswered int       // sweeps since its last update that found it with a kill to answer
-	sweptAt    time.Time // the newest of them
+	ran        bool      // it is known to have started, or was started by an earlier leader
+	unanswered int       // sweeps since its last update that found it with an unanswered kill
+	sweptAt    time.Time // the latest of those sweeps
 	// unansweredGrace is the longest grace of the kills that those sweeps found.
 	unansweredGrace time.Duration
-	silent          bool // it has not answered a kill, and is ended with its tasks (rule K3)
+	silent          bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
 	idleSince       time.Time
 	lookingAt       time.Time
 	shutdownSent    time.Time
 	shutdownTry     int
-	// reportedAt is when its last report came; quiet: it was noted that none came for too long.
+	// reportedAt is when its last report arrived. quiet is set when it was recorded that none came for too long.
 	reportedAt time.Time
 	quiet      bool
 }
 
-// Uses is what the executor occupies on its agent together with its tasks; its own part no longer counts once it has
-// ended.
+// Uses returns the resources that the executor occupies on its agent together with its tasks. Its own part no longer
+// counts once it has ended.
 func (e *Executor) Uses() resources.Amount {
 	if e.ended {
 		return e.tasks.Used()
@@ -74,9 +74,9 @@ func (e *Executor) Pending() int { return e.pending }
 // SentWith is the number of the last ACCEPT that named the executor in this term, 0 for none.
 func (e *Executor) SentWith() int64 { return e.sentWith }
 
-// Confirmed reports whether the cluster has reported a task of the executor's last ACCEPT after that was answered,
-// or no ACCEPT of this session has named it. The executors that an offer names now are then those that run (rule
-// X3).
+// Confirmed reports whether the executors that an offer names now are those that run (rule X3). It is true if the
+// cluster has reported a task of the executor's last ACCEPT after the answer to that ACCEPT, or if no ACCEPT of this
+// session has named the executor.
 func (e *Executor) Confirmed() bool { return e.confirmed }
 
 // LastUpdate is when the last update of a task of the executor arrived in this term, zero for none.
@@ -85,14 +85,14 @@ func (e *Executor) LastUpdate() time.Time { return e.lastUpdate }
 // MadeAt is when the executor was added, in the time of the term; zero if an earlier leader started it.
 func (e *Executor) MadeAt() time.Time { return e.madeAt }
 
-// Ended reports whether the agent said that the executor ended with a task of its last ACCEPT: nothing can have
-// started it again since. The executor is removed once no task of it is live.
+// Ended reports whether the agent said that the executor ended with a task of its last ACCEPT, so that nothing can
+// have started it again since. The executor is removed once none of its tasks is live.
 func (e *Executor) Ended() bool { return e.ended }
 
 // Ran reports whether the executor is known to have started, or was loaded from the registry.
 func (e *Executor) Ran() bool { return e.ran }
 
-// Silent reports whether the executor has not answered a kill, so that it is ended with its tasks (rule K3).
+// Silent reports whether the executor has not answered a kill, so that it is shut down with its tasks (rule K3).
 func (e *Executor) Silent() bool { return e.silent }
 
 // IdleSince is when its last task was released, or when it was loaded; zero if neither has happened. It is
@@ -102,13 +102,13 @@ func (e *Executor) IdleSince() time.Time { return e.idleSince }
 // LookingAt is when the idle time of the executor is checked next, zero for never (Set.LookAt).
 func (e *Executor) LookingAt() time.Time { return e.lookingAt }
 
-// ShutdownTry is how often SHUTDOWN was sent since the session began or it was last made due at once.
+// ShutdownTry is how often SHUTDOWN was sent since the session began or RepeatShutdown was called.
 func (e *Executor) ShutdownTry() int { return e.shutdownTry }
 
 // ReportedAt is when the last report of the executor arrived in this term, zero for none.
 func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
 
-// Quiet reports whether it was noted that no report has arrived for too long, and none has arrived since.
+// Quiet reports whether BecameQuiet was called since the last report of the executor.
 func (e *Executor) Quiet() bool { return e.quiet }
 
 // Sandbox is the folder of the executor's newest run, as it reported it: an absolute path on its agent's host, ""
@@ -148,5 +148,5 @@ func (e *Executor) Daemons() int { return e.tasks.Daemons() }
 // Used is what its live tasks are allotted together.
 func (e *Executor) Used() resources.Amount { return e.tasks.Used() }
 
-// Stored encodes the executor as it is stored. Tests compare what two leaders know by it.
+// Stored encodes the executor as it is stored. Tests use it to compare what two leaders know.
 func (e *Executor) Stored() []byte { return store.Encode(&e.rec) }

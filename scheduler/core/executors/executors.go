@@ -1,8 +1,8 @@
-// Package executors holds the executors that this scheduler has started on agents, or is about to start, with what
-// is stored of them and what their updates and reports show.
+// Package executors holds the executors that this scheduler has started on agents, or is about to start: their
+// records, and what their updates and reports show.
 //
-// Only the methods of Set change an executor. The package sends SHUTDOWN when ShutDown is called, but decides
-// neither which executors are started or closed nor what runs on them (packages placement, retire and attempts do).
+// Only the methods of Set change an executor. The package sends SHUTDOWN when ShutDown is called. It does not decide
+// which executors are started or closed, nor which tasks run on them; packages placement, retire and attempts do.
 package executors
 
 import (
@@ -31,7 +31,7 @@ type Set struct {
 	onAgent map[string][]*Executor
 	closing map[string]*Executor
 	changed store.Changed
-	// counter is the last number that an executor's id was given. It never goes back (rule X1).
+	// counter is the last number that was used in an executor's id. It never goes back (rule X1).
 	counter        int64
 	counterChanged bool
 }
@@ -42,7 +42,7 @@ func New(s *step.Shared) *Set {
 		closing: map[string]*Executor{}}
 }
 
-// Restore adds a stored executor while a term is loaded. It fails if value can't be read.
+// Restore adds a stored executor while a term is loaded. It fails if value cannot be decoded.
 func (es *Set) Restore(value []byte) error {
 	x := Executor{idleSince: es.shared.Now(), ran: true}
 	if err := json.Unmarshal(value, &x.rec); err != nil {
@@ -53,14 +53,13 @@ func (es *Set) Restore(value []byte) error {
 	return nil
 }
 
-// RestoreCounter sets the stored counter of executor ids (see Number).
+// RestoreCounter sets the stored counter of executor ids (see NextNumber).
 func (es *Set) RestoreCounter(value []byte) (err error) {
 	es.counter, err = strconv.ParseInt(string(value), 10, 64)
 	return err
 }
 
-// Start adds an executor that the next ACCEPT starts; info is what the cluster is sent. Its role is that of this
-// scheduler.
+// Start adds an executor that the next ACCEPT starts; info is its ExecutorInfo. Its role is that of this scheduler.
 func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
 	x := &Executor{madeAt: es.shared.Now(),
 		rec: record{App: app, Key: key, Agent: agent, Role: role(es.shared.Opt.Role), Info: info}}
@@ -68,20 +67,20 @@ func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
 	return x
 }
 
-// Launching notes that the ACCEPT with number seq names an executor.
+// Launching records that the ACCEPT with number seq names an executor.
 func (es *Set) Launching(x *Executor, seq int64) {
 	x.pending++
 	x.confirmed, x.sentWith = false, seq
 }
 
-// Answered notes that an ACCEPT that named an executor was answered.
+// Answered records that an ACCEPT that named an executor was answered.
 func (es *Set) Answered(x *Executor) {
 	x.pending--
 	x.confirmed = false
 }
 
-// SessionBegan voids what the last session said. No ACCEPT of the new session names an executor yet and those before
-// are voided, so the offers to come name each executor that runs (rule X3).
+// SessionBegan voids what the last session reported. No ACCEPT of the new session names an executor yet, and those of
+// the last one are voided, so the offers of the new session name each executor that runs (rule X3).
 func (es *Set) SessionBegan() {
 	for _, x := range es.byID {
 		x.pending, x.confirmed = 0, true
@@ -89,10 +88,10 @@ func (es *Set) SessionBegan() {
 	}
 }
 
-// RepeatShutdown makes a SHUTDOWN due at once, because earlier ones were lost or must not be waited for.
+// RepeatShutdown makes a SHUTDOWN due at once, because earlier ones were lost or there is no time to wait for them.
 func (es *Set) RepeatShutdown(x *Executor) { x.shutdownSent, x.shutdownTry = time.Time{}, 0 }
 
-// ShutdownIsDue reports whether the backoff since the last SHUTDOWN is over, so that it may be sent, or sent again.
+// ShutdownIsDue reports whether the backoff since the last SHUTDOWN has passed, so that it may be sent, or sent again.
 func (es *Set) ShutdownIsDue(x *Executor) bool {
 	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.ResendFirst, es.shared.Opt.ResendMost,
 		x.shutdownTry)
@@ -106,27 +105,27 @@ func (es *Set) ShutDown(x *Executor) {
 	es.shared.WakeToResend(x.shutdownTry)
 }
 
-// Reported notes an update of an executor's task that has to be acknowledged; byItself says that the executor itself
+// Reported records an update of an executor's task that has to be acknowledged; byItself says that the executor itself
 // sent it.
 func (es *Set) Reported(x *Executor, byItself bool) {
 	x.lastUpdate, x.ran, x.unanswered = es.shared.Now(), true, 0
 	if !byItself {
 		return
 	}
-	x.silent = false // a SHUTDOWN that was lost is repeated only when its tasks have ended (rules K3, X2)
+	x.silent = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
 	if !x.rec.Heard {
 		x.rec.Heard = true
 		es.touch(x)
 	}
 }
 
-// Confirm notes that the cluster has reported a task of an executor's last ACCEPT after that was answered (rule X3).
+// Confirm records that the cluster has reported a task of an executor's last ACCEPT after that was answered (rule X3).
 func (es *Set) Confirm(x *Executor) { x.confirmed = true }
 
-// Ended notes that its agent has reported that an executor ended with a task of its last ACCEPT.
+// Ended records that an agent has reported the end of an executor with a task of its last ACCEPT.
 func (es *Set) Ended(x *Executor) { x.ended = true }
 
-// ReportedSandbox notes the sandbox of an executor's newest run, as the executor reports it.
+// ReportedSandbox records the sandbox of an executor's newest run, as the executor reports it.
 func (es *Set) ReportedSandbox(x *Executor, path string) {
 	if x.rec.Sandbox != path {
 		x.rec.Sandbox = path
@@ -134,7 +133,7 @@ func (es *Set) ReportedSandbox(x *Executor, path string) {
 	}
 }
 
-// Release takes a task off an executor's account; its idle time begins now.
+// Release takes a task off an executor's account. If it was the last one, the executor's idle time begins now.
 func (es *Set) Release(x *Executor, need resources.Amount, daemon bool) {
 	x.tasks.Release(need, daemon)
 	x.idleSince = es.shared.Now()
@@ -145,10 +144,10 @@ func (es *Set) Allot(x *Executor, need resources.Amount, daemon bool) {
 	x.tasks.Allot(need, daemon)
 }
 
-// LookAt notes when the idle time of an executor is checked next; zero for never.
+// LookAt records when the idle time of an executor is checked next; zero for never.
 func (es *Set) LookAt(x *Executor, at time.Time) { x.lookingAt = at }
 
-// KillUnanswered notes that a sweep found an executor with an unanswered kill of a task with that grace, and returns
+// KillUnanswered records that a sweep found an executor with an unanswered kill of a task with that grace, and returns
 // whether the executor is silent by now (rule K3). sweep identifies the sweep. Sweeps are counted, not time, because
 // this process may have stood still meanwhile.
 func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration) (silent bool) {
@@ -158,20 +157,20 @@ func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration)
 			x.unansweredGrace = 0
 		}
 	}
-	// Its tasks may have different graces. The longest of those that it was asked for since it was last heard is no
-	// shorter than that of the kill which it has had to answer for longest.
+	// Its tasks may have different graces. The longest grace since the executor was last heard is at least the grace
+	// of the oldest unanswered kill.
 	x.unansweredGrace = max(x.unansweredGrace, grace)
 	x.silent = time.Duration(x.unanswered)*step.SweepEvery > x.unansweredGrace+es.shared.Opt.KillAnswer
 	return x.silent
 }
 
-// HeardReport notes that a report of an executor has arrived, and returns whether it was quiet before.
+// HeardReport records that a report of an executor has arrived, and returns whether it was quiet before.
 func (es *Set) HeardReport(x *Executor) (wasQuiet bool) {
 	x.reportedAt, wasQuiet, x.quiet = es.shared.Now(), x.quiet, false
 	return wasQuiet
 }
 
-// BecameQuiet notes that no report of an executor has arrived for too long, and returns whether that is news.
+// BecameQuiet records that no report of an executor has arrived for too long, and returns whether that is news.
 func (es *Set) BecameQuiet(x *Executor) (news bool) {
 	news, x.quiet = !x.quiet, true
 	return news
@@ -210,7 +209,7 @@ func (es *Set) NextNumber() int64 {
 	return es.counter
 }
 
-// EverStarted reports whether any executor was ever started, by whichever leader.
+// EverStarted reports whether any leader has ever started an executor.
 func (es *Set) EverStarted() bool { return es.counter > 0 }
 
 // touch marks an executor to be written.
@@ -226,8 +225,8 @@ func (es *Set) Close(x *Executor) {
 	}
 }
 
-// Remove forgets an executor that has ended. If it should still run, the next offer of its agent names it, and it is
-// shut down (rule X3).
+// Remove forgets an executor that has ended. If it still runs, the next offer of its agent names it, and it is shut
+// down (rule X3).
 func (es *Set) Remove(x *Executor) {
 	es.shared.NeedChanged()
 	es.shared.MatchAgain()
@@ -268,7 +267,7 @@ func (es *Set) Sorted() []*Executor {
 	return out
 }
 
-// Write adds the changed executors and the counter to the commit, and removes those that are forgotten.
+// Write adds the changed executors and the counter to the commit, and deletes the records of removed executors.
 func (es *Set) Write(r *store.Commit) {
 	if es.counterChanged {
 		r.Raw(store.PathCounter, strconv.AppendInt(nil, es.counter, 10))
@@ -283,7 +282,7 @@ func (es *Set) Write(r *store.Commit) {
 	}
 }
 
-// role is the name of a role as records have it: "" for the default role.
+// role returns the name of a role as records store it: "" for the default role.
 func role(name string) string {
 	if name == "*" {
 		return ""
@@ -292,7 +291,7 @@ func role(name string) string {
 }
 
 // Heard reports whether an update that the executor itself sent was committed before. It is true for an unknown
-// executor, which may have been heard.
+// executor, because an earlier update of it may have been committed.
 func (es *Set) Heard(id string) bool {
 	x := es.byID[id]
 	return x == nil || x.rec.Heard
@@ -313,8 +312,7 @@ func (es *Set) Closing() []*Executor {
 	return out
 }
 
-// Contradiction names an invariant of Set that does not hold, and is "" while all hold. Tests call it after each
-// step.
+// Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (es *Set) Contradiction() string {
 	for agent, of := range es.onAgent {
 		for _, x := range of {
@@ -327,11 +325,11 @@ func (es *Set) Contradiction() string {
 	return ""
 }
 
-// Counter is the last number that the id of an executor was given. It never goes back (rule X1).
+// Counter returns the last number that was used in the id of an executor. It never goes back (rule X1).
 func (es *Set) Counter() int64 { return es.counter }
 
-// Usable reports whether a stored executor may be given tasks. If it was started with another role, the master would
-// refuse tasks for it (rule X1); with another user, it would run them as that user.
+// Usable reports whether a stored executor may be given tasks. The master refuses tasks for an executor that was
+// started with another role (rule X1). An executor with another user would run them as that user.
 func (es *Set) Usable(x *Executor) bool {
 	return x.rec.Role == role(es.shared.Opt.Role) &&
 		(x.rec.Info.Version <= 1 || x.rec.Info.User == es.shared.Opt.ExecutorUser)

@@ -1,8 +1,8 @@
-// Package fires makes executions of the crons of all jobs: fires that are due, fires of a missed window, and the
-// rule for a job that is busy (rules F1 to F5).
+// Package fires makes executions for the crons of all jobs: for fires that are due and for fires of a missed window.
+// It also applies the rule for a job that is busy (rules F1 to F5).
 //
 // It owns the timetable, which is rebuilt in each term, and the cursor up to which fires were made, which is stored.
-// The cursor never goes back, so no fire is made twice. The package makes no fires of daemons, and decides neither
+// The cursor never goes back, so no fire is made twice. The package makes no fires of daemons. It decides neither
 // whether a job is active nor where its executions run.
 package fires
 
@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// fireCursor is how far fires have been made: all before Time, and those at Time of the jobs
-// up to Job by name (rule F1).
+// fireCursor is the position up to which fires have been made: all before Time, and those at Time of the jobs up to
+// Job by name (rule F1).
 type fireCursor struct {
 	Time time.Time `json:"time"`
 	Job  string    `json:"job,omitempty"`
@@ -32,29 +32,29 @@ func (m fireCursor) covers(at time.Time, job string) bool {
 	return at.Before(m.Time) || at.Equal(m.Time) && job <= m.Job
 }
 
-// dueBatch is a moment whose fires are being made, over several commits if there are many.
+// dueBatch is a time whose fires are being made, over several commits if there are many.
 type dueBatch struct {
 	at    time.Time
 	names []string
 }
 
-// missedWindow is a stretch of time without fires that is too old for them to be made as late ones. A new leader
-// finds one, or a clock that jumped (rule F3).
+// missedWindow is a period without fires that is too long ago to make them as late ones. A new leader finds one after
+// an outage, or a leader after a jump of its clock (rule F3).
 type missedWindow struct {
 	upto  time.Time
-	names []string // jobs still to look at, sorted
+	names []string // jobs still to check, sorted
 }
 
-// Fires makes the fires of the crons of all jobs, and holds how far that is done.
+// Fires makes the fires of the crons of all jobs, and owns the cursor up to which they were made.
 type Fires struct {
 	st        *state.State
 	recording *recording.Recording
 	timetable *cron.Timetable
-	// cursor never goes back; cursorChanged is set when it differs from what is stored.
+	// cursor never goes back; cursorChanged is set when it differs from the stored one.
 	cursor        fireCursor
 	cursorChanged bool
-	// missed is the missed window that is being crossed, due the batch that is being made; nil while there is none.
-	// Only one of them is worked on at a time, the missed window first.
+	// missed is the missed window that is being processed, due the batch that is being made; nil if there is none.
+	// Only one of them is processed at a time, the missed window first.
 	missed *missedWindow
 	due    *dueBatch
 	// behind is set while the wall clock is behind the cursor (rule F4).
@@ -62,7 +62,7 @@ type Fires struct {
 	// loading is set while a term is loaded. Jobs with the same cron then share a group, which includes their missed
 	// fires.
 	loading bool
-	// coming is what Soon returned last; its memory is used again, since nearly every step asks.
+	// coming is the last result of Soon. Its memory is reused, because nearly every step asks.
 	coming []executions.Fire
 }
 
@@ -79,7 +79,7 @@ func (f *Fires) Write(r *store.Commit) {
 	}
 }
 
-// next is when the next fires are due.
+// next returns when the next fires are due.
 func (f *Fires) next() (time.Time, bool) {
 	if f.due != nil {
 		return f.due.at, true
@@ -95,8 +95,8 @@ func (f *Fires) advance(to fireCursor) {
 	f.cursor, f.cursorChanged = to, true
 }
 
-// from is the moment after which a schedule's first fire is looked for: the cursor, and its own second again while
-// not all jobs that fire in it are done.
+// from returns the time after which a schedule's first fire is searched: a second before the cursor, because some jobs
+// that fire at the cursor's own second may not be done.
 func (f *Fires) from(wall time.Time) time.Time {
 	if f.cursor.Time.IsZero() {
 		return wall
@@ -104,17 +104,17 @@ func (f *Fires) from(wall time.Time) time.Time {
 	return f.cursor.Time.Add(-time.Second)
 }
 
-// Next is when the next fires are due, by the wall clock; false if no job fires.
+// Next returns when the next fires are due, by the wall clock; false if no job fires.
 func (f *Fires) Next() (time.Time, bool) { return f.next() }
 
-// Making reports whether a batch is being made that is due up to a moment of the term. After the clock was set back,
-// the batch may be due later than that.
+// Making reports whether a batch that is due up to a time of the term is being made. After the clock was set back, the
+// batch may be due later than that.
 func (f *Fires) Making(upTo time.Time) bool {
 	return f.due != nil && !f.st.InTerm(f.due.at).After(upTo)
 }
 
-// Soon returns the fires up to a moment of the wall clock that are still to be made, in no order, or false if there
-// are more than so many. After the clock was set back, those that were made already come again, and are left out. The
+// Soon returns the fires up to a time of the wall clock that are still to be made, in no order, or false if there are
+// more than most. After the clock was set back, fires that were made already are due again; Soon leaves them out. The
 // fires are valid until the next call.
 func (f *Fires) Soon(upTo time.Time, most int) ([]executions.Fire, bool) {
 	f.coming = f.coming[:0]
@@ -134,7 +134,7 @@ func (f *Fires) Restore(value []byte) error { return json.Unmarshal(value, &f.cu
 // group, which includes their missed fires.
 func (f *Fires) BeginLoading() { f.loading = true }
 
-// EndLoading ends what BeginLoading began.
+// EndLoading ends the loading that BeginLoading began.
 func (f *Fires) EndLoading() { f.loading = false }
 
 // Follow adds a job to the timetable with its present schedule, or removes it if it is not active, has no schedule
@@ -146,13 +146,13 @@ func (f *Fires) Follow(j *config.Job, active bool) {
 	}
 	from := f.from(f.st.Wall())
 	if !f.loading && j.Since().After(from) {
-		from = j.Since() // its own group has nothing to catch up
+		from = j.Since() // its own group has no missed fires
 	}
 	f.timetable.Set(j.Name(), j.Schedule(), from)
 }
 
-// BehindUntil is until when, by the wall clock, no fires are made because the clock is behind the last ones (rule
-// F4); zero while it is not.
+// BehindUntil returns until when, by the wall clock, no fires are made because the clock is behind the last ones (rule
+// F4); zero if it is not.
 func (f *Fires) BehindUntil() time.Time {
 	if !f.behind {
 		return time.Time{}
@@ -160,11 +160,12 @@ func (f *Fires) BehindUntil() time.Time {
 	return f.cursor.Time
 }
 
-// MadeUpTo is the moment of the wall clock up to which fires were made; those of that moment itself may not all be.
+// MadeUpTo returns the time of the wall clock up to which fires were made; some of those at that time itself may still
+// be missing.
 func (f *Fires) MadeUpTo() time.Time { return f.cursor.Time }
 
-// NextOf is the first fire of a job that was not made yet, by the core or, for a daemon, by its executors; zero for
-// none.
+// NextOf returns the first fire of a job that was not made yet, by the core or, for a daemon, by its executors; zero
+// for none.
 func (f *Fires) NextOf(j *config.Job) time.Time {
 	if j.Schedule() == nil || j.Config() == nil || f.st.Config.Inactive(j) != config.Active {
 		return time.Time{}
@@ -178,8 +179,8 @@ func (f *Fires) NextOf(j *config.Job) time.Time {
 	return j.Schedule().Next(from)
 }
 
-// Wake is when a step is needed for fires, in the time of the term: when the next are due, and a lead before that,
-// when offers for them are requested. It is zero for never.
+// Wake returns when a step is needed for fires, in the time of the term: when the next fires are due, and a lead
+// before that, when offers for them are requested. It is zero for never.
 func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	earlier := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
@@ -192,7 +193,7 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	if t, ok := f.next(); ok {
 		due := f.st.InTerm(t)
 		earlier(due)
-		if ask := due.Add(-lead); ask.After(f.st.Now()) { // a moment that has passed wakes nobody
+		if ask := due.Add(-lead); ask.After(f.st.Now()) { // a time that has passed needs no step
 			earlier(ask)
 		}
 	}
@@ -202,7 +203,8 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	return at
 }
 
-// Crossing says how many jobs are left to be checked for missed fires; false while no missed window is being crossed.
+// Crossing returns how many jobs are still to be checked for missed fires; false if no missed window is being
+// processed.
 func (f *Fires) Crossing() (left int, crosses bool) {
 	if f.missed == nil {
 		return 0, false
@@ -210,5 +212,5 @@ func (f *Fires) Crossing() (left int, crosses bool) {
 	return len(f.missed.names), true
 }
 
-// InBatch reports whether the fires of a moment are being made, over several steps.
+// InBatch reports whether the fires of one time are being made over several steps.
 func (f *Fires) InBatch() bool { return f.due != nil }

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Make makes the fires that are due, at most Options.FiresPerStep of them in one call; Wake is then at once. It is
-// called once in each step.
+// Make makes the fires that are due, at most Options.FiresPerStep of them in one call; if more are due, Wake returns
+// the present time. It is called once in each step.
 func (f *Fires) Make() {
 	if f.cursor.Time.IsZero() {
 		f.advance(fireCursor{Time: f.st.Wall().Truncate(time.Second), Job: lastName})
@@ -35,8 +35,8 @@ func (f *Fires) Make() {
 	}
 }
 
-// clockBehind reports whether the wall clock is behind the fire cursor: no fires are
-// made until it has passed it (rule F4).
+// clockBehind reports whether the wall clock is behind the fire cursor. No fires are made until it has passed the
+// cursor (rule F4).
 func (f *Fires) clockBehind() bool {
 	behind := f.cursor.Time.Sub(f.st.Wall())
 	if behind <= time.Second {
@@ -52,15 +52,15 @@ func (f *Fires) clockBehind() bool {
 	return true
 }
 
-// WallClockSet follows a change of the wall clock. The end of a missed window that lies ahead of the clock now must
-// not become the cursor, because no fires would be made until then (rule F4); such a window is dropped.
+// WallClockSet handles a change of the wall clock. It drops a missed window that now ends in the future, because that
+// end would become the cursor, and no fires would be made until then (rule F4).
 func (f *Fires) WallClockSet() {
 	if f.missed != nil && f.missed.upto.After(f.st.Wall()) {
 		f.missed = nil
 	}
 }
 
-// nextDueBatch takes the next moment with fires, or opens a missed window before it.
+// nextDueBatch selects the next time with fires, or opens a missed window before it.
 func (f *Fires) nextDueBatch() bool {
 	next, ok := f.timetable.NextAt()
 	if !ok || next.After(f.st.Wall()) {
@@ -90,8 +90,8 @@ func (f *Fires) openMissedWindow(upto time.Time) {
 }
 
 // crossMissedWindow checks jobs for missed fires and returns how much of the budget that took: one for each job and
-// one for each fire. The since of a job with misfire moves to the end of the missed window together with its fires,
-// so that a crash in between makes none of them twice; without misfire no fire is made.
+// one for each fire. With the fires of a job with misfire, its since moves to the end of the missed window, so that a
+// crash in between makes none of them twice; without misfire no fire is made.
 func (f *Fires) crossMissedWindow(budget int) (used int) {
 	g := f.missed
 	for len(g.names) > 0 {
@@ -107,7 +107,7 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 		}
 		from := f.cursor.Time
 		if !f.cursor.covers(from, name) {
-			from = from.Add(-time.Second) // the cursor stands inside this batch
+			from = from.Add(-time.Second) // the cursor is inside this batch
 		}
 		if j.Since().After(from) {
 			from = j.Since()
@@ -138,7 +138,7 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 	return used + 1
 }
 
-// fireDueBatch makes fires of the due batch and returns how many jobs it looked at.
+// fireDueBatch makes fires of the due batch and returns how many jobs it checked.
 func (f *Fires) fireDueBatch(budget int) int {
 	p := f.due
 	n := min(budget, len(p.names))
@@ -185,13 +185,13 @@ func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Sourc
 	f.st.Executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
 }
 
-// queueLimit is how many fires of one job may wait: fewer when so many of all jobs do that their number would
-// outgrow the memory. Each job has room for one.
+// queueLimit returns how many fires of one job may wait. It is lower when so many fires of all jobs wait that their
+// number would fill the memory. Each job has room for one.
 func (f *Fires) queueLimit() int {
 	return min(max(f.st.Opt.OpenExecutions-f.st.Executions.NumOpen(), 1), f.st.Opt.QueuedFires)
 }
 
-// dropOldestFire makes room in a full queue: the oldest waiting fire is dropped; triggers are never dropped.
+// dropOldestFire makes room in a full queue by dropping the oldest waiting fire; triggers are never dropped.
 func (f *Fires) dropOldestFire(j *config.Job) {
 	waiting, oldest := 0, -1
 	for i, e := range f.st.Executions.Queue(j.Name()) {

@@ -13,12 +13,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// What waits in the original's queues becomes our executions: the commit that writes them
-// deletes the original's entries.
+// The entries of the original's queues become our executions. The commit that writes the executions deletes the
+// entries.
 
-// Restore takes in an entry that lies below /state/ready, /state/failover or /state/running, and reports whether it
-// lies there. An entry without a value only holds the entries of a job together. Restore is called while the state
-// of a term is loaded.
+// Restore adds an entry below /state/ready, /state/failover or /state/running, and returns false for any other path.
+// An entry without a value only groups the entries of a job. Restore is called while the state of a term is loaded.
 func (im *Imports) Restore(e registry.Entry) bool {
 	for _, dir := range []string{store.PathReady, store.PathFailover, store.PathRunning} {
 		rest, ok := strings.CutPrefix(e.Path, dir+"/")
@@ -32,15 +31,15 @@ func (im *Imports) Restore(e registry.Entry) bool {
 	return false
 }
 
-// Queues turns the entries that Restore found into executions. It is called once, while a term loads its state,
-// after all documents are loaded. An entry that cannot be understood, or whose job cannot run, stays in the
-// registry, and a note says why; the next term looks at it again.
+// Queues turns the entries from Restore into executions. It is called once, while a term loads its state, after all
+// documents are loaded. An entry that cannot be decoded, or whose job cannot run, stays in the registry, with a note
+// of the reason; the next term tries it again.
 func (im *Imports) Queues() {
 	entries := im.found
 	im.found = nil
 	lost := map[string][]importEntry{}
 	var folders []string
-	left := map[string]bool{} // jobs of which an entry stays
+	left := map[string]bool{} // jobs with an entry that stays
 	for _, e := range entries {
 		var err error
 		switch {
@@ -77,7 +76,7 @@ func (im *Imports) Queues() {
 	}
 }
 
-// importMoment returns the fire time of what is imported: the wall clock, in whole milliseconds.
+// importMoment returns the fire time of imported executions: the wall clock, in whole milliseconds.
 func (im *Imports) importMoment() time.Time { return im.st.Wall().Truncate(time.Millisecond) }
 
 func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
@@ -102,14 +101,14 @@ func (im *Imports) importable(job string) error {
 	return nil
 }
 
-// importReady makes the waiting runs of a job: as many as the entry's counter says if the job has misfire set,
-// otherwise one. More than Options.QueuedFires are not taken over (rule F5).
+// importReady makes the waiting runs of a job: if the job has misfire set, as many as the entry's counter says, but at
+// most Options.QueuedFires (rule F5); otherwise one.
 func (im *Imports) importReady(e importEntry) error {
 	if err := im.importable(e.job); err != nil {
 		return err
 	}
 	if im.st.Config.Job(e.job).IsDaemon() {
-		im.Took(e.path) // it meant a shard to be placed, and all are
+		im.Took(e.path) // the entry meant a shard to be placed, and all shards are
 		return nil
 	}
 	times, err := strconv.Atoi(strings.TrimSpace(e.value))
@@ -139,8 +138,7 @@ func (im *Imports) importID(job string) string {
 	return job + "@import-" + im.importMoment().Format("20060102T150405.000Z")
 }
 
-// importFailover makes one execution of all shards of a job that were lost. Its other shards ended under the
-// original.
+// importFailover makes one execution of all lost shards of a job. Its other shards ended under the original.
 func (im *Imports) importFailover(job string, entries []importEntry, left map[string]bool) {
 	j := im.st.Config.Job(job)
 	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
@@ -168,9 +166,9 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 	im.st.Executions.ImportedLost(e, with, lost, im.importMoment())
 }
 
-// importRunning hands a running daemon task of the original to the takeover, which waits for its end (rule T8).
-// Without a takeover the framework id is one that this scheduler made, under which no such task can exist, so the
-// entry is removed.
+// importRunning passes a running daemon task of the original to the takeover, which waits for its end (rule T8).
+// Without a takeover the framework id was made by this scheduler, and no such task can exist under it, so the entry is
+// removed.
 func (im *Imports) importRunning(e importEntry) {
 	if !im.st.Subscription.TakingOver() {
 		im.Took(e.path)

@@ -1,9 +1,9 @@
-// Package imports takes over what the original scheduler (ElasticJob-Cloud) left in its queues below /state/ready,
-// /state/failover and /state/running. An Imports owns the entries that were found there and the list of those that
-// are done with. Queues turns them into executions of package executions, or into tasks that a takeover of package
-// subscription must see end; the commit that writes the executions removes the entries, so that a crash neither
-// loses an entry nor runs it twice. The package makes no decision about a running term and reads the queues only
-// when it begins.
+// Package imports takes over the entries that the original scheduler (ElasticJob-Cloud) left in its queues below
+// /state/ready, /state/failover and /state/running. An Imports owns the entries that were found there and the list of
+// finished ones. Queues turns them into executions of package executions, or into tasks whose end a takeover of
+// package subscription waits for. The commit that writes the executions removes the entries, so that a crash neither
+// loses an entry nor runs it twice. The package reads the queues only when a term begins, and decides nothing after
+// that.
 package imports
 
 import (
@@ -12,20 +12,20 @@ import (
 )
 
 // importEntry is one entry of the original's queues. item is the last part of its path; it is "" for an entry that
-// only names a job or holds its other entries together.
+// only names a job or groups its other entries.
 type importEntry struct {
 	path, job, item, value string
 }
 
-// Imports holds the entries of the original's queues: found are those that the registry had when the term was
-// loaded and that Queues has not looked at yet, and done are those that the next commit removes.
+// Imports holds the entries of the original's queues. found are the entries that were loaded and that Queues has not
+// processed yet; done are those that the next commit removes.
 type Imports struct {
 	st    *state.State
 	found []importEntry
 	done  []string
 }
 
-// Took marks entries, by their paths, as taken over. The commit that writes what they became removes them.
+// Took marks entries, by their paths, as taken over. The commit of the step removes them.
 func (im *Imports) Took(paths ...string) { im.done = append(im.done, paths...) }
 
 // Write adds the removal of all entries that are taken over to the commit of the step.
@@ -36,5 +36,5 @@ func (im *Imports) Write(r *store.Commit) {
 	im.done = nil
 }
 
-// New makes an Imports without entries. Restore adds those that the registry has.
+// New returns an Imports without entries. Restore adds those of the registry.
 func New(s *state.State) *Imports { return &Imports{st: s} }

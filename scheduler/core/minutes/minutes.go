@@ -1,7 +1,7 @@
-// Package minutes keeps, for each minute of this leader term, what was launched and what ended in it, and how much
-// ran and waited at its end. A Minutes owns that list, and only its timer at every full minute adds to it. It
-// exists for a server without a history, or whose history does not answer: nothing of it is stored, and the next
-// term begins with an empty list.
+// Package minutes keeps, for each minute of this leader term, the number of launches and ends, and the numbers of
+// running and waiting shards at the end of the minute. A Minutes owns that list, and only its timer at every full
+// minute adds to it. It exists for a server without a history, or whose history does not answer: nothing of it is
+// stored, and the next term begins with an empty list.
 package minutes
 
 import (
@@ -18,7 +18,7 @@ import (
 // difference: last holds the totals at the end of the last minute.
 type Minutes struct {
 	st *state.State
-	// samples is told of what is sampled, for the history.
+	// samples is called with each minute's samples, for the history.
 	samples func([]event.Sample, event.Load)
 	kept    []search.Activity // the oldest first
 	last    totals            // at the end of the last one
@@ -38,7 +38,7 @@ const (
 	MinutesKept = 7 * 24 * 60
 )
 
-// New makes a Minutes without any minute. samples is called with each full minute's gauges and load, so that they
+// New returns a Minutes without any minute. samples is called with each full minute's gauges and load, so that they
 // are recorded in the history as well.
 func New(s *state.State, samples func([]event.Sample, event.Load)) *Minutes {
 	return &Minutes{st: s, samples: samples}
@@ -54,8 +54,7 @@ func (ms *Minutes) SampleLater() {
 	})
 }
 
-// Sample records what runs and waits at a full minute, and what was launched and what ended in the minute before
-// it.
+// Sample records what runs and waits at a full minute, and the launches and ends of the minute before it.
 func (ms *Minutes) Sample(at time.Time) {
 	var tasks, registered, waiting int64
 	running := map[string]bool{}
@@ -72,7 +71,7 @@ func (ms *Minutes) Sample(at time.Time) {
 	}
 	for e := range ms.st.Executions.AllOpen() {
 		if e.Launched() {
-			waiting += int64(e.ShardsOpen()) // with those that run
+			waiting += int64(e.ShardsOpen()) // including running ones
 		} else if j := ms.st.Config.Job(e.Job()); j != nil && j.Config() != nil {
 			waiting += int64(j.Config().ShardingTotalCount)
 		}
@@ -89,7 +88,7 @@ func (ms *Minutes) Sample(at time.Time) {
 		DelayP50: delays.Quantile(0.5), DelayP95: delays.Quantile(0.95)}
 	*last = now
 	ms.kept = append(ms.kept, m)
-	if surplus := len(ms.kept) - MinutesKept; surplus >= MinutesKept/8 { // moved seldom
+	if surplus := len(ms.kept) - MinutesKept; surplus >= MinutesKept/8 { // moved rarely
 		ms.kept = slices.Delete(ms.kept, 0, surplus)
 	}
 	ms.samples([]event.Sample{{Of: event.TasksRunning, Value: tasks, Time: at},

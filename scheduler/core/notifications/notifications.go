@@ -1,8 +1,8 @@
 // Package notifications decides when people are notified of failed runs, and keeps each notification until it was
 // sent. Notifications owns the pending messages, which are stored with the results that they report, so that people
-// hear of each failure at least once, over crashes and changes of leader. ReportFailure adds to them; the outcomes
-// of messages, changed documents and timers move them on. The package sends nothing itself: Take returns the
-// messages of a step, and the shell sends them once the step is committed.
+// receive each failure at least once, despite crashes and changes of leader. ReportFailure adds messages; their
+// outcomes, changed documents and timers advance them. The package sends nothing itself: Take returns the messages of
+// a step, and the shell sends them once the step is committed.
 package notifications
 
 import (
@@ -63,38 +63,37 @@ type NotificationSent struct {
 func (NotificationSent) CoreEvent() {}
 
 const (
-	// NotifyEvery is the least time between two messages about one job.
+	// NotifyEvery is the minimum interval between two messages about one job.
 	NotifyEvery = time.Minute
 	// notifyFirst is the delay before a message that could not be sent is tried again; it doubles with each try.
 	notifyFirst = time.Second
 	// NotifyMost bounds that delay.
 	NotifyMost = 10 * time.Minute
-	// NotifyFor is the age, from its first failure, at which a message that could not be sent is given up.
+	// NotifyFor is the age, counted from its first failure, at which a message that could not be sent is dropped.
 	NotifyFor = 24 * time.Hour
 	// FailedShardsShown bounds how many of a run's failed shards a message names.
 	FailedShardsShown = 5
 )
 
-// pending is the one pending message of a job, however many failures it reports. It is written with the result that
-// it reports and removed when it was sent, so that people hear of each failure at least once.
+// pending is the one pending message of a job, however many failures it reports. It is written with the result that it
+// reports, and removed once it was sent, so that people receive each failure at least once.
 type pending struct {
 	Failure
 	Further int       `json:"further,omitempty"`
 	Since   time.Time `json:"since"` // the first of these failures
 
-	// seq is the number of the message under way, 0 if none is; told counts the failures that it reports.
+	// seq is the number of the message that is being sent, 0 if none is; told counts the failures that it reports.
 	seq  int64
 	told int
-	// How often it could not be sent, when it may be tried again, and what was the matter.
+	// The number of failed tries, the time of the next one, and the last error.
 	tries   int
 	after   time.Time
 	problem string
 }
 
-// Notifications holds the notifications that people are still to get, by job. These hold between any two calls of
-// its methods:
+// Notifications holds the pending notifications, by job. These hold between any two calls of its methods:
 //
-//   - pending has at most one message for each job. For each one that is not under way a timer is set for the
+//   - pending has at most one message for each job. For each one that is not being sent a timer is set for the
 //     time at which it may be sent, unless the job's document cannot be used: then the document's change sends
 //     it.
 //   - sent has the time of the last message about each job for which that is less than NotifyEvery ago.
@@ -102,8 +101,8 @@ type Notifications struct {
 	shared  *step.Shared
 	config  *config.Set
 	pending map[string]*pending
-	// underWay has the number of the message under way for each job. The job may have been deregistered since, and
-	// registered again.
+	// underWay has, by job, the number of the message that is being sent. The job may have been deregistered since,
+	// and registered again.
 	underWay map[string]int64
 	sent     map[string]time.Time
 	changed  store.Changed
@@ -117,7 +116,7 @@ func New(s *step.Shared, k *config.Set) *Notifications {
 		sent: map[string]time.Time{}}
 }
 
-// Restore takes in the stored message of a job. It fails if the value is not one.
+// Restore adds the stored message of a job. It fails if value cannot be decoded.
 func (ns *Notifications) Restore(job string, value []byte) error {
 	var n pending
 	if err := json.Unmarshal(value, &n); err != nil {
@@ -135,15 +134,15 @@ func (ns *Notifications) Loaded() {
 	}
 }
 
-// Take returns the messages that this step lets out, and forgets them. They may be sent once the step is committed.
+// Take returns the messages that this step sends, and forgets them. They may be sent once the step is committed.
 func (ns *Notifications) Take() []Notification {
 	out := ns.out
 	ns.out = nil
 	return out
 }
 
-// Unsent is a message that was tried and could not be sent yet. Since is in the time of the term (clock.Clock), and
-// Problem is the failure of the last try.
+// Unsent is a message whose sending has failed so far. Since is in the time of the term (clock.Clock), and Problem is
+// the failure of the last try.
 type Unsent struct {
 	Execution string
 	Tries     int
@@ -151,7 +150,7 @@ type Unsent struct {
 	Problem   string
 }
 
-// Unsent returns the message of a job that was tried and could not be sent yet; false if there is none.
+// Unsent returns the message of a job whose sending has failed so far; false if there is none.
 func (ns *Notifications) Unsent(job string) (u Unsent, is bool) {
 	if n := ns.pending[job]; n != nil && n.problem != "" {
 		return Unsent{n.Execution, n.tries, n.Since, n.problem}, true
@@ -175,8 +174,8 @@ func (ns *Notifications) add(job string, f Failure) {
 	ns.changed.Add(job)
 }
 
-// Drop forgets the pending message of a job, if there is one, because its job was deregistered or notifies nobody
-// any more.
+// Drop forgets the pending message of a job, if there is one, because the job was deregistered or no longer notifies
+// anyone.
 func (ns *Notifications) Drop(job string) {
 	if ns.pending[job] != nil {
 		delete(ns.pending, job)
@@ -193,7 +192,7 @@ func (ns *Notifications) due(job string) time.Time {
 	return due
 }
 
-// answered applies the outcome of a message. Failures that were reported after it left stay pending.
+// answered applies the outcome of a message. Failures that were reported after the message was sent stay pending.
 func (ns *Notifications) answered(e NotificationSent) {
 	if e.Problem == "" {
 		ns.sent[e.Job] = ns.shared.Now()
@@ -206,7 +205,7 @@ func (ns *Notifications) answered(e NotificationSent) {
 	}
 	n := ns.pending[e.Job]
 	if n == nil || n.seq != e.Seq {
-		return // its job was deregistered meanwhile
+		return // the job was deregistered meanwhile
 	}
 	n.seq = 0
 	if e.Problem == "" {
@@ -237,9 +236,9 @@ func (ns *Notifications) Write(r *store.Commit) {
 	store.PutChanged(r, store.PathNotification, ns.pending, &ns.changed)
 }
 
-// ReportFailure notifies people of a failed run, if the job's present document has an error handler that does so.
-// Whoever ends a run calls it in the step whose commit has the result. For a run of a daemon, f has one shard with
-// its item, task, agent and cause, the fire, and the id of the execution that the shard belongs to.
+// ReportFailure notifies people of a failed run, if the job's present document has an error handler that does so. It
+// must be called in the step whose commit has the result. For a run of a daemon, f has one shard with its item, task,
+// agent and cause, the fire, and the id of the execution that the shard belongs to.
 func (ns *Notifications) ReportFailure(job string, f Failure) {
 	j := ns.config.Job(job)
 	if j == nil || j.Config() == nil || !j.Config().Notifies() {
@@ -251,9 +250,8 @@ func (ns *Notifications) ReportFailure(job string, f Failure) {
 	ns.Send(job)
 }
 
-// Send lets the pending message of a job out with this step, or schedules it for when it may be sent.
-// It does nothing if there is none or one is under way, and drops the message if the job no longer notifies
-// anybody.
+// Send sends the pending message of a job with this step, or schedules it for the time at which it may be sent. It
+// does nothing if there is none or one is being sent, and drops the message if the job no longer notifies anyone.
 func (ns *Notifications) Send(job string) {
 	n := ns.pending[job]
 	if n == nil || ns.underWay[job] != 0 {
@@ -262,7 +260,7 @@ func (ns *Notifications) Send(job string) {
 	j := ns.config.Job(job)
 	switch {
 	case j != nil && ns.config.IsFaulty(j) && j.Config() == nil:
-		return // it may have a handler again once it is mended
+		return // the job may have a handler again once its document is fixed
 	case j == nil || j.Config() == nil || !j.Config().Notifies():
 		ns.Drop(job)
 		return
@@ -275,7 +273,7 @@ func (ns *Notifications) Send(job string) {
 	n.seq, n.told = ns.lastSeq, n.Further+1
 	ns.underWay[job] = n.seq
 	ns.out = append(ns.out, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
-	ns.shared.Fence() // a deposed leader tells nobody
+	ns.shared.Fence() // a deposed leader must not notify
 }
 
 // Sent applies the outcome of a message: one that failed is tried again with growing delays until
@@ -289,7 +287,7 @@ func (ns *Notifications) Sent(e NotificationSent) {
 			}
 		})
 	}
-	ns.shared.JobChanged(e.Job) // its notes say that people could not be notified yet
+	ns.shared.JobChanged(e.Job) // the job's notes say that people could not be notified yet
 	ns.Send(e.Job)
 }
 
@@ -317,7 +315,7 @@ func (ns *Notifications) IgnoresFailures(job string) bool {
 	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }
 
-// NextTry is, in the time of the term, when the pending message of a job is tried again, zero before its first
+// NextTry returns, in the time of the term, when the pending message of a job is tried again, zero before its first
 // failure; false if the job has none.
 func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
 	n := ns.pending[job]
@@ -327,5 +325,5 @@ func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
 	return n.after, true
 }
 
-// LastSeq returns the number of the last message that was let out in this term, 0 before the first.
+// LastSeq returns the number of the last message that was sent in this term, 0 before the first.
 func (ns *Notifications) LastSeq() int64 { return ns.lastSeq }

@@ -1,7 +1,7 @@
-// Package operator executes the requests of people that change no document: triggers, kills, pauses, forgotten
-// orphans and reconciliation. It owns no state. It checks each request against the state of the term, asks the
-// owners of that state for the transitions, and writes who asked into the audit log. A request that is refused
-// changes nothing and returns an error that says what to do instead.
+// Package operator executes the requests of people that change no document: triggers, kills, pauses, forgotten orphans
+// and reconciliation. It owns no state. It checks each request against the state of the term, calls the transitions of
+// the owners of that state, and adds the requester to the audit log. A refused request changes nothing and returns an
+// error that says what to do instead.
 package operator
 
 import (
@@ -33,9 +33,9 @@ func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id 
 	return &Operator{st: s, audit: a, reconciler: r, executionNotFound: notFound}
 }
 
-// Trigger makes an execution now and returns its id, or returns why it is refused. A trigger that was accepted is
-// never dropped (rule F5). With a Key that was used before it returns the execution of then. The id may be told to
-// the caller once the step is committed.
+// Trigger makes an execution now and returns its id, or returns why the request is refused. An accepted trigger is
+// never dropped (rule F5). With a Key that was used before, Trigger returns the execution of that earlier request. The
+// caller may publish the id once the step is committed.
 func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *problem.Error) {
 	if err := op.repeated(&t); err != nil {
 		return "", err
@@ -60,7 +60,8 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	}
 	if inactive := op.st.Config.InactiveReason(j); !inactive.IsZero() {
 		why := inactive.String()
-		if j.Mark().Disables() || op.st.Config.App(j.Config().AppName) != nil { // else the reason itself says what to do
+		// Otherwise the reason itself says what to do.
+		if j.Mark().Disables() || op.st.Config.App(j.Config().AppName) != nil {
 			why += "; enable it first"
 		}
 		return "", problem.Errorf(problem.Conflict, "job_disabled", "job %q cannot be triggered: %s", t.Job, why)
@@ -104,8 +105,8 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	return id, nil
 }
 
-// repeated fills a request that runs an execution again with the job and the overrides of that execution. It
-// refuses it if the caller may not see or set what it would run with.
+// repeated fills a request that runs an execution again with the job and the overrides of that execution. It refuses
+// the request if the caller may not see or set those overrides.
 func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 	if t.Again == "" {
 		return nil
@@ -137,8 +138,8 @@ func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 func keyedID(job string) string { return job + "@key-" }
 
 // Kill ends a task or an execution on request (rule K1), or returns why there is nothing to end. The request is
-// committed before it is answered. What it ends is neither retried nor failed over, and the job's next fire runs as
-// usual.
+// committed before it is answered. The ended task or execution is neither retried nor failed over, and the job's next
+// fire runs as usual.
 func (op *Operator) Kill(k KillRequested) *problem.Error {
 	if k.ExecutionID != "" {
 		return op.killExecution(k.ExecutionID, k.Actor)
@@ -211,9 +212,9 @@ func (op *Operator) noTaskToKill(id string) *problem.Error {
 		"there is no task %q; GET /api/job/tasks/running lists those that can be killed", id)
 }
 
-// Pause pauses a job or resumes it (rule F10), and reports whether that changes anything. A pause is part of the
-// job's own record. It stops new fires and the launch of what waits, and does not touch what was launched. After it
-// ends fires are made from then on (rule F2), which the caller has to arrange.
+// Pause pauses a job or resumes it (rule F10), and reports whether that changes anything. A pause is part of the job's
+// own record. It stops new fires and the launch of waiting executions, and leaves launched ones alone. When it ends,
+// the caller must make sure that fires are made from then on (rule F2).
 func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Error) {
 	j := op.st.Config.Job(p.Job)
 	switch {

@@ -13,8 +13,8 @@ type TriggerRequested struct {
 	Key string
 	// Overrides replace the job's settings for this execution.
 	Overrides jobs.Overrides
-	// Again, if not empty, is the id of an execution that is to run again; Job and Overrides are then taken from
-	// it. NoEnv refuses one that had an env of its own, for a caller who may not set one.
+	// Again, if not empty, is the id of an execution to run again; Job and Overrides are then taken from it. NoEnv
+	// refuses an execution with an env of its own, for a caller who may not set one.
 	Again string
 	NoEnv bool
 	Actor event.Actor
@@ -69,7 +69,7 @@ func (PauseRequested) CoreEvent() {}
 func (e PauseRequested) RequestToken() uint64 { return e.Token }
 
 // ReconcileRequested is a request to reconcile now: explicitly, by naming all live tasks, or implicitly, which asks
-// for all that the master knows. The reply has a *problem.Error without a subscription.
+// for all tasks that the master knows. The reply has a *problem.Error without a subscription.
 type ReconcileRequested struct {
 	Token    uint64
 	Explicit bool

@@ -1,5 +1,6 @@
-// Package orphans keeps the attempts that the scheduler core has given up and that may still run (rule E5). It decides
-// which shards they block; who gives an attempt up, and what is killed and asked for then, decides the core.
+// Package orphans keeps the attempts that the scheduler core has abandoned and that may still run (rule E5). It
+// decides which shards they block. Package attempts decides when to abandon an attempt, and sends the kills and the
+// questions about it.
 package orphans
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Orphan is an attempt that was given up and may still run. It is a copy: a Set alone changes its orphans.
+// Orphan is an abandoned attempt that may still run. It is a copy: only a Set changes its orphans.
 type Orphan struct {
 	TaskID    string    `json:"taskId"`
 	Job       string    `json:"job"`
@@ -19,35 +20,34 @@ type Orphan struct {
 	Agent     string    `json:"agent"`
 	Execution string    `json:"execution"`
 	Since     time.Time `json:"since"`
-	// Blocks is set when no later attempt of the shard may start until it has ended.
+	// Blocks is set when no later attempt of the shard may start until the orphan has ended.
 	Blocks bool `json:"blocks,omitempty"`
-	// Alive is set while it blocks only because it was seen alive, although its
-	// job has failover.
+	// Alive is set while the orphan blocks only because it was seen alive, although its job has failover.
 	Alive bool `json:"alive,omitempty"`
-	// Away is since when an orphan that was seen alive can't be reached again: its agent does not answer, or the task
-	// gets no further than STAGING. It is zero for any other.
+	// Away is since when an orphan that was seen alive cannot be reached again: its agent does not answer, or the task
+	// stays in STAGING. It is zero for any other orphan.
 	Away time.Time `json:"away,omitzero"`
-	// Staged is since when nothing but STAGING was reported of it, zero if anything else was reported last. One that
-	// was given up for that has it since its launch.
+	// Staged is since when only STAGING was reported of it, zero if another state was reported last. For an attempt
+	// that was abandoned for that reason it is the time of its launch.
 	Staged time.Time `json:"staged,omitzero"`
-	// Until is when it has ended at the latest, of one that the cluster has removed: what is still ending of it
-	// nobody reports.
+	// Until is the time by which an orphan that the cluster has removed must have ended, because nothing reports its
+	// end; zero for any other.
 	Until time.Time `json:"until,omitzero"`
-	// Framework is the id that it ran under; RemovedBy is the master that
-	// removed it, "" while it is the present one (rule T7).
+	// Framework is the framework id that it ran under. RemovedBy is the master that removed that framework, "" while
+	// it is the present one (rule T7).
 	Framework string `json:"framework"`
 	RemovedBy string `json:"removedBy,omitempty"`
-	// Grace is what its kills name, the server's if 0.
+	// Grace is the grace of its kills, that of the server if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
 	// Known is set when the cluster has reported the task in this session, after its agent registered last. A cluster
-	// that keeps kills then keeps the one that was sent for it. It is not stored: a new leader has to ask.
+	// that keeps kills then keeps the one that was sent for the task. Known is not stored: a new leader has to ask.
 	Known bool `json:"-"`
 }
 
-// isBlocking reports whether no later attempt of the shard may start. One of a job with failover lets it start only
-// while the present master says that its agent is away: before that answer it may be alive on an agent that is back
-// (promise 2).
+// isBlocking reports whether no later attempt of the shard may start. With failover a later attempt may start only
+// while the present master says that the agent is away: before that answer the orphan may be alive on an agent that is
+// back (promise 2).
 func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
@@ -63,15 +63,15 @@ type Set struct {
 	changed  store.Changed
 }
 
-// New is an empty set.
+// New returns an empty Set.
 func New(s *step.Shared) *Set {
 	return &Set{shared: s, byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}}
 }
 
-// Len is how many there are.
+// Len returns the number of orphans.
 func (s *Set) Len() int { return len(s.byID) }
 
-// Get returns the orphan of a task's id.
+// Get returns the orphan with that task id.
 func (s *Set) Get(taskID string) (o Orphan, found bool) {
 	if p := s.byID[taskID]; p != nil {
 		return *p, true
@@ -79,7 +79,7 @@ func (s *Set) Get(taskID string) (o Orphan, found bool) {
 	return o, false
 }
 
-// All are all of them, by task id.
+// All lists all orphans, sorted by task id.
 func (s *Set) All() []Orphan {
 	all := make([]Orphan, 0, len(s.byID))
 	for _, o := range s.byID {
@@ -89,18 +89,18 @@ func (s *Set) All() []Orphan {
 	return all
 }
 
-// Blocking is one that blocks a shard.
+// Blocking returns an orphan that blocks a shard; false if there is none.
 func (s *Set) Blocking(job string, item int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item == item })
 }
 
-// IsBlocked reports whether there is one that blocks a shard.
+// IsBlocked reports whether an orphan blocks a shard.
 func (s *Set) IsBlocked(job string, item int) bool {
 	_, blocks := s.Blocking(job, item)
 	return blocks
 }
 
-// BlockingAmong is one that blocks one of the first shards of a job.
+// BlockingAmong returns an orphan that blocks one of the first shards of a job; false if there is none.
 func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item < shards })
 }
@@ -114,7 +114,7 @@ func (s *Set) first(job string, match func(*Orphan) bool) (first Orphan, found b
 	return first, found
 }
 
-// FormerOn are those on an agent that ran under another framework id than the present one, by task id.
+// FormerOn lists the orphans on an agent that ran under another framework id than the present one, sorted by task id.
 func (s *Set) FormerOn(agent, present string) (of []Orphan) {
 	if s.former == nil {
 		s.former = map[string][]string{}
@@ -132,23 +132,23 @@ func (s *Set) FormerOn(agent, present string) (of []Orphan) {
 	return of
 }
 
-// FrameworkChanged forgets what was indexed by the present framework id.
+// FrameworkChanged drops the index by the present framework id.
 func (s *Set) FrameworkChanged() { s.former = nil }
 
-// Restore takes in one that is stored.
+// Restore adds a stored orphan while a term is loaded.
 func (s *Set) Restore(o Orphan) {
 	s.byID[o.TaskID], s.former = &o, nil
 	s.index(&o)
 }
 
-// Add keeps another one.
+// Add adds an orphan, which is stored with the step.
 func (s *Set) Add(o Orphan) {
 	s.Restore(o)
 	s.changed.Add(o.TaskID)
 	s.shared.NeedChanged()
 }
 
-// Remove forgets one, which has ended.
+// Remove removes an orphan, which has ended.
 func (s *Set) Remove(taskID string) {
 	o := s.byID[taskID]
 	if o == nil {
@@ -160,21 +160,21 @@ func (s *Set) Remove(taskID string) {
 	s.follow(o.isBlocking(), false)
 }
 
-// Reported notes that the cluster has reported one.
+// Reported records that the cluster has reported an orphan.
 func (s *Set) Reported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
 		s.setKnown(o, true)
 	}
 }
 
-// Unreported notes that what the cluster has reported of one counts no more.
+// Unreported records that earlier reports of an orphan no longer count.
 func (s *Set) Unreported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
 		s.setKnown(o, false)
 	}
 }
 
-// AllUnreported is Unreported of all of them: a session begins.
+// AllUnreported is Unreported for all orphans, because a session begins.
 func (s *Set) AllUnreported() {
 	for _, o := range s.byID {
 		s.setKnown(o, false)
@@ -192,8 +192,7 @@ func (s *Set) setKnown(o *Orphan, known bool) {
 	s.follow(blocked, o.isBlocking())
 }
 
-// follow has what depends on the shard of an orphan be looked at again, if the orphan blocks it now or does so no
-// more.
+// follow requests the checks that depend on the shard of an orphan, if the orphan blocks it now or no longer does.
 func (s *Set) follow(blocked, blocks bool) {
 	if blocked != blocks {
 		s.shared.NeedChanged()
@@ -203,7 +202,7 @@ func (s *Set) follow(blocked, blocks bool) {
 	}
 }
 
-// Staged notes since when nothing but STAGING was reported of one, zero if anything else was.
+// Staged records since when only STAGING was reported of an orphan, zero if another state was.
 func (s *Set) Staged(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
 		differs := !since.Equal(o.Staged)
@@ -212,8 +211,8 @@ func (s *Set) Staged(taskID string, since time.Time) {
 	})
 }
 
-// SeenAlive notes that one is known to be alive: it blocks its shard until it has ended or its agent is away again for
-// long.
+// SeenAlive records that an orphan is known to be alive. It blocks its shard until it has ended or its agent has been
+// away again for long.
 func (s *Set) SeenAlive(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
 		if o.Away.IsZero() && o.Blocks {
@@ -227,7 +226,7 @@ func (s *Set) SeenAlive(taskID string) {
 	})
 }
 
-// AgentAway notes since when the agent of one that was seen alive is away again.
+// AgentAway records since when the agent of an orphan that was seen alive is away again.
 func (s *Set) AgentAway(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
 		if !o.Alive || !o.Away.IsZero() {
@@ -238,8 +237,8 @@ func (s *Set) AgentAway(taskID string, since time.Time) {
 	})
 }
 
-// AwayForLong notes that the agent of one that was seen alive is away for so long that its shard is not blocked any
-// more.
+// AwayForLong records that the agent of an orphan that was seen alive has been away for so long that the orphan no
+// longer blocks its shard.
 func (s *Set) AwayForLong(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
 		o.Alive, o.Blocks, o.Away = false, false, time.Time{}
@@ -247,7 +246,7 @@ func (s *Set) AwayForLong(taskID string) {
 	})
 }
 
-// FrameworkRemoved notes which master has removed the framework that one ran under.
+// FrameworkRemoved records which master has removed the framework that an orphan ran under.
 func (s *Set) FrameworkRemoved(taskID, master string) {
 	s.change(taskID, func(o *Orphan) bool {
 		o.RemovedBy = master
@@ -255,7 +254,7 @@ func (s *Set) FrameworkRemoved(taskID, master string) {
 	})
 }
 
-// change lets fn change one, and keeps the indexes true. fn returns whether it has.
+// change applies fn to an orphan and keeps the indexes correct. fn returns whether it has changed the orphan.
 func (s *Set) change(taskID string, fn func(*Orphan) bool) {
 	o := s.byID[taskID]
 	if o == nil {
@@ -289,5 +288,5 @@ func (s *Set) unindex(o *Orphan) {
 	}
 }
 
-// Write adds what has changed to a commit.
+// Write adds the changed orphans to a commit.
 func (s *Set) Write(c *store.Commit) { store.PutChanged(c, store.PathOrphan, s.byID, &s.changed) }

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestIndexes plays random changes of a set: what blocks, and what is of a former framework, agrees with a walk over
-// all, and what is written makes the same set again, in which nothing is known.
+// TestIndexes plays random changes of a set. The indexes of blocking orphans and of those of former frameworks agree
+// with an iteration over all, and the written set can be restored, with Known unset for all.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

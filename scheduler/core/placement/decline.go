@@ -9,11 +9,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Shards that wait for resources which no agent has free need no offers held for them (promise 6): Mesos adds the
-// resources that become free on an agent to those that were declined of it, and offers the sum. So, after a match,
-// every offer that no waiting shard can use is declined, with filters that grow while nothing changes, and offers
-// are revived when a shard with another demand begins to wait. An execution that would starve that way gets a
-// reservation (rule L2).
+// No offer is held for shards that wait for resources which no agent has free (promise 6). When resources become free
+// on an agent, Mesos adds them to those that were declined there, and offers the sum. So, after a match,
+// declineUnusable declines every offer that no waiting shard can use, with filters that grow while nothing changes,
+// and offers are revived when a shard with another demand starts to wait. An execution that would starve that way gets
+// a reservation (rule L2).
 
 func wantOf(d *demand) want {
 	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, together: 1}
@@ -23,26 +23,26 @@ func wantOf(d *demand) want {
 	return w
 }
 
-// declineBackoffs are the filters of offers that no waiting shard can use, one after the other.
+// declineBackoffs are the successive filters of offers that no waiting shard can use.
 var declineBackoffs = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 const (
-	// partHeld is how long an offer is held that can take some, but not all, of the shards that only start together:
-	// a REVIVE brings all free resources at once, so the others would be there by then.
+	// partHeld is how long an offer is held that can take some, but not all, of the shards that only start together. A
+	// REVIVE brings all free resources at once, so offers for the other shards would arrive within that time.
 	partHeld = 20 * time.Millisecond
-	// gangReviveEvery is the least time between two REVIVEs that the ends of tasks cause for such shards.
+	// gangReviveEvery is the minimum interval between two REVIVEs that the ends of tasks cause for such shards.
 	gangReviveEvery = time.Second
 )
 
-// wantRefusedBack lets the next REVIVE bring back what was declined because nothing could use it: something has
-// changed.
+// wantRefusedBack makes the next REVIVE bring back the offers that were declined because nothing could use them. It is
+// called when something has changed that may make them useful.
 func (f *offerFlow) wantRefusedBack() {
 	f.filtered = f.filtered || f.refused
 	f.refused = false
 }
 
-// detectNewDemand revives declined offers if a shard started to wait after the last match that asks for something
-// else than the shards that waited then.
+// detectNewDemand revives declined offers if a shard started to wait after the last match and asks for something else
+// than the shards that waited then.
 func (f *offerFlow) detectNewDemand(ds []demand) {
 	if !f.refused {
 		return
@@ -80,9 +80,9 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 	}
 }
 
-// leaveLeftover notes that an ACCEPT leaves the rest of its agent's resources behind a filter.
+// leaveLeftover records that an ACCEPT leaves the rest of its agent's resources behind a filter.
 func (f *offerFlow) leaveLeftover(started []*executors.Executor) {
-	f.forgetRevivedFor() // the ACCEPT may have used what was held for future fires
+	f.forgetRevivedFor() // the ACCEPT may have used resources that were held for future fires
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
@@ -92,13 +92,13 @@ func (f *offerFlow) leaveLeftover(started []*executors.Executor) {
 		}
 	}
 	if someWait && !cheaper {
-		f.refused = true // the waiting shards did not fit the rest
+		f.refused = true // the waiting shards did not fit into the rest
 		return
 	}
 	f.filtered = true
 }
 
-// heldUntil is when the offers of an agent are declined that a match has left unused.
+// heldUntil returns until when the offers of an agent are held that a match has left unused.
 func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey string) bool) (until time.Time) {
 	for w, since := range f.unplaced {
 		need := w.shard
@@ -120,7 +120,7 @@ func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey strin
 // declineUnusable declines, after a match, the offers that no waiting shard can use, and a little later
 // those that can take only some of the shards that start together. Offers that future fires need are held.
 func (f *offerFlow) declineUnusable(o outlook) {
-	gone := f.tooOld(o.reservation) // also in the middle of a round, which may last long
+	gone := f.tooOld(o.reservation) // a round may last long, so this does not wait for its end
 	if o.roundOpen {
 		if len(gone) > 0 {
 			f.refused = true
@@ -150,19 +150,19 @@ func (f *offerFlow) declineUnusable(o outlook) {
 	}
 }
 
-// flowAt schedules the next look at the offers for a time at the latest.
+// flowAt schedules the next check of the offers for at, unless an earlier one is scheduled.
 func (f *offerFlow) flowAt(at time.Time) {
 	if f.nextLook.IsZero() || at.Before(f.nextLook) {
 		f.nextLook = at
 	}
 }
 
-// taskHasEnded notes that resources became free somewhere.
+// taskHasEnded records that resources became free on some agent.
 func (f *offerFlow) taskHasEnded() { f.taskEnded = true }
 
 // wantBackForGangs revives declined offers if a task has ended while shards wait that only start together. Mesos
-// offers the agent of that task by itself, since it has more than was declined, but not the agents beside it, whose
-// filters still hold.
+// offers the agent of that task by itself, because it has more than was declined, but not the other agents, whose
+// filters are still in force.
 func (f *offerFlow) wantBackForGangs() {
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
@@ -184,8 +184,8 @@ func (f *offerFlow) wantBackForGangs() {
 	}
 }
 
-// tooOld takes out the offers that were held for OfferHold, except reserved ones: those are held for their
-// execution, though not from one reservation to the next (rule L2).
+// tooOld removes and returns the offers that were held for OfferHold. Reserved offers are held longer, for their
+// execution, but not from one reservation to the next (rule L2).
 func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
 	old := f.held.OlderThan(f.shared.Now().Add(-f.shared.Opt.OfferHold))
 	gone := old[:0]
@@ -201,7 +201,7 @@ func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
 
 func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.shared.Now().Add(time.Hour)) }
 
-// takeAgents takes out the offers of agents.
+// takeAgents removes and returns the offers of agents.
 func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
 	for _, id := range ids {
 		gone = append(gone, f.held.TakeAgent(id)...)
@@ -209,8 +209,8 @@ func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
 	return gone
 }
 
-// declineUsable declines offers that a waiting shard could use, when none waits. Offers with the shortest filter
-// (refuse 0) come again before a REVIVE would bring them, so that they do not count as filtered.
+// declineUsable declines offers that a waiting shard could use; it is called when no shard waits. Offers with the
+// shortest filter (refuse 0) return before a REVIVE would bring them, so they do not count as filtered.
 func (f *offerFlow) declineUsable(gone []offers.Offer, refuse time.Duration) {
 	if len(gone) > 0 && refuse > 0 {
 		f.filtered = true
@@ -231,5 +231,5 @@ func (f *offerFlow) decline(gone []offers.Offer, refuse time.Duration) {
 	f.shared.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
 }
 
-// declineAtLeast is the least filter: it lets another framework have the resources first.
+// declineAtLeast is the shortest filter. It lets another framework have the resources first.
 const declineAtLeast = time.Second

@@ -8,9 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// evictForDemand closes idle executors of other apps if that lets a shard of the first waiting demands fit, or all
-// shards that start together (rule X9: at once if a waiting shard needs the room). agents are those with something
-// on offer.
+// evictForDemand closes idle executors of other apps if their room lets a shard of the first waiting demands fit, or
+// all shards that start together (rule X9: at once if a waiting shard needs the room). agents are those with offers.
 func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]resources.Amount, len(agents))
 	for _, a := range agents {
@@ -27,7 +26,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 			want = len(d.Items)
 		}
 		have, most := 0, 0
-		var first []*executors.Executor // idle ones of the first agent where their end helps
+		var first []*executors.Executor // idle executors of the first agent where their end makes room
 		for _, agentID := range agentIDs {
 			if pl.st.Agents.InMaintenance(agentID) {
 				continue
@@ -58,20 +57,20 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 		for _, x := range first {
 			pl.st.Executors.Close(x)
 		}
-		return // one agent at a time: what comes free is offered, and matched
+		return // one agent at a time: its freed resources are offered, and matched
 	}
 }
 
-// Executors are evicted for at least so many of the first demands, and for more if with all agents
-// they are fewer than so many pairs to look at.
+// evictForDemand considers at least the first evictForFirst demands. It considers more while the product of demands
+// and agents stays below evictPairs.
 const (
 	evictForFirst = 10
 	evictPairs    = 100_000
 )
 
-// evictable reports whether an idle executor may be evicted for a demand: if none of those
-// before it could use it, or the agent is reserved for the demand. Were it kept for those
-// behind as well, two apps could wait for each other's executors for ever.
+// evictable reports whether an idle executor may be evicted for a demand: its agent is reserved for the demand, or
+// none of the demands before could use the executor. Demands behind do not protect an executor; otherwise two apps
+// could wait for each other's executors forever.
 func (pl *Placement) evictable(x *executors.Executor, d *demand, before []demand) bool {
 	if r := pl.reservation; r.holds(x.Agent()) && r.exec == d.ID {
 		return true

@@ -6,22 +6,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// sessionBegan forgets the offers and calls of the last session. What the last leader declined may still be
-// filtered: Mesos forgets filters only when it sees a framework's connection end, not when another subscriber takes
+// sessionBegan forgets the offers and calls of the last session. Filters of the last leader may still be in force,
+// because Mesos forgets filters only when it sees a framework's connection end, not when another subscriber takes
 // over.
 func (f *offerFlow) sessionBegan() {
 	f.held.Clear()
 	f.flowState = flowState{filtered: true}
 }
 
-// manage holds the offers that are needed before they could be offered again (see need) and declines the others. An
-// offer is held for at most OfferHold unless it is reserved, and offers are suppressed while no shard waits and
-// none is needed.
+// manage holds the offers that future launches will need before they could be offered again (see need), and declines
+// the others. An offer is held for at most OfferHold unless it is reserved. Offers are suppressed while no shard waits
+// and no offer is needed.
 func (f *offerFlow) manage(o outlook) {
 	waits, hopeless := o.waits && !o.idle, o.hopeless && !o.idle
 	f.nextLook = time.Time{}
 	if !waits {
-		f.wantRefusedBack() // as all that was declined, when it is needed
+		f.wantRefusedBack() // the next demand may be able to use them
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if waits || f.need.some && !o.idle {
@@ -47,7 +47,7 @@ func (f *offerFlow) manage(o outlook) {
 	case f.held.Len() == 0:
 		f.wake = time.Time{}
 	case f.wake.IsZero() || !f.wake.After(f.shared.Now()):
-		// Often enough that none is held for much longer than OfferHold.
+		// This is often enough that no offer is held for much longer than OfferHold.
 		f.wake = f.shared.Now().Add(f.shared.Opt.OfferHold / 5)
 	}
 	if at := f.nextLook; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
@@ -55,7 +55,7 @@ func (f *offerFlow) manage(o outlook) {
 	}
 }
 
-// probeFor is long enough for a master's next round of offers.
+// probeFor covers a master's next round of offers.
 const probeFor = 5 * time.Second
 
 // reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
@@ -85,8 +85,8 @@ func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	return min(max(nextFire.Add(-f.lead()).Sub(f.shared.Wall()), declineAtLeast), f.shared.Opt.RefuseMost)
 }
 
-// revive sends REVIVE if a filter or SUPPRESS keeps offers away that are needed: for waiting shards, and once for
-// each future fire that the offers at hand cannot satisfy.
+// revive sends REVIVE if a filter or SUPPRESS keeps needed offers away: for waiting shards, and once for each future
+// fire that the offers at hand cannot satisfy.
 func (f *offerFlow) revive(waits bool) {
 	short := f.need.shortFor.After(f.revivedFor)
 	if short {

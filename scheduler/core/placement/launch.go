@@ -27,8 +27,7 @@ func (pl *Placement) Launch() {
 	ds, more := pl.demands()
 	pl.flow.detectNewDemand(ds)
 	if pl.flow.held.Len() == 0 {
-		// The reasons of the last match stay. Idle executors may hold all
-		// there is, so that nothing is ever offered.
+		// The reasons of the last match stay. Idle executors may occupy all agents, so that nothing is ever offered.
 		pl.evictForDemand(nil, ds)
 		if pl.flow.refused { // something was declined, so something is free
 			pl.reserve()
@@ -37,7 +36,7 @@ func (pl *Placement) Launch() {
 	}
 	pl.matchSome(ds, more)
 	pl.reserve()
-	// Those at the top have not seen what was offered while the round went on.
+	// The first demands of the round have not been matched with the offers that came during the round.
 	missed := !more && pl.roundOffers != pl.st.Numbers.OffersReceived
 	if (more || missed) && pl.flow.held.Len() > 0 {
 		pl.st.MatchAgain()
@@ -65,7 +64,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 	for i := range ds {
 		pl.st.Executions.SetUnplaced(ds[i].exec, found[i])
 	}
-	// What follows with the next launch lacks no resources: nothing is declined or ended for it.
+	// The next launch handles these. They lack no resources, so nothing is declined or ended for them.
 	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
 	pl.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
@@ -97,7 +96,7 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 	pl.evictForDemand(agents, left)
 }
 
-// agentsOnOffer returns the agents with offers, for a match in a step, and records what is seen of each.
+// agentsOnOffer returns the agents with offers, for a match in a step, and records what the offers show of each.
 func (pl *Placement) agentsOnOffer() []offers.Agent {
 	agents := pl.LookAtOffers()
 	for i := range agents {
@@ -106,14 +105,14 @@ func (pl *Placement) agentsOnOffer() []offers.Agent {
 	return agents
 }
 
-// LookAtOffers returns the agents with offers as a match takes them: what is free, and which executors run there.
-// It changes nothing, so that readers may call it between two steps.
+// LookAtOffers returns the agents with offers as a match sees them: their free resources and the executors that run
+// there. It changes nothing, so that readers may call it between two steps.
 func (pl *Placement) LookAtOffers() []offers.Agent {
 	agents := pl.flow.held.Agents()
 	out := agents[:0]
 	for _, a := range agents {
 		if len(a.ID) > jobs.MaxAgentIDBytes {
-			continue // no task id could name it
+			continue // no task id can contain such an agent id
 		}
 		if known := pl.st.Agents.Get(a.ID); known != nil {
 			a.Capacity = known.Capacity()
@@ -154,12 +153,12 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
-	pl.flow.leaveLeftover(started) // which stays away for call.Refuse
+	pl.flow.leaveLeftover(started) // the rest stays away for call.Refuse
 	pl.accepts[pl.acceptSeq] = sent
 	pl.st.Call(step.CallLaunch{Seq: pl.acceptSeq, Launch: call})
 }
 
-// launchShard makes the next attempt of a shard.
+// launchShard starts the next attempt of a shard.
 func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executors.Executor,
 	stock offers.Stock) cluster.TaskLaunch {
 	e := d.exec

@@ -36,7 +36,7 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	if lead := pl.Lead(); lead != leadLeast {
 		t.Errorf("40 quick answers later the lead is %s", lead)
 	}
-	answer(time.Minute) // nothing was free
+	answer(time.Minute) // a late answer: nothing was free at the time of the REVIVE
 	if lead := pl.Lead(); lead != leadLeast {
 		t.Errorf("after offers that answered nothing the lead is %s", lead)
 	}

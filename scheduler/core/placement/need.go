@@ -6,35 +6,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// Offers are held ahead only for launches that could not have them in time otherwise (promise 6). The master
-// answers a REVIVE with offers of all free resources within milliseconds, so an offer that is declined now can be
-// back by a moment that is known: backBy. Launches that are due before that moment, which are fires of crons and
-// shards whose backoff ends, need the offers on which Match would place them. All other offers are declined at
-// once, and when no launch is due before that moment, none is held and SUPPRESS leaves the cluster to the other
-// frameworks.
+// Offers are held ahead only for launches that could not get them in time otherwise (promise 6). The master answers a
+// REVIVE with offers of all free resources within milliseconds, so the time by which an offer that is declined now can
+// be back is known: backBy. Launches that are due before backBy (fires of crons, and shards whose backoff ends) need
+// the offers on which Match would place them. All other offers are declined at once. When no launch is due before
+// backBy, no offer is held, and SUPPRESS leaves the cluster to the other frameworks.
 
 const (
 	// leadUnknown is the lead until the first answer: the interval at which a Mesos master
 	// allocates, unless its --allocation_interval says otherwise.
 	leadUnknown = time.Second
-	// leadMargin and leadFactor turn an answer time into a lead: an answer that takes leadFactor times as long
+	// leadMargin and leadFactor turn an answer time into a lead, so that an answer that takes leadFactor times as long
 	// as usual still comes in time. leadLeast covers a commit that takes longer than usual.
 	leadMargin = 50 * time.Millisecond
 	leadFactor = 3
 	leadLeast  = 100 * time.Millisecond
-	// An answer changes the average by that part of its difference.
+	// An answer changes the average by this fraction of its difference.
 	earlyWeight, lateWeight = 8, 4
 )
 
-// asked notes that REVIVE is sent.
+// asked records that a REVIVE is sent.
 func (t *reviveTiming) asked(now time.Time) {
 	if t.askedAt.IsZero() {
 		t.askedAt = now
 	}
 }
 
-// answered adapts the answer time to offers that come after a REVIVE. If they took longer than most they came for
-// another reason: nothing was free at the time of the REVIVE.
+// answered adapts the answer time to offers that come after a REVIVE. Offers that took longer than most came for
+// another reason, because nothing was free at the time of the REVIVE; they are not counted.
 func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 	asked := t.askedAt
 	t.askedAt = time.Time{}
@@ -52,7 +51,7 @@ func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 	}
 }
 
-// lead is how long before resources are needed REVIVE is to be sent.
+// lead returns how long before resources are needed a REVIVE must be sent.
 func (f *offerFlow) lead() time.Duration {
 	if !f.timing.known {
 		return min(leadUnknown, f.shared.Opt.OfferAhead)
@@ -60,16 +59,16 @@ func (f *offerFlow) lead() time.Duration {
 	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.shared.Opt.OfferAhead)
 }
 
-// reviveEvery is the least time between two REVIVEs for what is still to come. In a large cluster, where each makes
-// thousands of offers, it is longer, so that the master spends at most a quarter of its time on them.
+// reviveEvery returns the minimum interval between two REVIVEs for future launches. It is longer in a large cluster,
+// where each REVIVE makes thousands of offers, so that the master spends at most a quarter of its time on them.
 func (f *offerFlow) reviveEvery() time.Duration {
 	return min(max(4*f.timing.answer, reviveAtLeast), f.shared.Opt.OfferAhead)
 }
 
-// reviveAtLeast is the least time between any two REVIVEs.
+// reviveAtLeast is the minimum interval between any two REVIVEs.
 const reviveAtLeast = 100 * time.Millisecond
 
-// backBy is when offers that are declined now could be here again.
+// backBy returns the time by which offers that are declined now could be offered again.
 func (f *offerFlow) backBy() time.Time {
 	at := f.shared.Now()
 	if again := f.revivedAt.Add(f.reviveEvery()); again.After(at) {
@@ -78,14 +77,14 @@ func (f *offerFlow) backBy() time.Time {
 	return at.Add(f.lead())
 }
 
-// forgetRevivedFor forgets for which fires REVIVE was sent, since the offers or the fires have changed.
+// forgetRevivedFor forgets for which fires a REVIVE was sent, because the offers or the fires have changed.
 func (f *offerFlow) forgetRevivedFor() {
 	f.revivedFor = time.Time{}
 	f.shared.NeedChanged()
 }
 
-// needKnown reports whether it is known which offers are needed up to a moment, unless something changes before it.
-// Crons fire at whole seconds, so time alone changes the answer only when another second comes into view.
+// needKnown reports whether the offers that are needed up to a time are still known from the last findNeed. Crons fire
+// at whole seconds, so without a change the answer differs only once upTo lies in another second.
 func (f *offerFlow) needKnown(upTo time.Time) bool {
 	second := f.shared.OnWall(upTo).Truncate(time.Second)
 	if !f.shared.TakeNeedChanged() && second.Equal(f.need.second) {
@@ -93,12 +92,12 @@ func (f *offerFlow) needKnown(upTo time.Time) bool {
 	}
 	f.need = need{upTo: upTo, second: second}
 	if f.revivedFor.After(upTo) {
-		f.revivedFor = upTo // the lead has become shorter: what came for later fires goes back
+		f.revivedFor = upTo // the lead became shorter: offers for later fires go back
 	}
 	return false
 }
 
-// holdAll holds all offers, because so many launches are due that they are not matched one by one.
+// holdAll holds all offers, because too many launches are due to match them one by one.
 func (f *offerFlow) holdAll() {
 	f.need.some, f.need.all = true, true
 	if f.held.Len() == 0 {
@@ -106,7 +105,7 @@ func (f *offerFlow) holdAll() {
 	}
 }
 
-// holdFor holds the offers on which a match has placed the due demands; at has when each demand is due.
+// holdFor holds the offers on which a match has placed the due demands; at lists when each demand is due.
 func (f *offerFlow) holdFor(result offers.Result, agents []offers.Agent, at []time.Time) {
 	n := &f.need
 	n.some, n.agents = true, map[string]bool{}
@@ -123,7 +122,7 @@ func (f *offerFlow) holdFor(result offers.Result, agents []offers.Agent, at []ti
 // needs reports whether the offers of an agent are held for future launches.
 func (n *need) needs(agent string) bool { return n.all || n.agents[agent] }
 
-// takeSurplus takes out the offers that no future launch needs and that are not reserved.
+// takeSurplus removes and returns the offers that no future launch needs and that are not reserved.
 func (f *offerFlow) takeSurplus(r *reservation) []offers.Offer {
 	var gone []offers.Offer
 	for _, a := range f.held.Agents() {

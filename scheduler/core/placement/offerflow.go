@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// offerFlow has the offers of the master, and what the master was last called for about offers in this session:
-// REVIVE, SUPPRESS, filters. It holds the offers that are needed and declines all others, so that other frameworks
-// get them (promise 6).
+// offerFlow owns the offers of the master, and the state of the calls about offers in this session: REVIVE, SUPPRESS
+// and filters. It holds the offers that are needed and declines all others, so that other frameworks get them (promise
+// 6).
 type offerFlow struct {
 	shared *step.Shared
 	held   *offers.Pool
@@ -19,77 +19,76 @@ type offerFlow struct {
 	flowState
 }
 
-// flowState is the part of offerFlow that ends with a session.
+// flowState is the part of offerFlow that is reset with each session.
 type flowState struct {
 	suppressed bool
-	// filtered is set once offers were declined that a shard could have used, had it waited: the master offers those
-	// resources again when the filter ends, or after a REVIVE, which clears the field.
-	// refused is set once offers were declined that no waiting shard could use.
+	// filtered is set once offers were declined that a shard could have used if it had waited then. The master offers
+	// those resources again when the filter ends, or after a REVIVE, which clears the field. refused is set once
+	// offers were declined that no waiting shard could use.
 	filtered, refused bool
 	revivedAt         time.Time
-	// need has the offers that are held ahead; revivedFor is the moment up to which the last REVIVE was sent for
-	// it.
+	// need describes the offers that are held ahead; revivedFor is the time up to which the last REVIVE for it asked.
 	need       need
 	revivedFor time.Time
 	wake       time.Time
-	// probeUntil keeps SUPPRESS back: the next offers are to show which executors run.
+	// probeUntil delays SUPPRESS, because the next offers are to show which executors run.
 	probeUntil time.Time
-	// unplaced are the wants that the last round could not place, and since when; unplacing those of the present
-	// round. declineBackoff is how long the filters have become, and declineBackoffGrew when they last did.
+	// unplaced has the wants that the last round could not place, each with the time since when; unplacing has those
+	// of the present round. declineBackoff is the index of the present filter in declineBackoffs, and
+	// declineBackoffGrew the time at which it last grew.
 	unplaced, unplacing map[want]time.Time
 	declineBackoff      int
 	declineBackoffGrew  time.Time
-	// taskEnded is set if a task has ended since the last REVIVE for shards that start together, which was sent at
-	// together.
+	// taskEnded is set if a task has ended since the last REVIVE for shards that start together. together is the time
+	// of that REVIVE.
 	taskEnded bool
 	together  time.Time
-	nextLook  time.Time // when this step's look at the offers wants the next
+	nextLook  time.Time // earliest check of the offers that this step requested; zero for none
 }
 
-// want is the size that a waiting shard needs on an agent. Shards with equal wants fit or fail together.
+// want is the resources that a waiting shard needs on an agent. Shards with equal wants fit or fail together.
 type want struct {
 	shard, executor resources.Amount
 	executorKey     string
-	together        int // shards that start together, else 1
+	together        int // number of shards that start together, else 1
 }
 
-// need describes which offers are held for future launches, as findNeed last determined.
+// need describes which offers are held for future launches, according to the last findNeed.
 type need struct {
-	// upTo is the moment up to which launches were considered; second is the second of the wall clock that it is
-	// in.
+	// upTo is the time up to which launches were considered; second is the second of the wall clock that contains it.
 	upTo, second time.Time
-	// some is set if a launch is due before upTo; all if too many are due to match them, so that every offer is
+	// some is set if a launch is due before upTo; all is set if too many are due to match them, so that every offer is
 	// held.
 	some, all bool
-	// agents are those whose offers are held for it.
+	// agents are those whose offers are held for future launches.
 	agents map[string]bool
 	// shortFor is the latest fire that the offers at hand cannot satisfy, zero if they satisfy all.
 	shortFor time.Time
 }
 
-// reviveTiming measures how long the master takes to answer a REVIVE with offers. It outlives sessions, since the
-// masters of one cluster are much alike.
+// reviveTiming measures how long the master takes to answer a REVIVE with offers. It outlives sessions, because the
+// masters of one cluster answer about equally fast.
 type reviveTiming struct {
 	// answer is the time from REVIVE to the first offers, an average in which late answers weigh more than early
 	// ones.
 	answer time.Duration
-	// known is set when there was an answer.
+	// known is set after the first answer.
 	known bool
-	// askedAt is when the REVIVE was sent that no offers have answered yet; else zero.
+	// askedAt is the time of the REVIVE that no offers have answered yet; zero without one.
 	askedAt time.Time
 }
 
-// outlook is what the decisions about offers depend on beside the offers themselves.
+// outlook is the input of the decisions about offers, in addition to the offers themselves.
 type outlook struct {
-	// waits is set when a shard could be launched if an agent had the resources, hopeless when one waits that fits no
-	// agent, idle when nothing is to be launched whatever waits.
+	// waits is set when a shard could be launched if an agent had the resources, hopeless when a waiting shard fits no
+	// agent, idle when nothing may be launched, whatever waits.
 	waits, hopeless, idle bool
-	// roundOpen is set while not all that waits has seen the offers at hand.
+	// roundOpen is set while some waiting shard has not been matched with the offers at hand.
 	roundOpen bool
 	// nextFire is when the next fire of a cron is due by the wall clock, zero when there is none.
 	nextFire    time.Time
 	reservation *reservation
-	// maintained are the agents where nothing is placed because of their maintenance.
+	// maintained has the agents where nothing is placed because of their maintenance, with the reasons.
 	maintained map[string]reason.Reason
 	// runs reports whether an executor of a key runs on an agent and takes tasks.
 	runs func(agent, executorKey string) bool

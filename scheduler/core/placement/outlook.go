@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// anyWaiting reports whether a shard could be launched if an agent had the resources, and whether one waits that
-// fits no agent: no offer is held for that one.
+// anyWaiting reports whether a shard could be launched if an agent had the resources, and whether a waiting shard fits
+// no agent. No offer is held for the latter.
 func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Kill().IsZero() || pl.st.HeldBack(e) {
@@ -38,7 +38,7 @@ func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 	return false, hopeless
 }
 
-// findNeed determines which offers are needed for future launches, unless that is known.
+// findNeed determines which offers future launches need, unless that is known.
 func (pl *Placement) findNeed() {
 	upTo := pl.flow.backBy()
 	if pl.flow.needKnown(upTo) {
@@ -53,10 +53,10 @@ func (pl *Placement) findNeed() {
 	}
 }
 
-// Upcoming returns the demands of the launches that are due up to a moment of the term, and when each is due; all
-// is set instead if there are too many. A fire whose job will still run then makes no demand: it is dropped, or
-// waits for the end of that run. Shards that start together are demanded one by one, so that some of the resources
-// are held while the others are still on their way.
+// Upcoming returns the demands of the launches that are due up to a time of the term, and when each is due. If there
+// are too many, it returns only all = true. A fire whose job will still be running makes no demand, because it is
+// dropped or waits for the end of that run. Shards that start together make one demand each, so that some of the
+// resources are held while the others are still on their way.
 func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
@@ -64,7 +64,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	maintained := pl.st.Agents.AllInMaintenance()
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Launched() {
-			break // launched executions come first: the rest has no shard that waits for a retry
+			break // launched executions come first: the others have no shard that waits for a retry
 		}
 		if pl.st.HeldBack(e) {
 			continue
@@ -110,5 +110,5 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	return ds, at, false
 }
 
-// fewFires bounds how many coming fires are matched in one step.
+// fewFires bounds how many future fires are matched in one step.
 const fewFires = 1000

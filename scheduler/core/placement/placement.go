@@ -1,8 +1,8 @@
 // Package placement decides which shard goes where. A Placement matches waiting shards with the offers at hand,
-// launches what fits, and holds, declines and asks for offers, so that other frameworks get what this one does not
-// need. It owns the offers, the reservation, and the ACCEPTs without an answer; nothing else can change them, and
-// nothing of it is stored. Sessions, offers and answers come in through its methods; Launch and ManageOffers decide
-// once in each step. What becomes of a launched attempt is decided elsewhere, in package attempts.
+// launches the shards that fit, and holds, declines and requests offers, so that other frameworks get what this one
+// does not need. It owns the offers, the reservation, and the unanswered ACCEPTs. No other package can change them,
+// and none of them is stored. Sessions, offers and answers come in through its methods; Launch and ManageOffers decide
+// once in each step. Package attempts decides what follows after the launch.
 package placement
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/tasks"
 )
 
-// Placement decides which shard goes where: it matches waiting shards with the offers at hand, launches what fits,
-// and holds, declines and asks for offers.
+// Placement decides which shard goes where: it matches waiting shards with the offers at hand, launches the shards
+// that fit, and holds, declines and requests offers.
 type Placement struct {
 	st      *state.State
 	tasks   *tasks.Describer
@@ -30,25 +30,25 @@ type Placement struct {
 	// had been received when the round began.
 	upTo        executions.LaunchKey
 	roundOffers int64
-	// reservation is nil while there is none; lastReservation has when the last one of an execution ended without a
-	// launch.
+	// reservation is nil while there is none; lastReservation has, by execution, when its last reservation ended
+	// without a launch.
 	reservation     *reservation
 	lastReservation map[string]time.Time
-	// accepts are the ACCEPTs of this session without an answer; acceptSeq is the number of the last one.
+	// accepts has the unanswered ACCEPTs of this session; acceptSeq is the number of the last ACCEPT.
 	accepts   map[int64]*sentAccept
 	acceptSeq int64
 	items     []int // 0, 1, 2, …
 }
 
-// Fires is what Placement needs to know of coming fires.
+// Fires is the part of package fires that Placement needs.
 type Fires interface {
 	// Next returns when the next fires are due by the wall clock; false for never.
 	Next() (time.Time, bool)
-	// Making reports whether fires that are due up to a moment of the term are being made, in this step and the
-	// next ones.
+	// Making reports whether fires that are due up to a time of the term are being made, in this step and the next
+	// ones.
 	Making(upTo time.Time) bool
-	// Soon returns the fires up to a moment of the wall clock that are still to be made, or false if there are more
-	// than so many. They are valid until the next call.
+	// Soon returns the fires up to a time of the wall clock that are still to be made, or false if there are more than
+	// most. They are valid until the next call.
 	Soon(upTo time.Time, most int) ([]executions.Fire, bool)
 }
 
@@ -59,12 +59,12 @@ type Daemons interface {
 	Launching(e *executions.Execution, item int, task *executions.NewTask)
 }
 
-// sentAccept is an ACCEPT under way: what it named.
+// sentAccept lists the tasks and executors of an unanswered ACCEPT.
 type sentAccept struct {
 	tasks, executors []string
 }
 
-// New makes a Placement without offers.
+// New returns a Placement without offers.
 func New(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
 	return &Placement{st: s, tasks: t, daemons: d, fires: f, flow: offerFlow{shared: s.Shared, held: offers.NewPool()},
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
@@ -78,13 +78,13 @@ func (pl *Placement) SessionBegan() {
 	pl.st.MatchAgain()
 }
 
-// roundOpen reports whether some waiting shard was not matched with the offers at hand yet.
+// roundOpen reports whether some waiting shard has not been matched with the offers at hand.
 func (pl *Placement) roundOpen() bool {
 	return pl.st.MatchWanted() || pl.upTo != (executions.LaunchKey{})
 }
 
 // Answered takes the number of an ACCEPT that the master has answered, and returns the tasks and executors that it
-// named; false if it was voided, or answered before.
+// named. It returns false if the ACCEPT was voided or answered before.
 func (pl *Placement) Answered(seq int64) (tasks, executors []string, ok bool) {
 	sent := pl.accepts[seq]
 	if sent == nil {
@@ -94,7 +94,7 @@ func (pl *Placement) Answered(seq int64) (tasks, executors []string, ok bool) {
 	return sent.tasks, sent.executors, true
 }
 
-// itemsUpTo returns 0 to n-1. Demands only read the list, so that all share one.
+// itemsUpTo returns 0 to n-1. Demands only read the list, so all share one.
 func (pl *Placement) itemsUpTo(n int) []int {
 	for len(pl.items) < n {
 		pl.items = append(pl.items, len(pl.items))
@@ -102,26 +102,26 @@ func (pl *Placement) itemsUpTo(n int) []int {
 	return pl.items[:n:n]
 }
 
-// reservation keeps agents for one execution that waited long: no later one is placed on them, so that they drain
+// reservation keeps agents for one execution that has waited long: no later one is placed on them, so that they drain
 // (rule L2).
 type reservation struct {
 	exec   string
 	agents map[string]bool
-	// since is when it began; until is when the tasks that ran on the agents by then must have ended. drained is
-	// since when no task of this framework is on them, zero while there is one: then there is nothing more to wait
-	// for, whatever until says.
+	// since is when the reservation began; until is when the tasks that ran on the agents at that time must have
+	// ended. drained is since when no task of this framework has been on them, zero while there is one: then there is
+	// nothing more to wait for, whatever until says.
 	since, until, drained time.Time
 }
 
 // holds reports whether an agent is reserved; a nil reservation holds none.
 func (r *reservation) holds(agent string) bool { return r != nil && r.agents[agent] }
 
-// expired reports whether the reservation has had its time.
+// expired reports whether the reservation has used up its time.
 func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
 }
 
-// demand is a Demand for Match and the execution that it is made of.
+// demand is a Demand for Match and the execution that it belongs to.
 type demand struct {
 	offers.Demand
 	exec        *executions.Execution
@@ -129,7 +129,7 @@ type demand struct {
 	executorKey string
 }
 
-// Offer takes in an offer and requests a match.
+// Offer adds an offer and requests a match.
 func (pl *Placement) Offer(o cluster.Offer) {
 	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources,
 		MaxTasks: o.MaxTasks,
@@ -137,14 +137,14 @@ func (pl *Placement) Offer(o cluster.Offer) {
 	pl.st.MatchAgain()
 }
 
-// OffersCame records that offers have come, which answers the last REVIVE. It is called once for all offers of an
+// OffersCame records that offers have arrived, which answers the last REVIVE. It is called once for all offers of an
 // event.
 func (pl *Placement) OffersCame() {
 	pl.flow.timing.answered(pl.st.Now(), pl.st.Opt.OfferAhead)
 	pl.st.NeedChanged()
 }
 
-// DeclineEmpty declines offers with nothing that a task could use, with the longest filter.
+// DeclineEmpty declines offers without resources that a task could use, with the longest filter.
 func (pl *Placement) DeclineEmpty(ids []string) {
 	empty := make([]offers.Offer, len(ids))
 	for i, id := range ids {
@@ -168,17 +168,16 @@ func (pl *Placement) Clear() { pl.flow.held.Clear() }
 // TaskEnded records that a task has ended, so that some agent has more free resources.
 func (pl *Placement) TaskEnded() { pl.flow.taskHasEnded() }
 
-// ClockSet forgets for which fires offers were asked for, because the wall clock was set and they are due at other
-// moments.
+// ClockSet forgets for which fires a REVIVE was sent, because the wall clock was set and they are due at other times.
 func (pl *Placement) ClockSet() { pl.flow.forgetRevivedFor() }
 
 // Probe asks for offers only to see which executors they name (rule X3), at most once in a step.
 func (pl *Placement) Probe() { pl.flow.reviveToProbe() }
 
-// Lead returns how long before resources are needed their offers are asked for.
+// Lead returns how long before resources are needed a REVIVE is sent for them.
 func (pl *Placement) Lead() time.Duration { return pl.flow.lead() }
 
-// Wake returns when the held offers must be looked at next, in the time of the term; zero for never.
+// Wake returns when the held offers must be checked next, in the time of the term; zero for never.
 func (pl *Placement) Wake() time.Time { return pl.flow.wake }
 
 // Held returns the offers at hand, for readers.
@@ -192,7 +191,7 @@ type HeldOffers interface {
 	Sum() resources.Amount
 	// Free returns the resources of all offers of an agent together.
 	Free(agent string) resources.Amount
-	// Oldest returns when the oldest offer of an agent came, in the time of the term; zero if there is none.
+	// Oldest returns when the oldest offer of an agent arrived, in the time of the term; zero if there is none.
 	Oldest(agent string) time.Time
 }
 
@@ -212,8 +211,8 @@ func (pl *Placement) Reserved() (r Reserved, ok bool) {
 		pl.reservation.until}, true
 }
 
-// Suppressed reports whether the cluster was asked for no offers (SUPPRESS).
+// Suppressed reports whether offers are suppressed: the cluster was asked to send none (SUPPRESS).
 func (pl *Placement) Suppressed() bool { return pl.flow.suppressed }
 
-// RevivedAt returns when the cluster was last asked for offers (REVIVE) in this session, zero for never.
+// RevivedAt returns when a REVIVE was last sent in this session, zero for never.
 func (pl *Placement) RevivedAt() time.Time { return pl.flow.revivedAt }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// noteDrained records whether a task other than a daemon's is left on the reserved agents.
+// noteDrained records whether tasks other than those of daemons are left on the reserved agents.
 func (pl *Placement) noteDrained(r *reservation) {
 	for id := range r.agents {
 		if a := pl.st.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
@@ -31,9 +31,9 @@ func (pl *Placement) noteDrained(r *reservation) {
 	}
 }
 
-// expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose
-// agents did not drain in time. What they have free is for the next reservation, if there is one: it begins in the
-// same step, before anything is placed.
+// expireReservation ends a reservation whose execution was launched or may not be launched any more, or whose agents
+// did not drain in time. The next reservation, if there is one, begins in the same step, before anything is placed, so
+// that it gets the free resources of those agents.
 func (pl *Placement) expireReservation() {
 	r := pl.reservation
 	if r == nil {
@@ -56,15 +56,16 @@ func (pl *Placement) expireReservation() {
 		if other.Unplaced().Reserved {
 			u := other.Unplaced()
 			u.Why = reason.Reason{}
-			pl.st.Executions.SetUnplaced(other, u) // it is true no more, whenever the next match is
+			// The reason no longer holds, whenever the next match is made.
+			pl.st.Executions.SetUnplaced(other, u)
 		}
 	}
 	pl.st.MatchAgain()
 }
 
-// MeasureAgain sets what a reservation may count on, of agents with offers, to what is seen of them now: a
-// reservation that launched nothing shows that they were thought too large. That happens because an offer can
-// precede the end of a task that is still counted, since the master frees what an agent reports as ended.
+// MeasureAgain sets the amount that a reservation may count on, for agents with offers, to the amount that is seen
+// now. A reservation without a launch shows that the estimate was too high. That happens because an offer can precede
+// the end of a task that is still counted: the master frees the resources as soon as an agent reports the end.
 func (pl *Placement) MeasureAgain(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
@@ -79,8 +80,8 @@ func (pl *Placement) MeasureAgain(agents map[string]bool) {
 	}
 }
 
-// waitsSince returns the time by which executions that wait for a reservation are ordered: their age. One that had
-// a reservation that ended without a launch comes after those that waited by then, and before all that came later.
+// waitsSince returns the time by which executions that wait for a reservation are ordered: their age. An execution
+// whose reservation ended without a launch comes after those that waited at that time, and before all later ones.
 func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 	if last := pl.lastReservation[e.ID()]; last.After(e.Made()) {
 		return last
@@ -88,8 +89,8 @@ func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 	return e.Made()
 }
 
-// reserve picks the execution that has waited longest, if it may be launched and the agents seen could hold it, and
-// reserves those agents for it. Only one execution has a reservation at a time.
+// reserve reserves agents for the execution that has waited longest, if it may be launched and the known agents could
+// hold it. Only one execution has a reservation at a time.
 func (pl *Placement) reserve() {
 	if pl.reservation != nil || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() {
 		return
@@ -104,7 +105,7 @@ func (pl *Placement) reserve() {
 	looked := 0
 	for _, e := range pl.st.Executions.Launchable() {
 		if e.Launched() {
-			continue // single shards need no room of their own
+			continue // single shards need no reserved room
 		}
 		if wait := e.Made().Add(pl.st.Opt.ReserveAfter); wait.After(pl.st.Now()) {
 			if looked == 0 {
@@ -135,11 +136,11 @@ func (pl *Placement) reserve() {
 	pl.flow.wantRefusedBack()
 }
 
-// longestRunAmong is how many of the last executions longestRun looks at.
+// longestRunAmong is how many of the last executions longestRun considers.
 const longestRunAmong = 1000
 
-// longestRun returns the longest time that a shard on one of the agents was seen to run, until now if it still
-// runs: by then all that runs there should have ended.
+// longestRun returns the longest observed run of a shard on one of the agents; a run in progress counts up to now.
+// After that time all tasks there should have ended.
 func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range pl.st.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
@@ -151,7 +152,7 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 			if e.Daemon() {
 				break
 			}
-			// How long a lost one ran is not known.
+			// The duration of a lost shard is not known.
 			if s := e.Shard(i); agents[s.Agent()] && !s.Start().IsZero() &&
 				(s.State() == executions.Finished || s.State() == executions.Failed) {
 				longest = max(longest, s.Complete().Sub(s.Start()))
@@ -161,8 +162,8 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 	return longest
 }
 
-// agentsFor picks agents that would hold all shards of an execution if they were empty, or nil if there are not
-// enough.
+// agentsFor picks agents that would hold all shards of an execution if they were empty. It returns nil if there are
+// not enough.
 func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	j := pl.st.Config.Job(e.Job())
 	if j == nil || j.Config() == nil || pl.st.Config.App(j.Config().AppName) == nil {
@@ -196,13 +197,14 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	return picked
 }
 
-// endSettles is how long after an executor's last update no end of its tasks is on its way any more.
+// endSettles is the time after an executor's last update by which the ends of its tasks have arrived.
 const endSettles = time.Second
 
-// MeasureAgent returns how much is seen of an agent: its free resources and those in use by this framework, including
-// the executors that its offer names (runs). most may count resources twice, because an offer can precede the end of a
-// task. settled leaves out the tasks of executors whose last update is so recent that such an end may be on its way;
-// the agent has at least that much. It is called only in a step, because it also records that the agent was seen.
+// MeasureAgent returns how much an agent is seen to have: its free resources and those in use by this framework,
+// including the executors that its offer names (runs). most may count resources twice, because an offer can precede
+// the end of a task. settled is a lower bound: it leaves out the tasks of executors whose last update is so recent
+// that such an end may be on its way. MeasureAgent is called only in a step, because it also records that the agent
+// was seen.
 func (pl *Placement) MeasureAgent(agentID string, runs []string) (most, settled resources.Amount) {
 	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.GetOrAdd(agentID).Own().Used())
 	settled = most
@@ -223,7 +225,7 @@ func (pl *Placement) MeasureAgent(agentID string, runs []string) (most, settled 
 	return most, settled
 }
 
-// heldByDaemons returns what daemons and their executors hold of each agent. No reservation can wait for its end
+// heldByDaemons returns what daemons and their executors occupy on each agent. A reservation cannot wait for their end
 // (rule L2).
 func (pl *Placement) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}

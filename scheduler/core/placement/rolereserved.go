@@ -6,11 +6,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// What is reserved for our role is used first (rule L7). Offers, capacities and matches count with the sums of
-// reserved and unreserved amounts; which part of an offer a task or an executor takes is decided when its ACCEPT is
-// made, and is said in it. What an executor has taken is a part of its record, since it is a part of its
-// ExecutorInfo (rule X4). The cluster gives all of it back to where it came from when the task or the executor
-// ends.
+// Resources that are reserved for our role are used first (rule L7). Offers, capacities and matches count with the
+// sums of reserved and unreserved amounts. Which part of an offer a task or an executor takes is decided when its
+// ACCEPT is made, and the ACCEPT names it. The part that an executor has taken is stored in its record, because it
+// belongs to its ExecutorInfo (rule X4). When a task or an executor ends, the cluster returns each part to where it
+// came from.
 
 // reservedOf returns the reserved part of an offer.
 func reservedOf(o cluster.Offer) []offers.Reserved {
@@ -24,7 +24,7 @@ func reservedOf(o cluster.Offer) []offers.Reserved {
 	return out
 }
 
-// takeReserved takes need out of stock and returns which part of it is reserved.
+// takeReserved takes need out of stock and returns the reserved part of it.
 func takeReserved(stock offers.Stock, need resources.Amount) []cluster.Reserved {
 	parts := stock.Take(need)
 	if len(parts) == 0 {

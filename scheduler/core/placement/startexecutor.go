@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// executorsFor returns the executor of each placement on an agent, and those that this ACCEPT is the first to name
-// since the term began; nil where each task has an executor of its own. New ones take their part of the stock
-// before any task does, because they hold it the longest.
+// executorsFor returns the executor of each placement on an agent, and those that no earlier ACCEPT of this term
+// named; nil where each task has an executor of its own. New executors take their part of the stock before any task
+// does, because they hold it the longest.
 func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs,
 	started []*executors.Executor) {
 	runs = make([]*executors.Executor, len(placed))
@@ -44,9 +44,10 @@ func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) 
 		Resources: of.Resources(), Reserved: takeReserved(stock, of.Resources()),
 		Command: pl.st.Opt.ExecutorCommand, BinaryURI: pl.st.Opt.ExecutorBinary, User: pl.st.Opt.ExecutorUser,
 		Environment: pl.st.Opt.ExecutorEnvironment,
-		// A job's own grace may be longer, and may come later, when this can't be changed any more (rule X4). It is
-		// enough: SHUTDOWN goes to executors whose tasks have ended, each with its own grace (rule X2), also when a
-		// server on one machine stops (O4); or to one that has not answered a kill for that grace and more (K3).
+		// A job's own grace may be longer, and may be set later, when the ExecutorInfo can no longer change (rule X4).
+		// The server's grace suffices nevertheless. SHUTDOWN goes to executors whose tasks have ended, each with its
+		// own grace (rule X2), also when a server on one machine stops (O4); or to an executor that has not answered a
+		// kill for that grace and more (K3).
 		ShutdownGrace: pl.st.Opt.ExecutorShutdown,
 	}
 	if a, name := pl.st.Agents.Get(agentID), pl.st.Opt.HostnameVariable; a != nil && name != "" {

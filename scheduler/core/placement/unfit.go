@@ -8,11 +8,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// unfit has the agents that the cluster's own rules keep apps off (Options.Unfit). What was found holds until the
-// attributes of any agent change, which operators cause, not load.
+// unfit caches the agents on which the cluster's own rules allow no task of an app (Options.Unfit). The cache is valid
+// until the attributes of any agent change, which operators cause, not load.
 type unfit struct {
-	// version is that of the attributes with which byKey was found; byKey has, by the key of the app's executor,
-	// the reasons by agent, nil for none.
+	// version is the version of the attributes for which byKey was computed. byKey has, by the key of the app's
+	// executor, the reasons by agent; nil if the rules allow all agents.
 	version int64
 	byKey   map[string]map[string]reason.Reason
 }
@@ -47,8 +47,8 @@ func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reaso
 	return found
 }
 
-// avoid returns where an app must not be placed, with the reasons: where the cluster's rules or its own start
-// failures keep it away, and the agents of maintained, where maintenance begins soon. The map must not be changed.
+// avoid returns the agents on which an app must not be placed, with the reasons: those that the cluster's rules or the
+// app's start failures exclude, and those of maintained, where maintenance begins soon. The map must not be changed.
 func (pl *Placement) avoid(a *app.Config, key string, maintained map[string]reason.Reason) map[string]reason.Reason {
 	avoided, kept := pl.st.Starts.Avoid(a.AppName, maintained), pl.unfitFor(a, key)
 	switch {

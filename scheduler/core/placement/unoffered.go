@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 )
 
-// Unoffered are the agents that have nothing on offer. They are looked up at the first question.
+// Unoffered has the agents without offers. The first question looks them up.
 type Unoffered struct {
 	pl      *Placement
 	onOffer []offers.Agent
@@ -21,8 +21,8 @@ func (pl *Placement) NotOnOffer(onOffer []offers.Agent) Unoffered {
 	return Unoffered{pl: pl, onOffer: onOffer}
 }
 
-// ReasonOf returns why a demand was not placed, and whether no agent that takes tasks can ever hold it. An agent
-// without offers may: then never is false.
+// ReasonOf returns why a demand was not placed, and whether no agent that takes tasks can ever hold it. never is false
+// if an agent without offers could hold it.
 func (e *Unoffered) ReasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Reason, never bool) {
 	if u.Never {
 		open, closed := e.holders(d.Shard.Plus(d.ExecutorSize), d.Avoid)
@@ -36,8 +36,8 @@ func (e *Unoffered) ReasonOf(u *offers.Unplaced, d offers.Demand) (why reason.Re
 	return u.Reason, u.Never
 }
 
-// holders returns an agent that takes tasks and could hold that much if it were empty, or else one that takes no
-// tasks now.
+// holders returns an agent that takes tasks and could hold need if it were empty; or else one that could hold need but
+// takes no tasks now.
 func (e *Unoffered) holders(need resources.Amount, avoid map[string]reason.Reason) (open, closed *agents.Agent) {
 	e.find()
 	for _, a := range e.agents {

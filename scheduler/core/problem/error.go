@@ -16,21 +16,21 @@ type Kind int
 
 // Kinds of errors.
 const (
-	// NotFound: the thing named is not there.
+	// NotFound means that the named object does not exist.
 	NotFound Kind = iota + 1
-	// Conflict: it is there, and its state does not allow the request.
+	// Conflict means that the object exists, and its state does not allow the request.
 	Conflict
-	// Invalid: the request breaks rules; Violations lists them.
+	// Invalid means that the request breaks rules; Violations lists them.
 	Invalid
-	// Unavailable: not now; trying again may help.
+	// Unavailable means that the request cannot be served now; a retry may succeed.
 	Unavailable
-	// OutcomeUnknown: not now, and the change may have been done.
+	// OutcomeUnknown means that the request cannot be answered now, and the change may have been made.
 	OutcomeUnknown
-	// LogGone: the output is no longer kept.
+	// LogGone means that the output is no longer kept.
 	LogGone
-	// TooSoon: the same was asked a moment ago; RetryAfter says when it may be asked again.
+	// TooSoon means that the same request was made a moment ago; RetryAfter says when it may be repeated.
 	TooSoon
-	// Forbidden: who asks may not do it.
+	// Forbidden means that the requester has no permission.
 	Forbidden
 )
 
@@ -44,7 +44,7 @@ type Error struct {
 	Message string
 	// Violations lists the broken rules of a document or of settings, with Invalid.
 	Violations document.Violations
-	// RetryAfter is how long to wait before asking again, with TooSoon.
+	// RetryAfter is how long to wait before repeating the request, with TooSoon.
 	RetryAfter time.Duration
 }
 

@@ -16,7 +16,7 @@ import (
 // Reconciler sends reconcile calls to the master (rule T6, and the table of answers).
 type Reconciler struct{ st *state.State }
 
-// New returns what asks about the tasks of st.
+// New returns a Reconciler for the tasks of st.
 func New(st *state.State) Reconciler { return Reconciler{st: st} }
 
 // Due sends the questions that are due in this step: about all tasks at every SUBSCRIBED and every
@@ -36,8 +36,8 @@ func (r *Reconciler) Due() {
 	}
 }
 
-// askAboutAgentsBack asks about tasks that count as unreachable though their agent is registered again, and about the
-// orphans there, which block their shards until the master has answered (rule E5).
+// askAboutAgentsBack asks about tasks that count as unreachable although their agent is registered again, and about
+// the orphans there, which block their shards until the master has answered (rule E5).
 func (r *Reconciler) askAboutAgentsBack() {
 	back := r.st.Agents.TakeBack()
 	if len(back) == 0 {
@@ -56,7 +56,7 @@ func (r *Reconciler) askAboutAgentsBack() {
 		}
 		r.st.Orphans.Unreported(o.TaskID)
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
-		if r.st.Subscription.IsFormer(&o) { // an answer about it would be about the framework id
+		if r.st.Subscription.IsFormer(&o) { // the answer would be about the framework id, not the task
 			ref.TaskID = r.st.Agents.Ask(o.Agent)
 		} else {
 			r.st.Subscription.AskAgainSoon()
@@ -69,8 +69,8 @@ func (r *Reconciler) askAboutAgentsBack() {
 }
 
 // AskAbout reconciles the live tasks for which want returns true, and all orphans of the present framework id. It
-// returns how many of them the master still has to answer. A task whose ACCEPT is under way is left out, because
-// the master would answer that it does not know it (rule L4).
+// returns how many of them the master still has to answer. It leaves out a task whose ACCEPT is unanswered, because
+// the master would answer that it does not know the task (rule L4).
 func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
 	var refs []cluster.TaskRef
 	for _, id := range r.st.Executions.TaskIDs() {

@@ -1,8 +1,8 @@
-// Package recording decides what each step records in the history, and keeps how far this term's recordings are
+// Package recording decides what each step records in the history, and tracks how much of this term's recordings is
 // stored there (rule H1). A Recording owns the rows of the present step and the numbers of batches. The other parts
-// hand it what happened; Write turns that into the one batch of the step's commit, and StoredUpTo takes the shell's
-// report of what is stored. The package writes to no history itself: the shell does, after the commit, and again if
-// the next leader finds that a batch may be missing.
+// hand it what happened; Write turns that into the one batch of the step's commit, and StoredUpTo receives the shell's
+// report of the stored batches. The package writes to no history itself: the shell does, after the commit, and again
+// if the next leader finds that a batch may be missing.
 package recording
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Recording collects what the present step records in the history, and keeps how far what this term has recorded is
-// stored there (rule H1). Without Options.History it records nothing. These hold between any two steps:
+// Recording collects the rows that the present step records in the history, and tracks how much of this term's
+// recordings is stored there (rule H1). Without Options.History it records nothing. These hold between any two steps:
 //
 //   - every commit that counted up batches has a batch, and no other commit has one;
 //   - toRecord has the executions whose ends are in no batch of this term, in the order of their ends; all that
@@ -31,19 +31,18 @@ import (
 //     auditRecorded are in one, and those up to auditStored are stored.
 type Recording struct {
 	shared *step.Shared
-	// of keeps with each execution what is recorded of it.
-	of   *executions.Set // it notes there what is recorded of each
+	// of keeps, with each execution, which of its changes were recorded.
+	of   *executions.Set
 	rows event.Rows
 	// executions are those whose row changes with this step.
 	executions map[string]*executions.Execution
 	batches    int64
-	// base distinguishes the terms of this registry from those of an earlier one whose rows the same database may
-	// hold: it is added to their numbers. isNew is set until it is written. A restored backup has none, since its
-	// terms come after those of the backup, as the terms of the lost registry did, and those of another restore of
-	// it.
+	// base distinguishes the terms of this registry from those of an earlier registry whose rows the same database may
+	// hold: it is added to their numbers. isNew is set until base is written. A restored backup has no base, because
+	// its terms come after those of the backup, as the terms of the lost registry and of another restore do.
 	base  int64
 	isNew bool
-	// former has, by term, how many batches each of the last terms has made.
+	// former has, by term, the number of batches of each of the last terms.
 	former   map[int64]int64
 	toRecord []*executions.Execution
 	recorded int64
@@ -60,16 +59,17 @@ type Recording struct {
 type recordedUpTo struct{ batch, ended, audit int64 }
 
 const (
-	// FormerTerms is for how many terms before its own a leader reports the number of their batches, beside those
-	// that the registry still has.
+	// FormerTerms is the number of terms before its own for which a leader reports the number of batches, in addition
+	// to those that the registry still has.
 	FormerTerms = 20
-	// endsPerStep bounds the shards of executions whose ends one step records: a term may begin with many.
+	// endsPerStep bounds the shards of executions whose ends one step records, because a term may begin with many.
 	endsPerStep = 2000
 	// AuditsPerStep bounds the audit rows that one step records; the next steps record the others.
 	AuditsPerStep = 500
 )
 
-// New makes a Recording that has recorded nothing. of keeps with each execution what is recorded of it.
+// New returns a Recording that has recorded nothing. of keeps, with each execution, which of its changes were
+// recorded.
 func New(s *step.Shared, of *executions.Set) *Recording {
 	return &Recording{shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }
@@ -87,7 +87,7 @@ const termsOfOneBase = 1_000_000
 // Term returns the number that the present term has in the history: Options.Term plus the base of this registry.
 func (h *Recording) Term() int64 { return h.base + h.shared.Opt.Term }
 
-// Restore takes in an entry about the history that a former term has stored. It fails if the entry cannot be read.
+// Restore takes an entry about the history that a former term has stored. It fails if the entry cannot be read.
 func (h *Recording) Restore(e registry.Entry) (err error) {
 	if e.Path == store.PathHistoryBase {
 		h.base, err = strconv.ParseInt(string(e.Value), 10, 64)
@@ -252,8 +252,8 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 	return batch
 }
 
-// writeStored adds to a commit how far the history is stored. It makes no commit of its own: what a next leader
-// records again stands once.
+// writeStored adds to a commit how much of the history is stored. It makes no commit of its own, because a row that
+// the next leader records again is stored once.
 func (h *Recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored

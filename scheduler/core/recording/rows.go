@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Event records an event in the life of an execution. id distinguishes it from other events of the same kind, so
-// that an event that is recorded again by the next leader has the same row.
+// Event records an event in the life of an execution. id distinguishes it from other events of the same kind, so that
+// an event that the next leader records again has the same row.
 func (h *Recording) Event(s event.Step, id ...string) {
 	if h.On() {
 		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.shared.Wall()
@@ -24,7 +24,7 @@ func (h *Recording) Event(s event.Step, id ...string) {
 	}
 }
 
-// Waits records the reason for which an execution waits, unless it is empty or was the last one that was recorded.
+// Waits records the reason why an execution waits, unless the reason is empty or was recorded last.
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
 	if h.On() && h.of.WaitIsNews(e, why) {
 		h.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why},
@@ -38,7 +38,7 @@ func (h *Recording) Dropped(job string, at time.Time, why reason.Reason) {
 		Message: why})
 }
 
-// Missed records that fires of a job up to a moment of the wall clock were not made in time, and the reason.
+// Missed records that fires of a job up to a time of the wall clock were not made in time, and the reason.
 func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
 	h.Event(event.Step{Execution: executions.ID(job, upto), Job: job, Kind: event.Missed, Item: event.NoItem,
 		Message: why}, string(store.Encode(why)))

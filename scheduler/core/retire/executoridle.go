@@ -23,7 +23,7 @@ func (r *Retirer) CheckIdle(x *executors.Executor) {
 	r.lookIdle(x, at)
 }
 
-// lookIdle schedules the one check of the executor for that time, in place of any other.
+// lookIdle schedules the one check of the executor for that time, in place of any earlier one.
 func (r *Retirer) lookIdle(x *executors.Executor, at time.Time) {
 	r.st.Executors.LookAt(x, at)
 	id := x.ID()
@@ -33,7 +33,7 @@ func (r *Retirer) lookIdle(x *executors.Executor, at time.Time) {
 func (r *Retirer) idleLook(id string, at, now time.Time) {
 	x := r.st.Executors.Get(id)
 	if x == nil || !x.LookingAt().Equal(at) {
-		return // another look has taken its place
+		return // a later check has replaced this one
 	}
 	r.st.Executors.LookAt(x, time.Time{})
 	if x.IsClosing() || x.Tasks() > 0 || x.Pending() > 0 {
@@ -51,8 +51,8 @@ func (r *Retirer) idleLook(id string, at, now time.Time) {
 }
 
 // obsolete reports whether nothing will run on an executor any more: its app was deleted (rule K2) or changed (rule
-// X1), and no shard waits to be run again with the settings that the executor has (rule F7). There is no use in
-// keeping it idle.
+// X1), and no shard waits to run again with the settings that the executor has (rule F7). Such an executor is not kept
+// idle.
 func (r *Retirer) obsolete(x *executors.Executor) bool {
 	a := r.st.Config.App(x.App())
 	if a == nil {
@@ -86,18 +86,18 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 	if a == nil || a.ExecutorKey() != x.Key() {
 		return time.Time{}
 	}
-	// At whole seconds, so that one step looks at all executors that are idle.
+	// Whole seconds, so that one step checks all idle executors.
 	again := r.st.Now().Add(max(r.st.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
 	soon := r.st.Wall().Add(r.st.Opt.ExecutorIdle)
 	if r.st.Opt.ExecutorIdle > 0 && a.NextDue().After(r.st.Wall()) && !a.NextDue().After(soon) {
 		return again
 	}
-	// One look at all jobs serves all executors of the app until its next fire.
+	// One iteration over the jobs serves all executors of the app until its next fire.
 	known := a.NextDue().After(soon)
 	var next time.Time
 	for j := range a.Jobs() {
-		// A job that may not launch, such as one that an orphan blocks (rule E5) or a daemon that is paused, keeps
-		// no executor.
+		// A job that must not launch, such as one that an orphan blocks (rule E5) or a paused daemon, keeps no
+		// executor.
 		first := r.st.Executions.First(j.Name())
 		if first != nil && !first.Unplaced().Never && !r.st.HeldBack(first) &&
 			(first.BusyBy(again) || !first.Launched() && r.st.CanLaunch(j)) {

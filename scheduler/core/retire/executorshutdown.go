@@ -5,7 +5,7 @@ import (
 )
 
 // ShutDownClosing sends SHUTDOWN to closing executors without an unanswered ACCEPT that have no live task, or are
-// silent, and repeats it until they are gone (rules X2, K3). It is called once in each step.
+// silent, and repeats it until they have ended (rules X2, K3). It is called once in each step.
 func (r *Retirer) ShutDownClosing() {
 	if !r.st.Subscription.Open() {
 		return
@@ -23,29 +23,29 @@ func (r *Retirer) ShutDownClosing() {
 			continue
 		}
 		if x.ShutdownTry() >= shutdownTries && x.Tasks() == 0 {
-			// Its end got lost, or its agent is away. The next offer of its agent
-			// names it if it lives on (rule X3); until there is one, it may.
+			// The report of its end was lost, or its agent is away. If the executor still runs, the next offer of its
+			// agent names it (rule X3); until that offer it may be running.
 			r.probe()
 			if r.st.Agents.Registered(x.Agent()) || r.st.Draining() || r.st.Now().Sub(x.ClosedAt()) >= awayKept {
 				r.st.Executors.Remove(x)
 				continue
 			}
 		} else if r.st.Draining() && x.ShutdownTry() > 0 && x.Tasks() == 0 {
-			// Somebody waits for it, and not for six minutes (rule O4): the next offer tells whether it is only its
-			// end that got lost.
+			// The end of the server waits for this executor, but not for six minutes (rule O4). The next offer shows
+			// whether only the report of its end was lost.
 			r.probe()
 		}
 		r.st.Executors.ShutDown(x)
 	}
 }
 
-// awayKept is how long a closing executor is kept whose agent is away. One that comes back later is ended when its
-// agent is next offered.
+// awayKept is how long a closing executor is kept whose agent is away. If the agent comes back later, its first offer
+// leads to the executor's end.
 const awayKept = time.Hour
 
-// shutdownTries is how often SHUTDOWN is sent, over some six minutes in all.
+// shutdownTries is how often SHUTDOWN is sent, over about six minutes in all.
 const shutdownTries = 8
 
-// ackSettles is how long an executor's last update must be acknowledged before
-// SHUTDOWN leaves: calls can overtake each other (rule X2).
+// ackSettles is how long ago an executor's last update must have been acknowledged before SHUTDOWN is sent, because
+// calls can overtake each other (rule X2).
 const ackSettles = 50 * time.Millisecond

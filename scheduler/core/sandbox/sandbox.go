@@ -1,7 +1,7 @@
-// Package sandbox knows where the output of tasks is: the folders of executors on their agents, and the parts of a
-// path that are kept with each attempt. It owns no state; Reported hands what executors report to packages
-// executions and executors, after a check that the path is one of the attempt's own executor. The package reads no
-// file: requests for output go from the API to the agent.
+// Package sandbox locates the output of tasks: the folders of executors on their agents, and the parts of a path that
+// are stored with each attempt. It owns no state; Reported passes the reports of executors to packages executions and
+// executors, after a check that the path belongs to the attempt's own executor. The package reads no file: requests
+// for output go from the API to the agent.
 package sandbox
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Places answers where the output of tasks is, from the state of a term.
+// Places locates the output of tasks, from the state of a term.
 type Places struct{ st *state.State }
 
-// New returns the places of what st holds.
+// New returns the Places of a state.
 func New(st *state.State) Places { return Places{st: st} }
 
 // An agent serves a sandbox at its absolute folder, which names one run of an executor,
 //
-//	<work_dir>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>
+// 	<work_dir>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>
 //
-// and at a virtual path, /frameworks/<framework>/executors/<executor>/runs/latest, which names the newest run. A
-// virtual path with a container id is answered with 404. An executor's id is not used again once its end is known
-// (rule X1), but a launch that was sent before that makes the agent start the executor a second time, and "latest"
-// then leads to the output of other tasks. So the absolute folder is kept with each attempt, less what the
-// attempt's record has anyway: it would be half as long again.
+// and at a virtual path, /frameworks/<framework>/executors/<executor>/runs/latest, which names the newest run. It
+// answers a virtual path with a container id with 404. An executor's id is not reused once its end is known (rule X1),
+// but a launch that was sent before that makes the agent start the executor a second time, and "latest" then leads to
+// the output of other tasks. So the absolute folder is stored with each attempt, without the parts that the attempt's
+// record has anyway, which would make it half as long again.
 
 // sandboxRuns is the part of a sandbox's path between the agent's work folder and the container id.
 func sandboxRuns(agent, framework, executorID string) string {
 	return "/slaves/" + agent + "/frameworks/" + framework + "/executors/" + executorID + "/runs/"
 }
 
-// LatestSandbox returns the virtual path of the newest run of an executor, for one that has not reported its
-// folder.
+// LatestSandbox returns the virtual path of the newest run of an executor. It is for an executor that has not reported
+// its folder.
 func LatestSandbox(framework, executorID string) string {
 	return fmt.Sprintf("/frameworks/%s/executors/%s/runs/latest", framework, executorID)
 }
@@ -52,8 +52,8 @@ func (p *Places) frameworkOf(kept, executorID string) string {
 	return p.st.Subscription.FrameworkID()
 }
 
-// Reported keeps where a task writes, as its executor reports it, and returns whether that changed anything. A path
-// that is not a run of the attempt's own executor is not kept, so that requests for output cannot lead anywhere
+// Reported stores where a task writes, as its executor reports it, and returns whether that changed anything. It
+// ignores a path that is not a run of the attempt's own executor, so that requests for output cannot lead anywhere
 // else.
 func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
@@ -70,8 +70,8 @@ func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool
 	return changed
 }
 
-// of returns the sandbox that an attempt ran in, as the files API of its agent takes it: the absolute folder if it
-// was reported, otherwise the virtual path of the newest run.
+// of returns the sandbox that an attempt ran in, in the form that the files API of its agent expects: the absolute
+// folder if it was reported, otherwise the virtual path of the newest run.
 func (p *Places) of(s *executions.Shard) string {
 	framework := p.frameworkOf(s.Framework(), s.Executor())
 	if s.Container() == "" {
@@ -80,8 +80,8 @@ func (p *Places) of(s *executions.Shard) string {
 	return s.WorkDir() + sandboxRuns(s.Agent(), framework, s.Executor()) + s.Container()
 }
 
-// Output returns where the output of an attempt is, "" if it has none. A task with an executor of its own has no
-// sandbox to find: the driver of the cluster has reported the place.
+// Output returns where the output of an attempt is, "" if it has none. The output of a task with its own executor is
+// in no sandbox: the driver of the cluster has reported the place.
 func (p *Places) Output(s *executions.Shard) string {
 	if s.Executor() == "" || s.Dir() == "" {
 		return s.Dir()

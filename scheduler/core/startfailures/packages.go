@@ -11,7 +11,8 @@ import (
 )
 
 // Unreachable records that an attempt, launched then, could not fetch its app's package because the host was not
-// reached. It returns until when that holds, or zero if an earlier attempt of the same time had found it out.
+// reached. It returns until when that counts. It returns zero if the attempt was launched before the last known
+// failure, because both count as one.
 func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
 	t := &Failure{Host: wire.HostPort(a.AppURL)}
 	if a.PodTemplate != "" {
@@ -33,14 +34,14 @@ func (f *Set) Unanswered(a app.Config, execution string, launched time.Time, why
 	return f.notFetched(a, &Failure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
 }
 
-// urlKey stands for a package's URL, which may hold a secret.
+// urlKey returns the key of a package's URL, without the URL itself, which may hold a secret.
 func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packageURL) }
 
-// podKey stands for the package of an app whose tasks' pods have a template. It may give names addresses of its
-// own, so what is found out from there is of this app alone.
+// podKey returns the key of the package of an app whose tasks' pods have a template. The template may give host names
+// other addresses, so a failure there counts for this app alone.
 func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
 
-// notFetched counts one more failure of a source.
+// notFetched counts one more failure to fetch from a source.
 func (f *Set) notFetched(
 	a app.Config, t *Failure, execution string, launched time.Time, why reason.Reason,
 ) (until time.Time) {
@@ -50,7 +51,8 @@ func (f *Set) notFetched(
 	if t.probes[a.AppName] == execution {
 		delete(t.probes, a.AppName)
 	}
-	if launched.After(t.Since) || t.Tries == 0 { // else it had begun before that was known
+	// An attempt that began before the failure was known is no further failure.
+	if launched.After(t.Since) || t.Tries == 0 {
 		t.Executor, t.Since, t.Reason = execution, f.shared.Now(), why
 		t.Tries++
 		until = t.Until()
@@ -61,8 +63,8 @@ func (f *Set) notFetched(
 	return until
 }
 
-// PackageFetched records that a process of an app began, so that its package could be fetched. It reports whether
-// there was a failure to forget.
+// PackageFetched records that a process of an app began, so that its package could be fetched. It returns true if it
+// removed a failure.
 func (f *Set) PackageFetched(a app.Config) (doubted bool) {
 	f.fetched[a.AppName] = true
 	for _, t := range f.against(a) {
@@ -72,7 +74,7 @@ func (f *Set) PackageFetched(a app.Config) (doubted bool) {
 	return doubted
 }
 
-// fetchable forgets a failure to fetch, with all apps.
+// fetchable removes a failure to fetch from all apps.
 func (f *Set) fetchable(t *Failure) {
 	for _, name := range step.SortedKeys(f.byApp) {
 		if f.byApp[name][EveryAgent] == t {
@@ -81,8 +83,8 @@ func (f *Set) fetchable(t *Failure) {
 	}
 }
 
-// against returns the failures that concern the fetch of an app's package: those of its host and of its URL, or of
-// the app alone.
+// against returns the failures that concern the fetch of an app's package: those of its host and of its URL, or of the
+// app alone.
 func (f *Set) against(a app.Config) (known []*Failure) {
 	if len(f.sources) == 0 {
 		return nil
@@ -107,9 +109,9 @@ func (f *Set) doubts(a *app.Config) []*Failure {
 	return f.against(*a)
 }
 
-// PackageWait is the wait of an execution whose package cannot be fetched: failure is that of its host or URL, and
-// probe the execution of its app that tries it now, "" while the delay before the next try lasts. The zero value is
-// no wait.
+// PackageWait describes why an execution waits because its package cannot be fetched. failure is that of its host or
+// URL, and probe the execution of its app that tries it now, "" during the delay before the next try. The zero value
+// means no wait.
 type PackageWait struct {
 	failure *Failure
 	probe   string
@@ -153,8 +155,7 @@ func (f *Set) IsShared(appName string) bool {
 	return false
 }
 
-// Tried records that an execution, for which Wait returned no wait, is the one of its app that tries the package
-// now.
+// Tried records that an execution, for which Wait returned no wait, is the one of its app that tries the package now.
 func (f *Set) Tried(a *app.Config, id string) {
 	for _, t := range f.doubts(a) {
 		if t.probes == nil {

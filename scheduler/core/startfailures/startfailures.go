@@ -30,9 +30,9 @@ type Failure struct {
 	Since  time.Time     `json:"since"`
 	Reason reason.Reason `json:"reason,omitzero"`
 	// Host is the host, with its port, from which the app's package could not be fetched; Executor is then the
-	// execution that tried it last. Package is "" if the host itself was at fault. Otherwise it stands for the one
-	// URL there that had no good answer in time, which may hold a secret, or for that of one app whose pods have a
-	// template.
+	// execution that tried it last. Package is "" if the host itself was at fault. Otherwise it is the key of the one
+	// URL there that had no good answer in time (the URL itself may hold a secret), or that of one app whose pods have
+	// a template.
 	Host    string `json:"host,omitempty"`
 	Package string `json:"package,omitempty"`
 	// probes are the executions that try it now, by their apps, so that one that hangs holds up no other app.
@@ -48,7 +48,7 @@ const (
 	Backoff = 5 * time.Minute
 	// packageBackoff bounds the pause between two tries to fetch a package. It is short, since a try costs little.
 	packageBackoff = time.Minute
-	// EveryAgent takes the place of an agent's id for a package that could not be fetched, which is no agent's
+	// EveryAgent takes the place of an agent's id for a package that could not be fetched, because no agent is at
 	// fault.
 	EveryAgent = "*"
 )
@@ -65,13 +65,13 @@ func (t Failure) Until() time.Time {
 
 // Set keeps where apps must not be placed for a while.
 //
-// A host that accepts connections and never answers, or accepts none at all, keeps every attempt that needs a
-// package from it waiting, together with the attempt's CPU and memory, until the fetch times out. So a host that
-// was found unreachable gets only one execution of each app at a time to find out whether it is back, with growing
-// delays (rule L8). A host that was reached, but whose answer for a package is bad or late, is not to blame: the
-// same then holds for the package's URL, since otherwise whoever publishes an app with a bad URL would delay all
-// apps with good ones there. An app that was fetched before is tried only if a fetch of its own has failed since:
-// its package may be in the agents' caches.
+// A host that accepts connections and never answers, or accepts none at all, delays every attempt that needs a package
+// from it, and the attempt occupies its CPU and memory until the fetch times out. So after a host was found
+// unreachable, only one execution of each app at a time tries it, with growing delays (rule L8). A host that was
+// reached, but whose answer for a package is bad or late, is not at fault. Then the package's URL is limited in the
+// same way; otherwise a user who publishes an app with a bad URL would delay all apps with good ones on that host. An
+// app that was fetched before is limited only if one of its own fetches has failed since, because its package may be
+// in the agents' caches.
 //
 // A failure to fetch is stored with the apps that met it, so that a new leader does not have to find it out again
 // (rule F8).
@@ -85,10 +85,10 @@ func (t Failure) Until() time.Time {
 type Set struct {
 	shared *step.Shared
 	// isOpen reports whether an execution that tries a package still exists.
-	isOpen  func(execution string) bool // whether one that tries a package still does
+	isOpen  func(execution string) bool
 	byApp   map[string]map[string]*Failure
 	sources map[string]*Failure
-	// fetched has the apps of which a process began under this leader, and no fetch has failed since.
+	// fetched has the apps of which a process began under this leader and no fetch has failed since.
 	fetched map[string]bool
 	changed store.Changed
 }
@@ -102,13 +102,13 @@ func New(s *step.Shared, isOpen func(execution string) bool) *Set {
 // keyOf returns the name under which the failures of an app on an agent are stored, below store.PathStartFailure.
 func keyOf(appName, agent string) string { return appName + "@-@" + agent }
 
-// at is what is kept under a key, or nil.
+// at returns the failure that is kept under a key, or nil.
 func (f *Set) at(key string) *Failure {
 	appName, agent, _ := strings.Cut(key, "@-@")
 	return f.byApp[appName][agent]
 }
 
-// put keeps a failure with an app, and until it is too old.
+// put keeps a failure with an app until it is too old.
 func (f *Set) put(appName, agent string, t *Failure) {
 	if f.byApp[appName] == nil {
 		f.byApp[appName] = map[string]*Failure{}
@@ -122,7 +122,7 @@ func (f *Set) put(appName, agent string, t *Failure) {
 	f.forgetLater(appName, agent, t)
 }
 
-// Restore takes in a stored failure and returns until when it holds. If its app is not registered it is removed
+// Restore adds a stored failure and returns until when it counts. If its app is not registered, the failure is removed
 // with the next commit instead, and the time is zero.
 func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
 	var t Failure
@@ -137,7 +137,8 @@ func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (u
 		return until, nil
 	}
 	kept := &t
-	if known := f.sources[t.source()]; known != nil { // another app's, too: what was found out last holds for all
+	// It may be another app's, too: the last failure counts for all.
+	if known := f.sources[t.source()]; known != nil {
 		if t.Since.After(known.Since) {
 			*known = t
 		}
@@ -235,7 +236,7 @@ func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[str
 	out := map[string]reason.Reason{}
 	for agent, t := range of {
 		if agent == EveryAgent {
-			continue // see wait
+			continue // it concerns no agent; see Wait
 		}
 		if until := t.Until(); until.After(f.shared.Now()) {
 			out[agent] = reason.StartFailed(f.shared.Opt.TaskExecutors, t.Tries, t.Reason, f.shared.Shown(until))
@@ -245,8 +246,8 @@ func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[str
 	return out
 }
 
-// WhatFailed returns what is wrong with the source of a package. It leaves out the cause of the attempt, which
-// names another app's package if the host is at fault for all that it has.
+// WhatFailed returns what is wrong with the source of a package. It leaves out the cause of the attempt, which may
+// name another app's package if the host is at fault.
 func (t Failure) WhatFailed() reason.Reason {
 	if t.Package != "" {
 		return reason.AnswerBad(t.Host)

@@ -19,14 +19,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
-// State holds the owners of a term's state, and what the parts of a step share.
+// State holds the owners of a term's state, and the data that the parts of a step share.
 type State struct {
 	*step.Shared
 	// Config owns apps, jobs and disabled marks.
 	Config *config.Set
 	// Executions owns executions with their shards and attempts, open and ended.
 	Executions *executions.Set
-	// Agents owns what is known of each agent.
+	// Agents owns the state of each agent.
 	Agents *agents.Set
 	// Executors owns the executors that were launched and have not ended.
 	Executors *executors.Set
@@ -48,7 +48,7 @@ func New(s *step.Shared) *State {
 }
 
 // CanLaunch reports whether the first execution of a job's queue may be launched: the job is active and no orphan
-// blocks one of its shards. It is false for a nil job. Whether there is room for the execution is not asked.
+// blocks one of its shards. It is false for a nil job. It does not consider resources.
 func (s *State) CanLaunch(j *config.Job) bool {
 	if j == nil || j.Config() == nil || s.Config.Inactive(j) != config.Active {
 		return false
@@ -75,8 +75,8 @@ func (s *State) AppOf(e *executions.Execution) *app.Config {
 	return nil
 }
 
-// ExecutorSize returns what an app's executor takes on each agent beside the app's tasks. It is nothing where each
-// task has an executor of its own.
+// ExecutorSize returns the resources that an app's executor takes on each agent in addition to the app's tasks. They
+// are zero where each task has an executor of its own.
 func (s *State) ExecutorSize(a *app.Config) resources.Amount {
 	if s.Opt.TaskExecutors {
 		return resources.Amount{}

@@ -2,8 +2,7 @@ package stats
 
 import "math"
 
-// Histogram counts durations, in seconds, or sizes by the bucket that they fall into. It is a plain value: an
-// assignment copies it.
+// Histogram counts durations, in seconds, or sizes by bucket. It is a plain value: an assignment copies it.
 type Histogram struct {
 	// Bounds are the inclusive upper bounds of the buckets, in ascending order. Values above the last one fall into
 	// one more bucket, which is the last of Counts.
@@ -13,13 +12,13 @@ type Histogram struct {
 	Sum float64
 }
 
-// NewLatencies makes an empty histogram for what takes milliseconds, and minutes when something is wrong.
+// NewLatencies makes an empty histogram for operations that usually take milliseconds, and up to minutes.
 func NewLatencies() Histogram {
 	return Histogram{Bounds: [...]float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 		60, 300}}
 }
 
-// NewDurations makes an empty histogram for what takes from a part of a second to a day.
+// NewDurations makes an empty histogram for durations from a fraction of a second to a day.
 func NewDurations() Histogram {
 	return Histogram{Bounds: [...]float64{0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 3600, 3 * 3600,
 		8 * 3600, 24 * 3600}}
@@ -49,7 +48,7 @@ func (h *Histogram) Count() (n int64) {
 	return n
 }
 
-// Since returns the histogram of what was observed after earlier, which must be an earlier copy of h.
+// Since returns the histogram of the values observed after earlier, which must be an earlier copy of h.
 func (h *Histogram) Since(earlier *Histogram) Histogram {
 	d := *h
 	d.Sum -= earlier.Sum
@@ -60,8 +59,8 @@ func (h *Histogram) Since(earlier *Histogram) Histogram {
 }
 
 // Quantile estimates the value that a share (0 to 1) of the observed values does not exceed, in thousandths of the
-// unit, rounded to a tenth; 0 if there are none. It assumes that values are spread evenly within a bucket, and
-// takes those above the last bound for that bound.
+// unit, rounded to a tenth; 0 if there are none. It assumes that values are spread evenly within a bucket, and counts
+// values above the last bound as that bound.
 func (h *Histogram) Quantile(share float64) float64 {
 	rank, below := share*float64(h.Count()), 0.0
 	for i, n := range h.Counts {

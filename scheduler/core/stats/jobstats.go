@@ -2,8 +2,8 @@ package stats
 
 import "github.com/elasticjob-go/elasticjob/internal/wire"
 
-// PerJob has the numbers of single jobs, for a bounded number of jobs: those that ended a run first. Each job adds
-// some series to every scrape, and a cluster may have 100,000 jobs. NewPerJob makes one.
+// PerJob has the numbers of single jobs, for a limited number of jobs: those that ended a run first. There is a limit
+// because each job adds some series to every scrape, and a cluster may have 100,000 jobs. NewPerJob makes one.
 type PerJob struct {
 	most int
 	// All has the numbers by job. Only the methods of PerJob may change the map.
@@ -39,7 +39,7 @@ func (m *PerJob) CountRuns(job string, runs, failed int64) {
 	}
 }
 
-// RunEnded takes the last run of a daemon's job, with its success and its duration.
+// RunEnded records the last run of a daemon's job, with its success and its duration.
 func (m *PerJob) RunEnded(job string, run *wire.Run) {
 	s := m.Of(job)
 	if s == nil {

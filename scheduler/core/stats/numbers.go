@@ -13,34 +13,35 @@ type Stats struct {
 	Apps, Jobs, ExecutionsWaiting, ExecutionsRunning, TasksRunning int
 	ExecutorsRunning, OffersHeld                                   int
 	Fires, FiresDropped, Triggers                                  int64
-	// FiresMissed counts for each job the times in which it missed fires, not the fires.
+	// FiresMissed counts the missed windows of each job, not the fires in them.
 	FiresMissed                                            int64
 	ExecutionsFinished, ExecutionsFailed, ExecutionsKilled int64
-	// A task that ended is counted by its state if its shard ended with it; else it was requeued.
+	// A task that ended is counted by its state if its shard ended with it, otherwise as requeued.
 	TasksLaunched, TasksFinished, TasksFailed, TasksTimedOut     int64
 	TasksKilled, TasksLost, TasksRequeued                        int64
 	OffersReceived, OffersDeclined, StatusUpdates, Subscriptions int64
-	// DaemonRuns have ended, DaemonRunsFailed of them failed, as their executors counted them.
+	// DaemonRuns counts the ended runs of daemons, DaemonRunsFailed the failed ones among them, according to their
+	// executors.
 	DaemonRuns, DaemonRunsFailed int64
 	// NotificationsSent and NotificationsFailed count attempts to notify people; NotificationsPending are still to
 	// be sent.
 	NotificationsSent, NotificationsFailed int64
 	NotificationsPending                   int
 
-	// Ready has the executions that could be launched. The others have the shards that wait for another task: those
-	// that were lost (Failover), those that failed or never began (Retry), and those of daemons, which also wait
+	// Ready counts the executions that could be launched. The others count the shards that wait for another task:
+	// those that were lost (Failover), those that failed or never began (Retry), and those of daemons, which also wait
 	// for their first one.
 	Ready, Failover, Retry, Daemon Queue
-	// ExecutionsBlocked wait for something other than resources: an execution of the same job, or the end of a
-	// pause.
+	// ExecutionsBlocked counts the executions that wait for something other than resources: an execution of the same
+	// job, or the end of a pause.
 	ExecutionsBlocked int
 
-	// FireDelay is the time from a cron's moment to the step that launches its execution, and BeginDelay to the
+	// FireDelay is the time from a cron's fire to the step that launches its execution, BeginDelay the time to the
 	// beginning of the process of each shard, in its first task. Both count only executions that did not wait for
 	// another one of their job.
 	FireDelay, BeginDelay Histogram
-	// ExecutionWait is the time from the creation of an execution to its launch, ExecutionRun that from the
-	// beginning of its first process to the end of its last one.
+	// ExecutionWait is the time from the creation of an execution to its launch, ExecutionRun that from the beginning
+	// of its first process to the end of its last one.
 	ExecutionWait, ExecutionRun Histogram
 	// TaskRun is the lifetime of a task's process, DaemonRun the duration of those daemon runs that are reported
 	// one by one.
@@ -53,13 +54,13 @@ type Stats struct {
 	// Documents has the sizes of the documents of apps and jobs.
 	Documents DocumentSizes
 
-	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics
-	// is how many more have ended one.
+	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics is
+	// the number of other jobs that have ended one.
 	OfJobs             []JobStats
 	JobsWithoutMetrics int
 }
 
-// Queue counts what waits (Depth), and for how long the oldest of it has waited.
+// Queue counts waiting executions or shards (Depth); it also has how long the oldest of them has waited.
 type Queue struct {
 	Depth  int
 	Oldest time.Duration
@@ -94,7 +95,7 @@ func ObserveRun(h *Histogram, begin, end time.Time) {
 	}
 }
 
-// Last takes the last run of a job, which ended after all that were given before. begin and complete are when its
+// Last records the last run of a job, which must have ended after all earlier ones. begin and complete are when its
 // first process began and its last one ended; begin is zero if it had none, and then the duration stays.
 func (s *JobStats) Last(finished bool, ended, begin, complete time.Time) {
 	if finished {

@@ -28,7 +28,7 @@ type CallDecline struct {
 	Refuse time.Duration
 }
 
-// CallKill asks for the end of a task. It may be repeated.
+// CallKill requests the end of a task. It may be repeated.
 type CallKill struct{ Kill cluster.Kill }
 
 // CallEndExecutor shuts an executor down, with all its tasks.
@@ -40,10 +40,10 @@ type CallReconcile struct{ Tasks []cluster.TaskRef }
 // CallAcknowledge acknowledges a status update, which the agent otherwise repeats.
 type CallAcknowledge struct{ Ack cluster.Ack }
 
-// CallRequestOffers asks for offers of all free resources, including declined ones (REVIVE).
+// CallRequestOffers requests offers of all free resources, including declined ones (REVIVE).
 type CallRequestOffers struct{}
 
-// CallStopOffers asks for no more offers (SUPPRESS).
+// CallStopOffers suppresses offers (SUPPRESS).
 type CallStopOffers struct{}
 
 func (CallSubscribe) coreCall()     {}

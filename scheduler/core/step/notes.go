@@ -34,8 +34,7 @@ const (
 	NoteExecutorQuiet   NoteKind = "reports of an executor changed"
 )
 
-// Note is one thing that happened, for the log. Job, Execution and Task name what it is about, as far as it has
-// them.
+// Note describes one event for the log. Job, Execution and Task name the objects that it concerns, if there are any.
 type Note struct {
 	Kind                 NoteKind
 	Job, Execution, Task string
@@ -46,7 +45,8 @@ type Note struct {
 	Problem bool
 }
 
-// Text returns what a note says beyond its names. The words of a reason are made only here, where they are read.
+// Text returns the text of a note in addition to its names. Reasons are turned into text only here, where a note is
+// read.
 func (n *Note) Text() string {
 	switch {
 	case n.Why.IsZero():

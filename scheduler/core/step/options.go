@@ -25,13 +25,13 @@ type Options struct {
 	Strategy offers.Strategy
 	// KillGrace is the time between SIGTERM and SIGKILL for jobs that set none of their own.
 	KillGrace time.Duration
-	// TaskExecutors is set where the cluster starts an executor for each task, which ends with it and takes nothing
-	// beside the task's own resources. There are no records of executors then, and the resources of an app's
+	// TaskExecutors is set where the cluster starts an executor for each task, which ends with the task and takes no
+	// more than the task's own resources. There are no records of executors then, and the resources of an app's
 	// executor are not accounted.
 	TaskExecutors bool
-	// Unfit takes what an app says of its containers, and returns a function that says why they may not be placed
-	// on an agent, or "". Both must be pure. Agents without attributes are not asked about. It is nil where any app
-	// may be placed anywhere.
+	// Unfit takes an app's container settings, and returns a function that says why they may not be placed on an
+	// agent, or "". Both must be pure. It is not called for agents without attributes. It is nil where any app may be
+	// placed anywhere.
 	Unfit func(app cluster.Container) func(on *cluster.Attributes) string
 	// ExecutorIdle is how long an executor without tasks is kept (rule X9).
 	ExecutorIdle time.Duration
@@ -72,8 +72,8 @@ type Options struct {
 	LaunchBytes, RunBytes int
 	// Documents is the format in which documents of apps and jobs are written. Both formats are read.
 	Documents DocumentFormat
-	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and
-	// its jobs, in bytes as they are stored; 0 bounds nothing. What is stored already stays in force.
+	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its
+	// jobs, in bytes as they are stored; 0 means no limit. Documents that are stored already stay in force.
 	DocumentsLimit, DocumentsPerAppLimit int64
 	// EndedKept bounds the ended executions that are kept in all; each job keeps fewer. Those whose rows are not in
 	// the history yet are kept in addition, at most UnstoredKept (rule H1).
@@ -84,15 +84,15 @@ type Options struct {
 	// JobMetrics bounds the jobs that have numbers of their own in the metrics.
 	JobMetrics int
 
-	// OfferHold is how long an offer is held at most. OfferAhead bounds how long before a fire offers are asked
-	// for, on a cluster that is slow to make them. RefuseMost is the longest filter of a declined offer.
+	// OfferHold is the longest time that an offer is held. OfferAhead bounds how long before a fire offers are
+	// requested, on a cluster that makes them slowly. RefuseMost is the longest filter of a declined offer.
 	OfferHold, OfferAhead, RefuseMost time.Duration
 	// ReserveAfter is how long an execution waits before it may get a reservation, and ReserveBeyond how long the
 	// reservation lasts beyond the longest run of a shard on its agents (rule L2).
 	ReserveAfter, ReserveBeyond time.Duration
 
 	// UnreachableFailover is how long an agent must be unreachable before its shards are failed over, and
-	// UnreachableLost how long before their attempts are given up (rule E4).
+	// UnreachableLost how long before their attempts are abandoned (rule E4).
 	UnreachableFailover, UnreachableLost time.Duration
 	// StagingKill is the age at which a task that has not started is killed, and StagingLost that at which it
 	// counts as lost (the reconciliation table).

@@ -1,16 +1,16 @@
 package step
 
-// Changed names what people may see differently after a step than before it. A name may be in it more than once,
-// and without a difference. Whatever differs is in it, except for texts that only count time, such as how long ago
-// an executor reported.
+// Changed names the jobs, executions and apps that people may see differently after a step. It contains everything
+// that differs, except for texts that only count time, such as how long ago an executor reported. A name may be in it
+// more than once, or without a difference.
 type Changed struct {
-	// Jobs are those of which the row, the view or the explanation differs, or that are new or gone; Executions and
-	// Apps likewise.
+	// Jobs are the jobs that were added or removed, or whose row, view or explanation differs; Executions and Apps
+	// likewise.
 	Jobs, Executions, Apps []string
 	// Cluster is set if agents, offers, executors or the subscription differ.
 	Cluster bool
-	// All is set if something changed that every execution may wait for, such as the subscription: any explanation
-	// may differ.
+	// All is set if something changed that every execution may wait for, such as the subscription, so that any
+	// explanation may differ.
 	All bool
 }
 
@@ -19,9 +19,9 @@ func (v *Changed) None() bool {
 	return !v.All && !v.Cluster && len(v.Jobs)+len(v.Executions)+len(v.Apps) == 0
 }
 
-// JobChanged records that people now see a job differently. Most of what people see is stored, so that the writes of a
-// step name it. JobChanged, ExecutionChanged and AppChanged are for what a part keeps in memory only, and are called
-// where it changes.
+// JobChanged records that people now see a job differently. Most of the visible state is stored, so the writes of a
+// step name it. JobChanged, ExecutionChanged and AppChanged are for state that a part keeps in memory only; the part
+// calls them where it changes that state.
 func (s *Shared) JobChanged(name string) { s.out.Changed.Jobs = AppendNew(s.out.Changed.Jobs, name) }
 
 // ExecutionChanged records that people now see an execution, and so its job, differently.

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Shared is what the core and its parts share: the options, what time it is, and the effects of the step so far. A
-// part adds effects here and changes no state but its own. It must not be used concurrently.
+// Shared is shared by the core and its parts: the options, the clocks, and the effects of the step so far. A part adds
+// effects here and changes no state but its own. It must not be used concurrently.
 type Shared struct {
 	// Opt does not change during a term.
 	Opt Options
@@ -35,7 +35,7 @@ type Shared struct {
 	OfJobs stats.PerJob
 }
 
-// Effects are what the parts of the core want done after a step.
+// Effects are the effects that the parts of the core request of a step.
 type Effects struct {
 	// Calls go to the present session, in this order.
 	Calls []Call

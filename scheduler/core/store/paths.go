@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Paths of the registry. Documents, disabled marks and the framework id are where the original scheduler keeps them,
-// and its queues are read once. Everything below /scheduler belongs to this scheduler alone.
+// Paths of the registry. Documents, disabled marks and the framework id are where the original scheduler keeps them.
+// The original's queues are read once. Everything below /scheduler belongs to this scheduler alone.
 const (
 	PathApps         = "/config/app"        // documents of apps, by name
 	PathJobs         = "/config/job"        // documents of jobs, by name
@@ -19,9 +19,9 @@ const (
 	pathCore         = "/scheduler"
 	PathOurFramework = "/scheduler/framework"       // the framework id that this scheduler made or took over
 	PathStartFailure = "/scheduler/start-failure"   // start failures, by startfailures.Key
-	PathCursor       = "/scheduler/fire-cursor"     // up to where fires were made
+	PathCursor       = "/scheduler/fire-cursor"     // the cursor up to which fires were made
 	PathCounter      = "/scheduler/counter"         // the number of the last executor
-	PathJobState     = "/scheduler/job"             // what is kept of a job beside its document
+	PathJobState     = "/scheduler/job"             // records of jobs beside their documents
 	PathExecution    = "/scheduler/execution"       // executions, by id
 	PathShards       = "/scheduler/shards"          // chunks of the shards of large executions
 	PathDaemonRuns   = "/scheduler/daemon-runs"     // runs of daemons' shards
@@ -36,10 +36,11 @@ const (
 
 	PathHistoryBatches = "/scheduler/history-batches" // the number of batches of each of the last terms
 	PathHistoryStored  = "/scheduler/history-stored"  // the last end that the history has stored
-	PathHistoryBase    = "/scheduler/history-base"    // what is added to this registry's terms in the history
+	// The number that is added to this registry's terms in the history.
+	PathHistoryBase = "/scheduler/history-base"
 )
 
-// Paths returns the paths below which a term that begins finds everything that it loads.
+// Paths returns the paths below which the whole state of a term is stored.
 func Paths() []string { return []string{"/config", "/state", "/ha", pathCore} }
 
 // ChunkPath returns the path of a chunk, counted from 0, of an execution's shards.
@@ -49,8 +50,8 @@ func ChunkPath(execution string, chunk int) string {
 
 // Limits of the records of executions.
 const (
-	// InlineShards is how many shards the record of an execution holds at most. Those of a larger execution are
-	// stored in chunks, so that the change of one shard writes few.
+	// InlineShards is the maximum number of shards in the record of an execution. The shards of a larger execution are
+	// stored in chunks, so that a change of one shard writes only its chunk.
 	InlineShards = 50
 	// ChunkShards is the number of shards in a chunk.
 	ChunkShards = 100

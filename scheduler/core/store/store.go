@@ -1,6 +1,6 @@
-// Package store is how the parts of the scheduler core say what of their state is to be written: each adds its
-// writes to the one commit of a step. It has the paths of the registry and the encoding of records. It owns no
-// state and does no I/O: the shell commits the writes.
+// Package store collects the writes of the parts of the scheduler core: each part adds its writes to the one commit of
+// a step. The package defines the paths of the registry and the encoding of records. It owns no state and does no I/O:
+// the shell commits the writes.
 package store
 
 import (
@@ -44,8 +44,8 @@ func (c *Changed) Add(id string) {
 // Len returns the number of ids.
 func (c *Changed) Len() int { return len(c.ids) }
 
-// Take returns all ids, sorted, and forgets them. It drops the map instead of clearing it: to clear a map that was
-// large once, as after the load of 100,000 jobs, takes as long as it was large.
+// Take returns all ids, sorted, and forgets them. It drops the map instead of clearing it, because clearing takes as
+// long as the map was ever large, for instance after the load of 100,000 jobs.
 func (c *Changed) Take() []string {
 	if len(c.ids) == 0 {
 		return nil
@@ -74,8 +74,8 @@ func PutChanged[R any](c *Commit, dir string, kept map[string]R, changed *Change
 // Under returns the path of a name below another path.
 func Under(path, name string) string { return path + "/" + name }
 
-// Encode encodes a record as JSON. Records consist only of what JSON can hold, so that there is no error. HTML is
-// not escaped, which would make the output of a failed process six times as long.
+// Encode encodes a record as JSON. Records hold only values that JSON can encode, so there is no error. HTML is not
+// escaped, because escapes would make the output of a failed process six times as long.
 func Encode(record any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

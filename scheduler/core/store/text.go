@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten limits a cause to about CauseBytes. It keeps the beginning, which says what happened, and the end, which
-// is the end of a task's output, and replaces what JSON could not write compactly.
+// Shorten limits a cause to about CauseBytes. It keeps the beginning, which says what happened, and the end, which is
+// the end of a task's output, and replaces characters that JSON would encode as six letters.
 func Shorten(cause string) string {
 	if over := len(cause) - CauseBytes; over > 0 {
 		head := CauseBytes / 4
 		cause = strings.ToValidUTF8(cause[:head], "") + "…" + strings.ToValidUTF8(cause[head+over:], "")
 	}
-	// What JSON writes as six letters would make records too large for a commit.
+	// Characters that JSON encodes as six letters would make records too large for a commit.
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' {
 			return '?'

@@ -1,7 +1,7 @@
-// Package subscription is what the scheduler is to the cluster: its framework id, the session that is open or being
-// opened, and the takeover of a framework id that another scheduler has used. A Subscription owns that state, and
-// nothing else can change it. It does not decide what happens to the scheduler's own tasks: packages reconcile and
-// attempts do.
+// Package subscription represents the scheduler towards the cluster: its framework id, the session that is open or
+// being opened, and the takeover of a framework id that another scheduler has used. A Subscription owns that state,
+// and no other package can change it. It does not decide what happens to the scheduler's own tasks: packages reconcile
+// and attempts do.
 package subscription
 
 import (
@@ -19,36 +19,36 @@ type Subscription struct {
 	shared *step.Shared
 	session
 	frameworkID string
-	// ours is the framework id that is marked as made by this scheduler, or taken over; takeover is set while the
-	// framework id is still another scheduler's (rule T8).
+	// ours is the framework id that is marked as made or taken over by this scheduler. takeover is set while the
+	// framework id still belongs to another scheduler (rule T8).
 	ours     string
 	takeover *takeover
-	// What is to be written: the framework id, the mark, and an id that was removed.
+	// idChanged and oursChanged are set while the framework id and the mark are to be written.
 	idChanged, oursChanged bool
-	// removedID is a framework id that was removed and is still to be written.
+	// removedID is a removed framework id that is to be written.
 	removedID string
 }
 
-// New makes a Subscription without a framework id.
+// New returns a Subscription without a framework id.
 func New(s *step.Shared) *Subscription { return &Subscription{shared: s} }
 
-// ownFramework is the prefix of the framework ids that this scheduler makes; Mesos makes none like that.
+// ownFramework is the prefix of the framework ids that this scheduler makes. Mesos makes none with it.
 const ownFramework = "elasticjob-"
 
-// MakeID makes a framework id. It is marked as this scheduler's and committed before it is used, so that no crash
-// leaves a framework that nobody knows (rule T7).
+// MakeID makes a framework id. It is marked as this scheduler's and committed before it is used, so that a crash
+// leaves no framework that no scheduler knows (rule T7).
 func (s *Subscription) MakeID() {
 	s.frameworkID = ownFramework + s.shared.UUID()
 	s.ours, s.idChanged = s.frameworkID, true
 }
 
-// RestoreID takes in the stored framework id.
+// RestoreID sets the stored framework id.
 func (s *Subscription) RestoreID(id string) { s.frameworkID = strings.TrimSpace(id) }
 
-// RestoreOurs takes in the framework id that is marked as this scheduler's.
+// RestoreOurs sets the stored mark: the framework id that is this scheduler's.
 func (s *Subscription) RestoreOurs(id string) { s.ours = id }
 
-// Restored begins a takeover if the restored framework id is another scheduler's. It is called once, after
+// Restored begins a takeover if the restored framework id belongs to another scheduler. It is called once, after
 // RestoreID and RestoreOurs.
 func (s *Subscription) Restored() {
 	if s.frameworkID == "" || s.frameworkID == s.ours || strings.HasPrefix(s.frameworkID, ownFramework) {
@@ -77,7 +77,7 @@ func (s *Subscription) Removed() (unknown []UnknownTask) {
 // IsFormer reports whether an orphan ran under a framework id that was removed.
 func (s *Subscription) IsFormer(o *orphans.Orphan) bool { return o.Framework != s.frameworkID }
 
-// Write adds what has changed in this step to its commit.
+// Write adds the changes of this step to its commit.
 func (s *Subscription) Write(r *store.Commit) {
 	if s.removedID != "" {
 		r.Put(store.Under(store.PathOldFramework, s.removedID), s.shared.Wall())
@@ -94,16 +94,16 @@ func (s *Subscription) Write(r *store.Commit) {
 	s.removedID, s.idChanged, s.oursChanged = "", false, false
 }
 
-// session is one subscription, or the attempt to open one.
+// session is an open subscription, or the attempt to open one.
 type session struct {
 	number   int64
 	open     bool
-	asked    bool // SUBSCRIBE is under way
+	asked    bool // SUBSCRIBE was sent, and is unanswered
 	notUntil time.Time
 	tries    int
 	began    time.Time
 	masterID string
-	reason   string // why there is none
+	reason   string // why there is no session
 	loggedAt time.Time
 
 	reconcileAt time.Time // the next periodic reconciliation
@@ -117,7 +117,7 @@ func (s *Subscription) Open() bool { return s.open }
 // IsOpen reports whether the session of that number is open. Events of any other session must be ignored.
 func (s *Subscription) IsOpen(number int64) bool { return s.open && s.number == number }
 
-// Number returns the number of the open session, or of the one that was last asked for; 0 before the first.
+// Number returns the number of the open session, or of the last one that was requested; 0 before the first.
 func (s *Subscription) Number() int64 { return s.number }
 
 // Began returns when the last session began, in the time of the term; zero before the first.
@@ -129,8 +129,8 @@ func (s *Subscription) MasterID() string { return s.masterID }
 // Reason returns why there is no session, in the words of the cluster.
 func (s *Subscription) Reason() string { return s.reason }
 
-// Subscribe asks for a session if there is none and the delay after the last attempt has passed (rule T6: after a
-// fenced commit; again, with backoff, if the cluster ends it while the term lasts).
+// Subscribe requests a session if there is none and the delay after the last attempt has passed. The request follows a
+// fenced commit, and is repeated with backoff if the cluster ends the session during the term (rule T6).
 func (s *Subscription) Subscribe() {
 	if s.open || s.asked || s.shared.Now().Before(s.notUntil) {
 		return
@@ -141,23 +141,23 @@ func (s *Subscription) Subscribe() {
 	s.shared.Call(step.CallSubscribe{Session: s.number, FrameworkID: s.frameworkID})
 }
 
-// MasterChanged ends the delay before the next attempt, because another master leads than the one that was tried
-// last, in the session of that number.
+// MasterChanged ends the delay before the next attempt, because another master leads now than in the session of that
+// number, which was tried last.
 func (s *Subscription) MasterChanged(session int64) {
 	if s.number == session && !s.open && !s.asked {
 		s.notUntil = s.shared.Now()
 	}
 }
 
-// SessionBegan records the SUBSCRIBED of a session. It returns false, and does nothing, unless that session was
-// asked for last.
+// SessionBegan records the SUBSCRIBED of a session. It returns false, and does nothing, unless that session was the
+// last one requested.
 func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 	if number != s.number {
 		return false
 	}
-	// A process that slept between its commit and SUBSCRIBE may be deposed by now, and
-	// would take what the next leader launched for nobody's: kill it, and acknowledge its
-	// end. If the term still holds after SUBSCRIBED, this session is the term's own.
+	// A process that slept between its commit and SUBSCRIBE may have been deposed meanwhile. It would treat the next
+	// leader's tasks as unknown: it would kill them and acknowledge their ends. If the term still holds after
+	// SUBSCRIBED, this session belongs to the term.
 	s.shared.Fence()
 	s.shared.Numbers.Subscriptions++
 	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.shared.Now(),
@@ -167,11 +167,13 @@ func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 	return true
 }
 
-// UnknownMaster stands for the master of the next session, if a framework was reported as removed without one.
+// UnknownMaster stands for the master of the next session. It is used if a framework is reported as removed while
+// there is no session.
 const UnknownMaster = "?"
 
 // SessionEnded records the end of a session, or of the attempt to open one, and sets the delay before the next. It
-// returns the master that said so, UnknownMaster if that is not known yet, and false for any session but the last.
+// returns the master that reported the end, UnknownMaster if that is not known yet, and false for any session but the
+// last.
 func (s *Subscription) SessionEnded(number int64, reason string) (by string, ended bool) {
 	if number != s.number {
 		return "", false
@@ -183,7 +185,7 @@ func (s *Subscription) SessionEnded(number int64, reason string) (by string, end
 	s.tries++
 	by = UnknownMaster
 	if s.open {
-		by = s.masterID // it said so on its own stream
+		by = s.masterID // the master reported it on its own stream
 	}
 	s.open, s.asked, s.reason = false, false, reason
 	if s.tries <= triesLogged || s.shared.Now().Sub(s.loggedAt) >= logAgainAfter {
@@ -195,14 +197,14 @@ func (s *Subscription) SessionEnded(number int64, reason string) (by string, end
 	return by, true
 }
 
-// The first triesLogged tries are logged, and then one every logAgainAfter, with the reason of then.
+// The first triesLogged failed tries are logged, and after them one every logAgainAfter, with its own reason.
 const (
 	triesLogged   = 3
 	logAgainAfter = time.Minute
 )
 
-// ReconcileAll reports whether all tasks must be asked about now: in each session once, and every
-// Options.ReconcileEvery. If so, the next time is set.
+// ReconcileAll reports whether all tasks must be reconciled now: once in each session, and every
+// Options.ReconcileEvery. If so, it sets the next time.
 func (s *Subscription) ReconcileAll() bool {
 	if s.shared.Now().Before(s.reconcileAt) {
 		return false
@@ -215,18 +217,19 @@ func (s *Subscription) ReconcileAll() bool {
 	return true
 }
 
-// AskAgainSoon restarts the growing intervals at which the master is asked about what it has not reported.
+// AskAgainSoon restarts the growing intervals at which the master is asked about tasks that it has not reported.
 func (s *Subscription) AskAgainSoon() {
 	s.askTry, s.askAgainAt = 0, s.shared.Now().Add(s.shared.Opt.ReconcileFirst)
 }
 
-// AskAgainIsDue reports whether the master must be asked now about what it has not reported. The caller then calls
-// AskedAgain.
+// AskAgainIsDue reports whether the master must be asked now about tasks that it has not reported. The caller then
+// calls AskedAgain.
 func (s *Subscription) AskAgainIsDue() bool {
 	return !s.askAgainAt.IsZero() && !s.shared.Now().Before(s.askAgainAt)
 }
 
-// AskedAgain takes how many tasks the master was asked about; with none left, it is not asked again in this way.
+// AskedAgain records about how many tasks the master was asked. If it was asked about none, there are no further
+// questions at these intervals.
 func (s *Subscription) AskedAgain(about int) {
 	if about == 0 {
 		s.askAgainAt = time.Time{}

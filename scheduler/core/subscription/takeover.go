@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// takeover is the time between the first subscription with a framework id that this scheduler did not make and the
-// end of the last task that another scheduler left under it (rule T8). Nothing is launched meanwhile, since it is
-// not known yet which tasks run.
+// takeover is the period between the first subscription with a framework id that this scheduler did not make and the
+// end of the last task that another scheduler left under it (rule T8). Nothing is launched during that period, because
+// it is not known yet which tasks run.
 //
-// Implicit reconciliation has no last answer, so it is followed by a question about an invented task: events keep
-// their order. The master answers that question only when it waits for no agent to come back. What it reported
-// before may have missed an agent, so everything is asked once more after the first answer; after the second one
-// all is known.
+// Implicit reconciliation has no last answer. So it is followed by a question about an invented task, whose answer
+// comes after the others because events keep their order. The master answers that question only when it no longer
+// waits for any agent to come back. Its earlier answers may lack such an agent, so after the first answer everything
+// is asked once more. After the second answer all unknown tasks are known.
 type takeover struct {
 	question string // the invented task of the last round
 	answers  int
@@ -29,7 +29,7 @@ type takeover struct {
 	running  []string // entries of the original that name running tasks
 }
 
-// UnknownTask is a task of another scheduler under the framework id that is being taken over.
+// UnknownTask is a task that another scheduler left under the framework id that is being taken over.
 type UnknownTask struct {
 	ID, Agent   string
 	unreachable time.Time
@@ -38,13 +38,13 @@ type UnknownTask struct {
 }
 
 const (
-	// askMost bounds the interval of questions while the master is silent.
+	// askMost is the maximum interval between two questions while the master is silent.
 	askMost = time.Minute
-	// roundsToKnow is how many questions must have been answered.
+	// roundsToKnow is the number of questions that must have been answered.
 	roundsToKnow = 2
 )
 
-// begin starts the questions again with a new subscription.
+// begin restarts the questions with a new subscription.
 func (t *takeover) begin() {
 	if t == nil {
 		return
@@ -82,8 +82,8 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 	if len(t.unknown) == 0 {
 		return reason.TakeoverUnreported()
 	}
-	// Only ids that name their job are shown: whoever may not see that job does not see them. The log has all of
-	// them.
+	// Only ids that name their job are shown, because a user who may not see that job does not see them. The log has
+	// all of them.
 	const most = 3
 	var named []string
 	for _, id := range step.SortedKeys(t.unknown) {
@@ -95,8 +95,8 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 }
 
 // TakeOver asks the master for unknown tasks and kills them until none is left under the framework id. It is called
-// once in each step; when it returns true the caller calls TakenOver. A task whose agent does not answer for
-// Options.UnreachableLost is handed to giveUp (rules E4, E5).
+// once in each step; when it returns true the caller calls TakenOver. A task whose agent has not answered for
+// Options.UnreachableLost is passed to giveUp (rules E4, E5).
 func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	t := s.takeover
 	if t == nil {
@@ -132,7 +132,8 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	return false
 }
 
-// killUnknown repeats the kill of an unknown task, or gives it up if it is unreachable for too long (rules E4, E5).
+// killUnknown repeats the kill of an unknown task, or passes it to giveUp if it has been unreachable for too long
+// (rules E4, E5).
 func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
 	if !f.unreachable.IsZero() && s.shared.Now().Sub(f.unreachable) >= s.shared.Opt.UnreachableLost {
 		delete(s.takeover.unknown, f.ID)
@@ -149,8 +150,8 @@ func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
 	}
 }
 
-// TakeoverUpdate takes an update of a task that is not this scheduler's, during a takeover only. registered says
-// whether the task's agent is registered.
+// TakeoverUpdate applies an update of an unknown task during a takeover. registered says whether the task's agent is
+// registered.
 func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 	t := s.takeover
 	if u.TaskID == t.question {
@@ -166,7 +167,7 @@ func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 	switch {
 	case u.State == cluster.Unreachable, u.State == cluster.Unknown && !registered:
 		if f == nil && u.State == cluster.Unknown {
-			return // it was reconciled by its id: it has ended, or its agent is gone for good
+			return // the answer to a reconciliation by id: the task has ended, or its agent is permanently gone
 		}
 		if f == nil {
 			f = s.addUnknown(u)
@@ -216,8 +217,8 @@ func (s *Subscription) EndTakeover() (running []string) {
 	return running
 }
 
-// ImportRunning takes an entry of the original that names a running task, during a takeover only. task is "" for an
-// entry that only holds others together.
+// ImportRunning adds an entry of the original that names a running task, during a takeover only. task is "" for an
+// entry that only groups others.
 func (s *Subscription) ImportRunning(path, task string) {
 	t := s.takeover
 	t.running = append(t.running, path)

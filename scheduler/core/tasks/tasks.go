@@ -1,6 +1,6 @@
 // Package tasks describes the tasks of an execution to their executors: settings, command, environment, package and
-// schedule, and how large that is in a call. It owns no state; sizes are kept with their execution. It describes,
-// and leaves it to package placement what is launched.
+// schedule. It also computes the size of a description in a call. It owns no state; sizes are cached with their
+// execution. Package placement decides which tasks are launched.
 package tasks
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Describer makes the descriptions of tasks that executors are sent, and measures them.
+// Describer makes the descriptions of tasks that are sent to executors, and computes their sizes.
 type Describer struct {
 	st *state.State
-	// rerun returns the fire of a daemon's shard that is to be run again, zero without one.
+	// rerun returns the fire of a daemon's shard whose run is to be repeated, zero for none.
 	rerun func(job string, item int) time.Time
 }
 
-// New makes a Describer. rerun returns the fire that a daemon's shard is to run again when it is launched next, or
+// New returns a Describer. rerun returns the fire whose run a daemon's shard is to repeat with its next launch, or
 // zero.
 func New(s *state.State, rerun func(job string, item int) time.Time) *Describer {
 	return &Describer{s, rerun}
@@ -53,11 +53,11 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 	return t
 }
 
-// daemonOf returns what an executor has to know to fire a daemon's shard.
+// daemonOf returns the part of the description with which an executor makes the fires of a daemon's shard.
 func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	zone, err := jobs.Zone(*cfg, ts.st.Opt.Zone)
 	if err != nil {
-		zone = time.UTC // its cron can't be read either
+		zone = time.UTC // its cron cannot be parsed either
 	}
 	first, _ := ts.st.Executions.RetryBackoff(cfg)
 	return &wire.Daemon{
@@ -73,12 +73,14 @@ func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	t := ts.task(e, item)
 	if e.Settings().Job.Prop(jobs.PropScript) == "" {
-		t.PlainCommand = false // as in fingerprints of earlier releases: an update of the scheduler replaces no daemon
+		// As in fingerprints of earlier releases, so that an update of the scheduler replaces no daemon.
+		t.PlainCommand = false
 	}
 	return store.Fingerprint(string(store.Encode([]any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()})))
 }
 
-// besidesDescription bounds what a call says of a task beside its description: ids, resources, and the executor.
+// besidesDescription is an upper bound of the size of a task in a call without its description: ids, resources, and
+// the executor.
 const besidesDescription = 768
 
 // Describe returns the description that the executor gets of the shard's present attempt, with the task id.

@@ -68,7 +68,7 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.Execution) {
 	if !e.Launched() {
 		why, shards := vs.WaitReason(j, e), 1
-		if j.Config() != nil { // else nobody knows how many
+		if j.Config() != nil { // otherwise the number of shards is not known
 			shards = j.Config().ShardingTotalCount
 		}
 		for item := range min(shards, explainItems) {

@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// Held explains why this server launches nothing and what to do, and names the jobs that give their shards the
-// most, those that wait first; it is "" unless launches are held (Options.Held). It does not change after
-// PrepareHeld. It is for those who may see all jobs; the reason that a single job shows names no other.
+// Held explains why this server launches nothing and what to do, and names the jobs whose shards get the most, those
+// that wait first; it is "" unless launches are held (Options.Held). It does not change after PrepareHeld. It is for
+// users who may see all jobs; the reason that a single job shows names no other.
 func (vs *Views) Held() string {
 	if vs.st.Opt.Held == "" {
 		return ""
@@ -24,7 +24,7 @@ func (vs *Views) Held() string {
 // heldNames is how many jobs Held names.
 const heldNames = 3
 
-// givenMost is a job with the size of what a run of it gives its shards.
+// givenMost is a job with the amount that its shards get in a run.
 type givenMost struct {
 	job         string
 	shards      int

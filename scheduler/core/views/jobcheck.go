@@ -8,22 +8,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// JobCheck is what a change of a job would lead to, if it were requested now.
+// JobCheck is the result that a change of a job would have, if it were requested now.
 type JobCheck struct {
-	// Job is the view with which the change would be answered.
+	// Job is the view that the answer to the change would contain.
 	Job JobView
-	// Placement is that of the first run, with all its shards, for this job alone.
+	// Placement is the placement of the first run, with all its shards, for this job alone.
 	Placement PlacementView
 }
 
 // PlacementView describes where shards would be placed.
 type PlacementView struct {
-	// Fits is set if all shards would be launched: on the offers at hand, or, with none in Shards, on agents that
-	// would be asked for.
+	// Fits is set if all shards would be launched: on the offers at hand or, if Shards has none, on agents whose
+	// offers would be requested.
 	Fits bool `json:"fits"`
-	// Shards has where they would go on the offers at hand, by item.
+	// Shards lists, by item, where they would be placed on the offers at hand.
 	Shards []PlacedShardView `json:"shards"`
-	// Why is the reason for which they would wait, as Explain would give it.
+	// Why is the reason why they would wait, as Explain would give it.
 	Why
 }
 
@@ -34,7 +34,7 @@ type PlacedShardView struct {
 	Hostname string `json:"hostname"`
 }
 
-// CheckJob returns what a RegisterJob or UpdateJob would lead to, or the *problem.Error with which it would be
+// CheckJob returns the result that a RegisterJob or UpdateJob would have, or the *problem.Error with which it would be
 // refused. It plans the change as the core does for a request, and changes nothing.
 func (vs *Views) CheckJob(ch config.Change) (JobCheck, error) {
 	p, err := vs.st.Config.Plan(ch)
@@ -92,8 +92,8 @@ func (vs *Views) wouldPlace(j *config.Job) PlacementView {
 	return vs.byCapacity(v, d, held, *a.Config())
 }
 
-// byCapacity completes the answer by what is known of the agents if the offers at hand have no room: most of the
-// time offers are declined until something is to be launched, and are asked for then.
+// byCapacity completes the answer from the capacities of agents if the offers at hand have no room, because offers are
+// usually declined until something is to be launched, and are requested then.
 func (vs *Views) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
 	agents := held
 	onOffer := make(map[string]bool, len(held))

@@ -14,33 +14,33 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// JobRow is what a list of all jobs needs of one: small, and made without the texts of reasons. It changes only if
-// step.Changed names the job, except for the next fire of a daemon, which Schedule gives.
+// JobRow is the data about one job in a list of all jobs. It is small, and made without the texts of reasons. It
+// changes only if step.Changed names the job, except for the next fire of a daemon, which Schedule gives.
 type JobRow struct {
 	Name string
 	// Config is the core's own document, which must not be changed; a new document is another Config. It is nil if
 	// no document can be used.
 	Config *jobs.Config
-	// State is that of Explanation.
+	// State is Explanation.State.
 	State    string
 	Disabled bool
-	// NextFire is the first fire that was not made yet: one in the past is late. It is zero if there is none.
+	// NextFire is the first fire that was not made yet; if it is in the past, the fire is late. It is zero if there is
+	// none.
 	NextFire time.Time
-	// Schedule is that of a daemon, whose executors make the fires; nil for other jobs, and while the daemon is
-	// inactive.
+	// Schedule is the schedule of a daemon, whose executors make the fires; nil for other jobs, and while the daemon
+	// is inactive.
 	Schedule *cron.Schedule
-	// Running and Waiting count shards, RunningExecutions and WaitingExecutions the executions that were launched
-	// and those that were not.
+	// Running and Waiting count shards, RunningExecutions the launched executions and WaitingExecutions the others.
 	Running, Waiting                     int
 	RunningExecutions, WaitingExecutions int
-	// WaitingSince is when the oldest waiting execution or shard began to wait, zero if none waits. A launched
-	// shard that its agent keeps from beginning counts as waiting.
+	// WaitingSince is when the oldest waiting execution or shard began to wait, zero if none waits. A launched shard
+	// that its agent prevents from beginning counts as waiting.
 	WaitingSince time.Time
-	// LastState and the times are those of the last run that ended; LastState is "" without one.
+	// LastState and the times describe the last run that ended; LastState is "" without one.
 	LastState                         executions.State
 	LastFire, LastStart, LastComplete time.Time
-	// Failures counts the runs that failed since the last one that did not, and FailingSince is when the first of
-	// them ended.
+	// Failures counts the runs that failed since the last one that did not; FailingSince is when the first of them
+	// ended.
 	Failures     int
 	FailingSince time.Time
 	// LastMissed is when fires were last missed.
@@ -82,7 +82,7 @@ func (vs *Views) JobRow(name string) (JobRow, bool) {
 	return r, true
 }
 
-// countExecution adds an execution to its job's row, and returns how many of its running shards are kept from
+// countExecution adds an execution to its job's row, and returns how many of its running shards are prevented from
 // beginning.
 func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (held int) {
 	oldest := func(t time.Time) {
@@ -142,12 +142,12 @@ func (vs *Views) lastRun(r *JobRow, j *config.Job) {
 	}
 }
 
-// JobDetail is what a page of a list shows of a job beside its row.
+// JobDetail is the data about a job on a page of a list, in addition to its row.
 type JobDetail struct {
 	NextFire time.Time
-	// WaitingFor is the reason for which the oldest waiting execution or shard waits; zero if none waits.
+	// WaitingFor is the reason why the oldest waiting execution or shard waits; zero if none waits.
 	WaitingFor reason.Reason
-	// Missed is the reason for which fires were last missed; zero if none were.
+	// Missed is the reason why fires were last missed; zero if none were.
 	Missed reason.Reason
 	// LastRun is the last run that ended, nil without one.
 	LastRun *ExecutionSummary
@@ -155,16 +155,16 @@ type JobDetail struct {
 	Runs []RunRow
 }
 
-// RunRow is one execution in a strip of runs.
+// RunRow is one execution in a job's list of last runs.
 type RunRow struct {
 	ExecutionID     string
 	State           executions.State
 	Fire            time.Time
-	Start, Complete time.Time // zero when it had none yet
+	Start, Complete time.Time // zero if it has none yet
 }
 
-// JobDetails returns what a page shows of the named jobs, in their order, each with at most runs of its last runs.
-// It is the zero value for a job that does not exist.
+// JobDetails returns the details of the named jobs, in their order, each with at most runs of its last runs. A job
+// that does not exist has the zero value.
 func (vs *Views) JobDetails(names []string, runs int) []JobDetail {
 	out := make([]JobDetail, len(names))
 	for i, name := range names {
@@ -202,7 +202,7 @@ func (vs *Views) jobDetail(j *config.Job, runs int) JobDetail {
 	return d
 }
 
-// waitingFor returns the reason for which the oldest waiting execution or shard of a job waits, zero if none waits.
+// waitingFor returns the reason why the oldest waiting execution or shard of a job waits, zero if none waits.
 func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	var since time.Time
 	why := func() reason.Reason { return reason.Reason{} }
@@ -228,7 +228,7 @@ func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	return why()
 }
 
-// jobState returns what a job is doing, for people: see Explanation.State.
+// jobState returns Explanation.State of a job.
 func (vs *Views) jobState(j *config.Job, running, waiting int, fires bool) string {
 	a := vs.st.Config.App(j.Config().AppName)
 	switch {

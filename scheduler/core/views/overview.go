@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Facts are what an overview needs of the core in addition to the rows of the jobs.
+// Facts are the data of the core for an overview, in addition to the rows of the jobs.
 type Facts struct {
 	Subscribed bool
 	// Apps are the names of all apps, in no order.
 	Apps      []string
 	Agents    AgentTotals
 	Documents stats.DocumentSizes
-	// Ready, Failover, Retry and Daemon are what could be launched if there were resources for it; see stats.Stats.
+	// Ready, Failover, Retry and Daemon count what could be launched if there were resources for it; see stats.Stats.
 	Ready, Failover, Retry, Daemon stats.Queue
 	// Troubles are problems other than runs of jobs.
 	Troubles []Trouble
@@ -27,10 +27,10 @@ type Facts struct {
 // AgentTotals are sums over the known agents, except those that are AWAY.
 type AgentTotals struct {
 	Total, Unreachable int
-	// Closed counts those that answer and take no tasks now: the cluster places none there, or their maintenance
-	// has begun or begins soon.
+	// Closed counts the agents that answer and take no tasks now, because the cluster places none there, or their
+	// maintenance has begun or begins soon.
 	Closed int
-	// Capacity sums the most that was seen of each, Used what executors and tasks of this framework take.
+	// Capacity sums the capacities that were seen, Used the resources that executors and tasks of this framework take.
 	Capacity, Used resources.Amount
 }
 
@@ -51,7 +51,7 @@ const (
 type Trouble struct {
 	Kind                  TroubleKind
 	Job, App, Agent, Path string
-	// Count is the number of tries, tasks or runs that it is about.
+	// Count is the number of affected tries, tasks or runs.
 	Count int
 	// Since is when it began, zero where that is not known.
 	Since time.Time
@@ -72,7 +72,7 @@ func (vs *Views) Counts() Counts {
 		Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
 }
 
-// Facts returns the facts of now. It looks at everything that waits and runs.
+// Facts returns the present facts. It iterates over everything that waits and runs.
 func (vs *Views) Facts() Facts {
 	var s stats.Stats
 	vs.measureQueues(&s)
@@ -163,7 +163,7 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 func (vs *Views) startTroubles(f *Facts) {
 	vs.st.Starts.Each(func(app, agent string, s startfailures.Failure) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
-			return // it may be placed there again, and has not been tried since
+			return // the app may be placed there again, and has not been tried since
 		}
 		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
 			Why: s.Reason}

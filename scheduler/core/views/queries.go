@@ -69,7 +69,7 @@ func (vs *Views) Jobs() []JobView {
 	return out
 }
 
-// notesOf returns hints about a job that is accepted as it is. Some may be zero.
+// notesOf returns notes about a job that is accepted nevertheless. Some may be zero.
 func (vs *Views) notesOf(j *config.Job) []reason.Reason {
 	notes := texts(j.Notes())
 	a := vs.st.Config.App(j.Config().AppName)
@@ -150,7 +150,7 @@ func viewShard(s *executions.Shard) ShardView {
 		v.setFailure(s.Cause())
 	}
 	for _, a := range s.Earlier() {
-		if a.TaskID != s.TaskID() { // else it is the last one
+		if a.TaskID != s.TaskID() { // otherwise the attempt is the last one
 			v.Earlier = append(v.Earlier, AttemptView{a.Attempt, a.TaskID})
 		}
 	}
@@ -213,7 +213,7 @@ func (vs *Views) FailoverShards() []FailoverView {
 	return out
 }
 
-// orphanReason returns the reason for which a shard waits that an orphan blocks.
+// orphanReason returns the reason why a shard waits that an orphan blocks.
 func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := vs.st.Subscription.IsFormer(o); {
@@ -239,7 +239,7 @@ func (vs *Views) Schedules() []config.ScheduleView { return vs.st.Config.BySched
 // Audits returns the rows of the audit log that the scheduler still keeps and that match q.
 func (vs *Views) Audits(q search.Audits) []event.Audit { return vs.audit.Find(q) }
 
-// Activity returns what this leader has done in each kept minute that began at from or later, the oldest first.
+// Activity returns the activity of this leader in each kept minute that began at from or later, the oldest first.
 func (vs *Views) Activity(from time.Time) []search.Activity { return vs.minutes.Activity(from) }
 
 // clockNotes returns notes about the agents of running tasks whose clocks are off. Some may be zero.
@@ -258,7 +258,7 @@ func (vs *Views) clockNotes(running []RunningView) (notes []reason.Reason) {
 func (vs *Views) shownOverrides(e *executions.Execution) *jobs.Overrides {
 	j := vs.st.Config.Job(e.Job())
 	if e.Overrides() == nil || j == nil || j.Config() == nil || j.Config().AppName != e.OverridesOf() {
-		return nil // whoever may see the job may not know what was given to another app's
+		return nil // a user who may see the job may not know the settings that were given to another app's
 	}
 	shown := e.Overrides().WithoutSecrets(*j.Config())
 	return &shown

@@ -56,7 +56,7 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 			return
 		}
 		if picked = append(picked, e); len(picked) >= 2*f.Limit+100 {
-			cut() // there may be 100,000, of which few are wanted
+			cut() // there may be 100,000, and few are requested
 		}
 	}
 	vs.eachExecution(f.Job, look)

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Stats returns the counters and histograms of the term, with the gauges of now.
+// Stats returns the counters and histograms of the term, with the present gauges.
 func (vs *Views) Stats() stats.Stats {
 	s := vs.st.Numbers
 	s.Leading, s.Subscribed = true, vs.st.Subscription.Open()
@@ -23,7 +23,7 @@ func (vs *Views) Stats() stats.Stats {
 			s.ExecutionsRunning++
 			continue
 		case !e.Daemon():
-			s.ExecutionsBlocked++ // if it is ready, measureQueues takes it away
+			s.ExecutionsBlocked++ // measureQueues subtracts it if it is ready
 		}
 		s.ExecutionsWaiting++
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// Unplaced returns the shards that no agent has room for or suits, at most limit, in the order of launches. Shards
-// that wait for anything else, such as a time, a person, or the end of an earlier attempt, are left out: more
-// agents would not help them.
+// Unplaced returns the shards for which no agent has room or is suitable, at most limit, in the order of launches. It
+// leaves out shards that wait for anything else, such as a time, a user, or the end of an earlier attempt, because
+// more agents would not help them.
 func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 	if !vs.noLaunches().IsZero() {
 		return nil
@@ -26,7 +26,8 @@ func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 		if len(out) == limit {
 			break
 		}
-		notMatched := e.Unplaced().Why.IsZero() && vs.placement.Held().Len() > 0 // there may be room for it
+		// There may be room for it on the offers at hand.
+		notMatched := e.Unplaced().Why.IsZero() && vs.placement.Held().Len() > 0
 		if notMatched || !e.Kill().IsZero() || vs.st.HeldBack(e) || vs.st.Starts.Wait(vs.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}

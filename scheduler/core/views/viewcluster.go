@@ -16,10 +16,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 )
 
-// AgentName has what a search for an agent looks at.
+// AgentName has the fields in which a search for an agent looks.
 type AgentName struct{ ID, Hostname string }
 
-// ClusterFilter selects agents: one page of those whose id or host name contains Search, whatever its case.
+// ClusterFilter selects agents: one page of those whose id or host name contains Search, ignoring case.
 type ClusterFilter struct {
 	Search string
 	// Page counts from 1.
@@ -44,7 +44,7 @@ func (f ClusterFilter) Of(all []AgentName) (ids []string, total int) {
 	return ids, len(found)
 }
 
-// ClusterView is the cluster as far as this leader knows it. What it does not know is nil.
+// ClusterView is the cluster as far as this leader knows it. Unknown fields are nil.
 type ClusterView struct {
 	Subscribed bool `json:"subscribed"`
 	// Since is when the present subscription began, and Master the id of its master.
@@ -55,22 +55,22 @@ type ClusterView struct {
 	FrameworkName string `json:"frameworkName"`
 	// AgentsTotal counts the agents on all pages. Views leaves it to the caller, who knows the filter.
 	AgentsTotal int `json:"agentsTotal"`
-	// CPUs and MemoryMB are sums over all agents of which the amount is known, except those that are AWAY.
+	// CPUs and MemoryMB are sums over all agents whose amounts are known, except those that are AWAY.
 	CPUs       UseView `json:"cpus"`
 	MemoryMB   UseView `json:"memoryMB"`
 	OffersHeld int     `json:"offersHeld"`
-	// Agents are those that were asked for; Executors are theirs.
+	// Agents are the requested ones; Executors are theirs.
 	Agents    []AgentView    `json:"agents"`
 	Executors []ExecutorView `json:"executors"`
-	// StartFailures are those of all agents, at most startFailuresShown, the one that is tried again last first;
-	// StartFailuresTotal counts all of them.
+	// StartFailures are those of all agents, at most startFailuresShown, sorted so that the one with the latest next
+	// try is first; StartFailuresTotal counts all of them.
 	StartFailures      []StartFailureView `json:"startFailures"`
 	StartFailuresTotal int                `json:"startFailuresTotal"`
 }
 
-// UseView is how much of a resource there is, how much of it executors and tasks of this framework take, and how
-// much is on offer to it. Total is the most that was seen free and in use by this framework at once: what other
-// frameworks have always used is not known.
+// UseView has the amounts of a resource: in total, in use by executors and tasks of this framework, and on offer to
+// it. Total is the largest sum of free resources and those in use by this framework that was seen at once. Resources
+// that other frameworks have always used are not included.
 type UseView struct {
 	Total *float64 `json:"total"`
 	Used  float64  `json:"used"`
@@ -82,8 +82,8 @@ type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
 	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour; CLOSED if the cluster
-	// places no tasks there, as on a cordoned node; UNREACHABLE if it does not answer the master; AWAY if the
-	// master no longer has it. It is nil until the master has said something of it in this subscription.
+	// places no tasks there, as on a cordoned node; UNREACHABLE if it does not answer the master; AWAY if the master
+	// no longer has it. It is nil until the master has reported the agent in this subscription.
 	State *string    `json:"state"`
 	Since *time.Time `json:"since"`
 	// Maintenance is the window that the master has planned for it.
@@ -91,9 +91,9 @@ type AgentView struct {
 	CPUs        UseView          `json:"cpus"`
 	MemoryMB    UseView          `json:"memoryMB"`
 	Tasks       int              `json:"tasks"`
-	// Offer is what is held of it, nil for nothing.
+	// Offer has the held offers of the agent, nil for none.
 	Offer *OfferView `json:"offer"`
-	// Note says why it is CLOSED, and that its clock is off; "" for neither.
+	// Note says why the agent is CLOSED, and that its clock is off; "" for neither.
 	Note     string         `json:"note"`
 	NoteCode string         `json:"noteCode,omitempty"`
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
@@ -105,7 +105,7 @@ type MaintenanceView struct {
 	Until *time.Time `json:"until"`
 }
 
-// OfferView is what all offers of an agent hold together, and since when the first of them is held.
+// OfferView is the sum of all offers of an agent, and since when the first of them is held.
 type OfferView struct {
 	CPUs     float64   `json:"cpus"`
 	MemoryMB float64   `json:"memoryMB"`
@@ -120,7 +120,8 @@ type ExecutorView struct {
 	Agent string `json:"agent"`
 	// Generation is the number in its id: an executor that is started later has a larger one.
 	Generation int64 `json:"generation"`
-	// State is STARTING until something is heard of it, then RUNNING; CLOSING from when it is to be ended.
+	// State is STARTING until an update or a report of the executor arrives, then RUNNING; CLOSING once it is to be
+	// ended.
 	State         string  `json:"state"`
 	Tasks         int     `json:"tasks"`
 	CPUs          float64 `json:"cpus"`
@@ -131,7 +132,7 @@ type ExecutorView struct {
 	// it.
 	Since      *time.Time `json:"since"`
 	LastReport *time.Time `json:"lastReport"`
-	// Note says what an operator should look at, "" for nothing.
+	// Note is for operators, "" for none.
 	Note     string         `json:"note"`
 	NoteCode string         `json:"noteCode,omitempty"`
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
@@ -143,7 +144,7 @@ type StartFailureView struct {
 	App      string `json:"app"`
 	Agent    string `json:"agent"`
 	Hostname string `json:"hostname"`
-	// Host is where its package could not be fetched from; Cause says whether the host was reached.
+	// Host is the host from which its package could not be fetched; Cause says whether the host was reached.
 	Host     string `json:"host"`
 	Failures int    `json:"failures"`
 	// NotBefore is when it may be tried again; it may have passed.
@@ -177,8 +178,8 @@ type AgentTaskView struct {
 // startFailuresShown bounds how many start failures are listed.
 const startFailuresShown = 500
 
-// AgentNames returns the names of all agents, in no order: there may be thousands, and the caller sorts them
-// outside of the core's loop.
+// AgentNames returns the names of all agents, in no order: there may be thousands, and the caller sorts them outside
+// of the core's loop.
 func (vs *Views) AgentNames() []AgentName {
 	out := make([]AgentName, 0, vs.st.Agents.Len())
 	for id, a := range vs.st.Agents.All() {
@@ -187,7 +188,7 @@ func (vs *Views) AgentNames() []AgentName {
 	return out
 }
 
-// Cluster returns the cluster as far as it is known, with those of the agents of these ids that are still known.
+// Cluster returns the known state of the cluster, with those agents of the given ids that are still known.
 func (vs *Views) Cluster(ids []string) ClusterView {
 	s := vs.st.Subscription
 	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: vs.placement.Held().Len(),
@@ -329,7 +330,7 @@ func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailure
 	return shown[:min(len(shown), startFailuresShown)], len(shown)
 }
 
-// AgentUse is how much an agent has, how much of it this framework uses, and how much is on offer, if anything is.
+// AgentUse has the resources of an agent: in total, in use by this framework, and on offer, if any are.
 type AgentUse struct {
 	total, used, free resources.Amount
 	offered           bool
@@ -375,5 +376,5 @@ func orNil(t time.Time) *time.Time {
 	return &t
 }
 
-// Total returns how much the agent has, as far as that was seen; zero if it is not known.
+// Total returns the known total of the agent; zero if it is not known.
 func (u AgentUse) Total() resources.Amount { return u.total }

@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// viewDaemon returns what people see of the runs of a daemon's shard, nil for other shards.
+// viewDaemon returns the view of the runs of a daemon's shard, nil for other shards.
 func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	r := vs.daemons.Known(e.Job(), item)
 	if !e.Daemon() || e.Ended() > 0 || r == nil {
 		return nil
 	}
 	v := &DaemonView{LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
-	if r.Open != nil && !r.Open.Retried { // else it rests before its next try
+	if r.Open != nil && !r.Open.Retried { // otherwise the shard rests before its next try
 		v.Running = viewRun(r.Open)
 	}
 	if j := vs.st.Config.Job(e.Job()); j != nil && j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
@@ -44,11 +44,11 @@ func viewRun(run *wire.Run) *RunView {
 	return v
 }
 
-// failedRunsShown bounds for how many items Explain says how their last run failed.
+// failedRunsShown bounds the items for which Explain says how their last run failed.
 const failedRunsShown = 10
 
-// explainDaemon explains the results of a daemon's last runs, also if its standing execution has ended, and how far
-// a change of its settings has come.
+// explainDaemon explains the results of a daemon's last runs, also if its standing execution has ended, and the
+// progress of a change of its settings.
 func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
@@ -75,7 +75,7 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 		x.Note(reason.MoreLastRunsEnded(failed - failedRunsShown))
 	}
 	former := 0
-	for _, i := range e.Outdated() { // the others have been compared
+	for _, i := range e.Outdated() { // the other shards have been compared already
 		if s := e.Shard(i); s.Live() && vs.daemons.IsOutdated(e, s) {
 			former++
 		}
@@ -108,8 +108,8 @@ func (vs *Views) standingOf(run string) *executions.Execution {
 	return nil
 }
 
-// daemonSummary combines what the shards of a daemon report of the newest fire that any of them reports. pick
-// selects one run of each shard.
+// daemonSummary combines the reports of a daemon's shards about the newest fire that any of them reports. pick selects
+// one run of each shard.
 func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
 	for i := range vs.daemons.NumKept(job) {

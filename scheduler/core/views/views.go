@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// AppView is an app as the API shows it: its document, and what is known beside it.
+// AppView is an app as the API shows it: its document and related data.
 type AppView struct {
 	app.Config
 	Disabled bool `json:"disabled"`
@@ -19,11 +19,11 @@ type AppView struct {
 	NotesView
 }
 
-// JobView is a job as the API shows it: its document, and what is known beside it.
+// JobView is a job as the API shows it: its document and related data.
 type JobView struct {
 	jobs.Config
 	Disabled bool `json:"disabled"`
-	// State says more than Disabled.
+	// State is more specific than Disabled.
 	State   config.JobState `json:"state"`
 	Version int64           `json:"-"`
 	NotesView
@@ -44,14 +44,13 @@ type ShardView struct {
 	FailureCause string         `json:"failureCause"`
 	FailureCode  string         `json:"failureCode,omitempty"`
 	FailureArgs  map[string]any `json:"failureArgs,omitempty"`
-	// PackageSHA256 is the checksum of the package that the attempt ran with, "" as long as that is not known.
+	// PackageSHA256 is the checksum of the package that the attempt ran with, "" if it is not known.
 	PackageSHA256 string `json:"packageSHA256"`
-	// OptionalWhy is the reason for which the shard of a launched execution waits, or for which a launched task has
-	// not begun.
+	// OptionalWhy is the reason why the shard of a launched execution waits, or why a launched task has not begun.
 	OptionalWhy
 	// Earlier has the attempts before this one whose output was kept, the oldest first.
 	Earlier []AttemptView `json:"earlier,omitempty"`
-	// Daemon is what is known of the runs of a daemon's shard, nil for other shards.
+	// Daemon describes the runs of a daemon's shard, nil for other shards.
 	Daemon *DaemonView `json:"daemon,omitempty"`
 	// Progress is nil for a task that is not on the cluster, or has reported none.
 	Progress *executions.Progress `json:"progress,omitempty"`
@@ -67,7 +66,7 @@ type AttemptView struct {
 type DaemonView struct {
 	// NextFireTime is nil if its cron never fires again, or its job makes no fires.
 	NextFireTime *time.Time `json:"nextFireTime"`
-	// Running is the run under way, nil between runs. One that began just now may not have been reported yet.
+	// Running is the present run, nil between runs. A run that has just begun may not have been reported yet.
 	Running *RunView `json:"running"`
 	LastRun *RunView `json:"lastRun"`
 	Runs    int64    `json:"runs"`
@@ -120,7 +119,7 @@ type RunningView struct {
 	State       executions.State `json:"state"`
 	Agent       string           `json:"agent"`
 	Since       time.Time        `json:"since"`
-	// OptionalWhy is what keeps it from beginning, as far as its agent reports that.
+	// OptionalWhy is the reason why it has not begun, if its agent reports one.
 	OptionalWhy
 	// Progress is nil until its program has reported some.
 	Progress *executions.Progress `json:"progress,omitempty"`
@@ -139,22 +138,22 @@ type EndedView struct {
 // Explanation is the state of a job with all reasons.
 type Explanation struct {
 	JobName string `json:"jobName"`
-	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also if all that was
-	// launched is kept from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never
-	// fires again) or FAULTY (its document cannot be used).
+	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also if everything launched is
+	// prevented from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never fires again)
+	// or FAULTY (its document cannot be used).
 	State string `json:"state"`
 	NotesView
 	NextFires []time.Time   `json:"nextFires"`
 	Waiting   []WaitingView `json:"waiting"`
 	Running   []RunningView `json:"running"`
-	// Ended has the shards of runs under way that have ended and did not finish, so that their runs will not finish
-	// either.
+	// Ended has the shards of running executions that have ended and did not finish, so that their executions will not
+	// finish either.
 	Ended []EndedView `json:"ended,omitempty"`
 	// LastRun is the last run that ended, LastSuccess the last that finished; nil if none is kept.
 	LastRun     *ExecutionSummary `json:"lastRun,omitempty"`
 	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`
-	// DroppedFires found the job busy (rule F5), MissedFires are stretches of time whose fires were not made (rule
-	// F3); nil if there were none.
+	// DroppedFires are fires that found the job busy (rule F5), MissedFires missed windows, whose fires were not made
+	// (rule F3); nil if there were none.
 	DroppedFires *FiresView `json:"droppedFires,omitempty"`
 	MissedFires  *FiresView `json:"missedFires,omitempty"`
 }
@@ -194,8 +193,8 @@ type LogPlace struct {
 	Live bool
 }
 
-// SandboxView is where an executor keeps its files: the host name of its agent, and the path of the folder, as the
-// agent's files API takes it. The path is the absolute one on that host as soon as a task of the executor was
+// SandboxView is where an executor keeps its files: the host name of its agent, and the path of the folder in the form
+// that the agent's files API expects. The path is the absolute one on that host once a task of the executor was
 // reported.
 type SandboxView struct {
 	Hostname string `json:"hostname"`
@@ -215,18 +214,18 @@ type ExecutionSummary struct {
 	FireTime    time.Time         `json:"fireTime"`
 	Source      executions.Source `json:"source"`
 	State       executions.State  `json:"state"`
-	// Why is the reason for which a run waits, or for which one that ended did not finish.
+	// Why is the reason why the run waits, or why an ended run did not finish.
 	Why
 	// LaunchTime is when its first task was launched.
 	LaunchTime *time.Time `json:"-"`
-	// StartTime is when its first process began, CompleteTime when its last shard had ended.
+	// StartTime is when its first process began, CompleteTime when its last shard ended.
 	StartTime    *time.Time `json:"startTime"`
 	CompleteTime *time.Time `json:"completeTime"`
-	// Shards counts its shards by state; it has none before they are launched.
+	// Shards counts its shards by state; it is empty before the first launch.
 	Shards map[executions.State]int `json:"shards"`
 }
 
-// FiresView counts fires of a job that became no run.
+// FiresView counts fires of a job without a run.
 type FiresView struct {
 	Count int64 `json:"count"`
 	// Last is when it last happened, and Why the reason.

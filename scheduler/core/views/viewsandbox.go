@@ -66,7 +66,7 @@ func noOutput(s *executions.Shard) error {
 		s.Cause())
 }
 
-// earlierPlace returns where the output of an attempt is that ended while its shard went on.
+// earlierPlace returns where the output of an attempt is that another attempt has followed.
 func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
 	err = problem.Errorf(problem.NotFound, "task_not_found",
 		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, vs.keptText())

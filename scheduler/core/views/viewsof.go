@@ -1,7 +1,6 @@
-// Package views makes what people see of a leader term: the answers of the API about jobs, executions, tasks,
-// agents and metrics, with the reasons why something waits. Views owns no state of the term and changes none: its
-// readers may run at the same time between two steps, but not during one. The package refuses no request for lack
-// of permission; that is up to the API.
+// Package views makes the views of a leader term: the answers of the API about jobs, executions, tasks, agents and
+// metrics, with the reasons why something waits. Views owns no state of the term and changes none. Its readers may run
+// concurrently between two steps, but not during one. The package does not check permissions; the API does.
 package views
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Views makes what people see. Its methods change nothing, except PrepareHeld, so that several readers may call
-// them at the same time between two steps.
+// Views makes the views of a term. Its methods change nothing, except PrepareHeld, so that several readers may call
+// them concurrently between two steps.
 type Views struct {
 	st            *state.State
 	placement     *placement.Placement
@@ -27,7 +26,7 @@ type Views struct {
 	audit         *audit.Log
 	minutes       *minutes.Minutes
 	// heldJobs is the text of Held about the jobs that may be why launches are held.
-	heldJobs string // which jobs may be why launches are held
+	heldJobs string
 }
 
 // Parts are the parts of the core that Views reads in addition to the state.

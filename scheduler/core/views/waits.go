@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// WaitReason returns the reason for which an execution that was not launched yet waits. j is its job, and e must be
-// in the job's queue.
+// WaitReason returns the reason why an execution that was not launched yet waits. j is its job, and e must be in the
+// job's queue.
 func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reason {
 	if first := vs.st.Executions.First(j.Name()); first != e {
 		if j.Config() != nil && first.Launched() && first.Settings().Job.JobName == j.Name() &&
@@ -30,8 +30,8 @@ func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reaso
 	return vs.placeReason(e)
 }
 
-// ShardWaitReason returns the reason for which a waiting shard of a launched execution waits, with the cause of its
-// last attempt's end.
+// ShardWaitReason returns the reason why a waiting shard of a launched execution waits, with the cause of its last
+// attempt's end.
 func (vs *Views) ShardWaitReason(e *executions.Execution, s *executions.Shard) reason.Reason {
 	if !e.Kill().IsZero() {
 		return e.Kill()

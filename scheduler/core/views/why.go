@@ -6,22 +6,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Why is a reason in an answer: in English, and as a code with its arguments, by which programs decide and the
-// console chooses the words of its reader's language. All fields are empty if there is no reason.
+// Why is a reason in an answer: in English, and as a code with its arguments, with which programs decide and the
+// console chooses the text in its reader's language. All fields are empty if there is no reason.
 type Why struct {
 	Reason     string         `json:"reason"`
 	ReasonCode string         `json:"reasonCode,omitempty"`
 	ReasonArgs map[string]any `json:"reasonArgs,omitempty"`
 }
 
-// OptionalWhy is a Why that most answers do not have; its fields are then left out.
+// OptionalWhy is a Why that most answers do not have; its fields are then omitted.
 type OptionalWhy struct {
 	Reason     string         `json:"reason,omitempty"`
 	ReasonCode string         `json:"reasonCode,omitempty"`
 	ReasonArgs map[string]any `json:"reasonArgs,omitempty"`
 }
 
-// WhyOf makes the Why of a reason; it is empty for the zero Reason.
+// WhyOf returns the Why of a reason; it is empty for the zero Reason.
 func WhyOf(r reason.Reason) (v Why) {
 	v.Reason, v.ReasonCode, v.ReasonArgs = inAnswer(r)
 	return v
@@ -31,7 +31,7 @@ func (v *ShardView) setFailure(r reason.Reason) {
 	v.FailureCause, v.FailureCode, v.FailureArgs = inAnswer(r)
 }
 
-// inAnswer splits a reason into the three parts that an answer has of it.
+// inAnswer splits a reason into its three parts in an answer.
 func inAnswer(r reason.Reason) (sentence, code string, args map[string]any) {
 	return r.String(), string(r.Code()), r.Args()
 }
@@ -42,13 +42,13 @@ type NotesView struct {
 	NoteReasons []NoteView `json:"noteReasons,omitempty"`
 }
 
-// NoteView is one note as a code with its arguments. The code is "" for a note in words of its own.
+// NoteView is one note as a code with its arguments. The code is "" for a note without one.
 type NoteView struct {
 	Code string         `json:"code"`
 	Args map[string]any `json:"args,omitempty"`
 }
 
-// Note appends notes, and leaves out those that are zero.
+// Note appends notes, except zero ones.
 func (v *NotesView) Note(notes ...reason.Reason) {
 	for _, r := range notes {
 		if !r.IsZero() {
@@ -58,8 +58,8 @@ func (v *NotesView) Note(notes ...reason.Reason) {
 	}
 }
 
-// After returns the notes with those in front that a check of the document found, each note once. The core repeats
-// what that check found, with a code, which is kept.
+// After returns the notes, preceded by those that a check of the document found, each note once. The core repeats the
+// check's notes with a code, and those are kept.
 func (v NotesView) After(found []string) (all NotesView) {
 	for _, text := range slices.Concat(found, v.Notes) {
 		switch i := slices.Index(v.Notes, text); {
@@ -73,7 +73,7 @@ func (v NotesView) After(found []string) (all NotesView) {
 	return all
 }
 
-// texts turns notes in words of their own into reasons.
+// texts turns notes without codes into reasons.
 func texts(notes []string) []reason.Reason {
 	said := make([]reason.Reason, len(notes))
 	for i, text := range notes {

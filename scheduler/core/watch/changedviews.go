@@ -1,7 +1,7 @@
-// Package watch names what people see differently after a step than before it, so that the shell renews only those
-// views and wakes only those who wait for them. A Watch keeps what it compares with the step before, such as the
-// state of the subscription, and nothing else. It reads the writes and effects of a step and changes only their
-// list of changes.
+// Package watch determines what people see differently after a step than before it, so that the shell renews only
+// those views and wakes only the readers that wait for them. A Watch keeps the values that it compares with those of
+// the last step, such as the state of the subscription, and nothing else. It reads the writes and effects of a step
+// and changes only their list of changes.
 package watch
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// common is what the explanations of many jobs have in common.
+// common has the values that the explanations of many jobs share.
 type common struct {
 	draining, open, behind bool
 	reason                 string
@@ -27,20 +27,20 @@ type common struct {
 	frameworkID, masterID  string
 	ahead                  time.Duration
 	capacities             int64
-	cursor                 time.Time // while the clock is behind it
+	cursor                 time.Time // the fire cursor, while the clock is behind it
 }
 
-// Watch names what people see differently after a step than before it.
+// Watch determines what people see differently after a step than before it.
 type Watch struct {
 	st        *state.State
 	placement *placement.Placement
 	fires     *fires.Fires
-	// common and nothingHeld are what people saw after the last step, of what is compared.
+	// common and nothingHeld are the compared values after the last step.
 	common      common
 	nothingHeld bool
 }
 
-// New makes a Watch that has seen no step.
+// New returns a Watch that has seen no step.
 func New(s *state.State, p *placement.Placement, f *fires.Fires) *Watch {
 	return &Watch{st: s, placement: p, fires: f}
 }
@@ -67,7 +67,8 @@ func (w *Watch) NameChanged(writes []registry.Write) {
 	if nothing := w.placement.Held().Len() == 0; nothing != w.nothingHeld {
 		w.nothingHeld, out.Cluster = nothing, true
 		for _, e := range w.st.Executions.Launchable() {
-			if e.Unplaced().Why.IsZero() { // else that is what it waits for
+			// Otherwise the execution waits for that reason, not for the common ones.
+			if e.Unplaced().Why.IsZero() {
 				w.st.ExecutionChanged(e.ID(), e.Job())
 			}
 		}
@@ -83,7 +84,7 @@ func (w *Watch) NameChanged(writes []registry.Write) {
 	w.nameWaiting()
 }
 
-// nameWritten names what the writes of the step are about.
+// nameWritten names the jobs, executions and apps that the writes of the step change.
 func (w *Watch) nameWritten(writes []registry.Write) {
 	out := &w.st.Effects().Changed
 	for i := range writes {
@@ -122,8 +123,8 @@ func (w *Watch) nameExecution(id string) {
 	w.st.JobChanged(job)
 }
 
-// nameWaiting names the executions in the queues of jobs that changed, because what they or their shards wait for
-// depends on their job and on the executions before them.
+// nameWaiting names the executions in the queues of changed jobs, because the reasons for which they and their shards
+// wait depend on their job and on the executions before them.
 func (w *Watch) nameWaiting() {
 	for _, name := range w.st.Effects().Changed.Jobs {
 		j := w.st.Config.Job(name)
@@ -136,8 +137,8 @@ func (w *Watch) nameWaiting() {
 	}
 }
 
-// SeeConfigured names what an event about documents changes for people. It is called both before and after the
-// event is handled, because a job may move from one app to another.
+// SeeConfigured names the views that an event about documents changes. It is called both before and after the event is
+// handled, because a job may move from one app to another.
 func (w *Watch) SeeConfigured(e step.Event) {
 	path := ""
 	switch e := e.(type) {
