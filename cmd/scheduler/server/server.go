@@ -1,10 +1,10 @@
 // Package server assembles the server from its packages according to the settings, and runs it.
 //
-// server.go opens the parts one after the other, and closes them in reverse order
-// run.go runs them until one fails or the process is asked to end
-// folder.go listen.go descriptors.go what the process needs first: its data folder, addresses, file descriptors
-// core.go access.go keys.go options of the core, users and tokens, keys and logins
-// certificate.go packagecheck.go other dependencies of the API
+//	server.go                            opens the parts one after the other, and closes them in reverse order
+//	run.go                               runs them until one fails or the process is asked to end
+//	folder.go listen.go descriptors.go   what the process needs first: its data folder, addresses, file descriptors
+//	core.go access.go keys.go            options of the core, users and tokens, keys and logins
+//	certificate.go packagecheck.go       other dependencies of the API
 package server
 
 import (
