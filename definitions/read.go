@@ -187,7 +187,7 @@ func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	return slices.DeleteFunc(bad, func(v document.Violation) bool { return v.Message == document.PlaceholderMessage })
 }
 
-// lineOf is where a field stands, or else what it belongs to.
+// lineOf returns the place of a field, or else of the field that contains it.
 func (d *Definition) lineOf(field string) Place {
 	for at := field; at != ""; {
 		if line, ok := d.lines[at]; ok {
