@@ -10,10 +10,10 @@
 //	names          jobs whose names are no DNS labels, or as long as they may be
 //	daemons        each fire once; pods that are gone are replaced
 //	webhooks       pods that one refuses, changes, or does not answer about
-//	disruptions    eviction, preemption, a deadline; an expired watch; a node and a namespace that are deleted and come back
+//	disruptions    eviction, preemption, a deadline; an expired watch; a node and a namespace that are deleted and recreated
 //	API faults     requests that the API server rejects for now
 //	faults         the server, the API server, etcd, the kubelet, containerd: killed, frozen, and restarted
-//	storm          two servers with a database: leader, database and all of these, under crons and triggers: every loss is reported, nothing runs twice
+//	storm          two servers with a database: they and all of these are broken under load; every loss is reported
 //
 // Tests that break nothing share a Kubernetes, and each has a namespace of its own; tests that break one have their
 // own. The jobs record what really ran in a ledger, in a folder of the machine that pods mount.
