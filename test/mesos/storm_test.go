@@ -55,7 +55,7 @@ func TestStorm(t *testing.T) {
 					ask("master", round)
 
 					agent := round%2 + 1
-					c.AwaitAgents() // no one would miss an agent that is still coming back
+					c.AwaitAgents() // killing an agent that is still coming back would have no effect
 					c.Mesos.KillAgent(agent)
 					storm.Ask(fmt.Sprint("agent-", round))
 					c.Mesos.StartAgent(agent)

@@ -45,7 +45,7 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			env := settings.Environment(os.Environ())
-			// Elasticjob reads these variables; the server that they name need not be this one.
+			// The variable SERVER is meant for elasticjob, and may name another server.
 			delete(env, settings.EnvPrefix+"SERVER")
 			delete(env, settings.EnvPrefix+"ALIVE")
 			return s.CompleteAddress(env)

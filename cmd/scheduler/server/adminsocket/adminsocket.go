@@ -26,9 +26,9 @@ func Path(dataDir string) string { return filepath.Join(dataDir, "admin.sock") }
 const mostSocketPath = 107
 
 // Listen listens on the admin socket for root and for the user that this server runs as. It removes the socket of an
-// earlier server, which must be stale because only one process at a time can have the registry's file open.
-// Connections count against the reserve. Listen returns nil without an error, and logs a warning, if the path is too
-// long for a socket.
+// earlier server, which must be stale because only one process at a time can have the registry's file open. If the
+// process has no other file descriptor left, the listener accepts connections with the reserve. Listen returns nil
+// without an error, and logs a warning, if the path is too long for a socket.
 func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := Path(dataDir)
 	if len(path) > mostSocketPath {

@@ -22,8 +22,8 @@ type Platform struct {
 	PodTemplate func(template []byte) document.Violations
 	// Image is the default image of apps, where jobs run in images.
 	Image string
-	// Throttled returns how many requests of this server were delayed by the client's rate limit of the Kubernetes
-	// API; nil for other clusters.
+	// Throttled returns how many requests of this server the Kubernetes API server has rejected for now (429); nil for
+	// other clusters.
 	Throttled func() int64
 	// Machine is the cluster of this machine; nil without --local.
 	Machine *local.Cluster
