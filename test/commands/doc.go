@@ -10,7 +10,7 @@
 //	<!-- ends what stays -->                     first, all running commands are ended
 //	<!-- is given LINE -->                       the input when a command asks
 //	<!-- exits with 1 -->                        the block's exit status, if it is not 0
-//	<!-- curl lines and their answers -->        lines that begin with curl are typed; examples of their answers follow
+//	<!-- curl lines and their answers -->        curl lines are typed; examples of their answers follow them
 //	<!-- before: COMMANDS -->                    typed first, for what the text assumes
 //	<!-- before, stays until URL: COMMANDS -->   the same for commands that keep running
 //

@@ -10,7 +10,7 @@
 //	names          jobs whose names are no DNS labels, or as long as they may be
 //	daemons        each fire once; pods that are gone are replaced
 //	webhooks       pods that one refuses, changes, or does not answer about
-//	disruptions    eviction, preemption, a deadline; an expired watch; a node and a namespace that are deleted and return
+//	disruptions    eviction, preemption, a deadline; an expired watch; a deleted node and namespace that return
 //	API faults     requests that the API server rejects for now
 //	faults         the server, the API server, etcd, the kubelet, containerd: killed, frozen, and restarted
 //	storm          two servers with a database: they and all of these are broken under load; every loss is reported
