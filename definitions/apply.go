@@ -11,23 +11,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// ApplyOptions say how a plan is carried out.
+// ApplyOptions say how to apply a plan.
 type ApplyOptions struct {
-	// Kill removes and disables also jobs with shards that run or wait, which ends these. Without it a job that is
-	// disabled is shut down, so that its shards run to their end; a step that would kill shards, running or waiting,
-	// is not taken, and is reported as failed.
+	// Kill allows steps that kill running or waiting shards. Without it, a job to be disabled is shut down, so that
+	// its running shards can finish, and any step that would kill shards fails.
 	Kill bool
-	// Report is called after each step.
+	// Report is called with the result of each step.
 	Report func(Result)
 }
 
-// Result is what became of a step. Err is nil if it was done.
+// Result is the result of a step. Err is nil if it succeeded.
 type Result struct {
 	*Step
 	Err error
 }
 
-// String is a line for people.
+// String describes the result in one line.
 func (r Result) String() string {
 	if r.Err != nil {
 		return fmt.Sprintf("failed to %s %s: %v", r.Action, r.Step, r.Err)
@@ -43,15 +42,15 @@ func (r Result) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s: %s", done, r.Step, strings.Join(fields, ", ")), ": ")
 }
 
-// errAppFailed is that of the jobs of an app that could not be made as they need it; errJobFailed that of an app that
-// would be enabled with a job that is not as it is to be.
+// errAppFailed is the error of a job whose app could not be created or changed. errJobFailed is the error of an app
+// that is not enabled because a job of it failed.
 var (
 	errAppFailed = errors.New("not tried, since its app failed")
 	errJobFailed = errors.New("not enabled, since a job of it failed, which would fire as it is")
 )
 
-// Check asks the server what it would refuse of the plan, and changes nothing. Jobs of an app that there is not yet
-// can't be asked about.
+// Check asks the server which steps it would reject, and changes nothing. It cannot check jobs of an app that does
+// not exist yet.
 func (p *Plan) Check(ctx context.Context, server Server) error {
 	var problems Problems
 	fresh := map[string]bool{}
@@ -78,7 +77,7 @@ func (p *Plan) Check(ctx context.Context, server Server) error {
 	return problems.orNil()
 }
 
-// problems are what the server refuses, at the lines of the file.
+// problems returns the server's errors with the lines of the file.
 func (s *Step) problems(refusal *Refusal) (all Problems) {
 	for _, v := range refusal.Fields {
 		all = append(all, Problem{s.lineOf(v.Field), s.String(), v.Field, v.Value, v.Message})
@@ -89,9 +88,9 @@ func (s *Step) problems(refusal *Refusal) (all Problems) {
 	return all
 }
 
-// Apply carries the plan out, step by step, whatever becomes of the others. Apps that become enabled are enabled last,
-// so that none of their jobs fires with settings that were to change. It returns how many steps failed; the error is
-// why it stopped before the end.
+// Apply performs the steps in order, and continues after a step has failed. It enables apps last, so that no job
+// fires with settings that the plan changes. It returns the number of failed steps, and an error only if ctx ended
+// before the last step.
 func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (failed int, err error) {
 	a := &applier{server, options, map[string]bool{}, map[string]bool{}, 0}
 	var enabled []*Step
@@ -119,11 +118,11 @@ func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (
 	return a.failed, nil
 }
 
-// applier carries out one plan.
+// applier applies one plan.
 type applier struct {
 	server  Server
 	options ApplyOptions
-	// failedApps have the apps that failed, and failedJobsOf the apps of which a job failed.
+	// failedApps are the apps whose step failed; failedJobsOf are the apps with a job whose step failed.
 	failedApps, failedJobsOf map[string]bool
 	failed                   int
 }
@@ -146,7 +145,7 @@ func (a *applier) carryOut(ctx context.Context, s *Step) error {
 		return a.remove(ctx, s)
 	case s.Kind == Job && a.failedApps[s.Job.AppName]:
 		return errAppFailed
-	case s.Disable && s.Action == Change: // before its settings change, so that it doesn't fire with them
+	case s.Disable && s.Action == Change: // disable it first, so that it does not fire with the new settings
 		if err := a.disable(ctx, s); err != nil {
 			return err
 		}
@@ -171,14 +170,14 @@ func (a *applier) enableApp(ctx context.Context, s *Step) error {
 	return a.command(ctx, s, "enable", nil)
 }
 
-// path is that of the app or job below /api.
+// path returns the path of the app or job below /api.
 func (s *Step) path() string { return "/" + s.Kind.word() + "/" + url.PathEscape(s.Name()) }
 
 func (a *applier) command(ctx context.Context, s *Step, command string, answer any) error {
 	return a.server.Call(ctx, http.MethodPost, s.path()+"/"+command, nil, answer)
 }
 
-// send sends the document, or the fields of it that differ.
+// send sends the document, or the fields that differ.
 func (a *applier) send(ctx context.Context, s *Step) error {
 	if s.body == nil {
 		return nil
@@ -195,7 +194,8 @@ func (a *applier) send(ctx context.Context, s *Step) error {
 	return a.server.Call(ctx, method, path, s.body, nil)
 }
 
-// disable shuts a job down, unless shards may be killed. Apps can't be shut down: one whose jobs run stays as it is.
+// disable disables an app or job. Unless shards may be killed, it shuts a job down instead, and rejects an app with
+// running or waiting shards, because apps cannot be shut down.
 func (a *applier) disable(ctx context.Context, s *Step) error {
 	switch {
 	case a.options.Kill:
@@ -216,7 +216,7 @@ func (a *applier) disable(ctx context.Context, s *Step) error {
 	return a.command(ctx, s, "shutdown", nil)
 }
 
-// remove deletes an app or a job. An app that has got jobs meanwhile is refused by the server.
+// remove deletes an app or a job. The server rejects the deletion of an app that has jobs by now.
 func (a *applier) remove(ctx context.Context, s *Step) error {
 	switch {
 	case s.Kind == App:
@@ -229,8 +229,8 @@ func (a *applier) remove(ctx context.Context, s *Step) error {
 	return a.server.Call(ctx, http.MethodDelete, s.path()+"/deregister", nil, nil)
 }
 
-// retire sees to it that nothing runs when a job is deleted: it is counted, and then the job is shut down, whose
-// answer says whether a run began in between.
+// retire makes sure that deleting a job kills no shard. It checks that none runs or waits, and then shuts the job
+// down, whose answer shows whether a run started in between.
 func (a *applier) retire(ctx context.Context, s *Step) error {
 	if err := a.refuseBusy(ctx, s); err != nil {
 		return err
@@ -245,13 +245,13 @@ func (a *applier) retire(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// refuseBusy refuses a step that would kill shards, unless that is wanted.
+// refuseBusy returns an error if the step would kill running or waiting shards.
 func (a *applier) refuseBusy(ctx context.Context, s *Step) error {
 	app, job, next := s.App.AppName, "", "apply again when they have ended, or give --kill"
 	if s.Kind == Job {
 		app, job = s.Job.AppName, s.Name()
 	}
-	if s.Job.JobExecutionType == jobs.Daemon { // they would not end by themselves
+	if s.Job.JobExecutionType == jobs.Daemon { // daemons do not end by themselves
 		next = "give --kill if that is meant"
 	}
 	shards, err := busy(ctx, a.server, app, job)

@@ -14,7 +14,7 @@ type options struct {
 	kill bool
 }
 
-// apply brings the server to what the text says. It gives the plan as people see it, and the reports.
+// apply applies a text to the server. It returns the plan as shown to people, and the reports.
 func apply(t *testing.T, server *fakeServer, text string, o options) (shown string, reports []string) {
 	t.Helper()
 	plan := planOf(t, server, text, o.PlanOptions)
@@ -141,7 +141,7 @@ func TestWhatWasExportedDiffersInNothing(t *testing.T) {
 		t.Errorf("%s\nof\n%s", shown, exported)
 	}
 
-	// Elsewhere there is nothing that ****** stands for.
+	// Another server has no secrets that ****** stands for.
 	set := read(t, string(exported))
 	_, err = definitions.NewPlan(set, fetch(t, newServer()), definitions.PlanOptions{})
 	for _, field := range []string{"job nightly: env.API_TOKEN: holds ******", "job nightly: env.USER: holds ******",

@@ -18,7 +18,7 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	}
 	server.changes()
 
-	// The server can't be asked whether they are the same.
+	// The secrets cannot be compared with the server's.
 	other := strings.Replace(clear, "first-token", "second-token", 1)
 	shown, _ = apply(t, server, other, options{})
 	if want := "  job nightly: env.API_TOKEN, env.USER: the server hides"; !strings.HasPrefix(shown, want) ||
@@ -26,7 +26,7 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 		t.Errorf("shown\n%s", shown)
 	}
 
-	// Another entry of the same map changes: the secrets stay what they are.
+	// If another entry of the same map changes, the secrets stay unchanged.
 	apply(t, server, strings.Replace(other, "LEVEL: debug", "LEVEL: info", 1), options{})
 	env := server.jobs["nightly"].Env
 	if env["API_TOKEN"].Value != "first-token" || env["USER"].Value != "me" || !env["USER"].Secret ||
@@ -43,8 +43,8 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	}
 }
 
-// A secret that is now sent elsewhere is sent with the change if the file has it in clear, and refused if it has
-// ******.
+// A secret that would now be sent to another place is sent with the change if the file has it in clear, and is a
+// problem if the file has ******.
 func TestSecretsThatAreSentElsewhere(t *testing.T) {
 	t.Parallel()
 	server := newServer()

@@ -25,7 +25,8 @@ podTemplate:
       operator: Exists
 `
 
-// A pod template is nested as in any manifest; what differs is shown by its path, and it is sent whole.
+// A pod template is nested as in any manifest. A difference is shown with its path, and the template is sent as a
+// whole.
 func TestAppsInImagesAreApplied(t *testing.T) {
 	t.Parallel()
 	server := newServer()
@@ -60,7 +61,7 @@ func TestAppsInImagesAreApplied(t *testing.T) {
 	}
 }
 
-// What is wrong is reported at its line.
+// Problems in nested fields are reported with their lines.
 func TestNestedMistakesHaveTheirLines(t *testing.T) {
 	t.Parallel()
 	_, err := definitions.Read([]definitions.Source{{Name: "a.yaml",
@@ -72,7 +73,7 @@ func TestNestedMistakesHaveTheirLines(t *testing.T) {
 	}
 }
 
-// TestTheDocumentsAppIsApplied reads the file that docs/definitions.md shows of an app on Kubernetes.
+// TestTheDocumentsAppIsApplied: the app on Kubernetes in docs/definitions.md can be applied.
 func TestTheDocumentsAppIsApplied(t *testing.T) {
 	t.Parallel()
 	server := newServer()

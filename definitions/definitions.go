@@ -1,19 +1,19 @@
-// Package definitions keeps apps and jobs as YAML files, and brings a server to what the files say.
+// Package definitions keeps apps and jobs as YAML files, and changes a server so that it has what the files define.
 //
 //	files ──Read──▶ Set ──┐
 //	                      ├─ NewPlan ──▶ Plan ── Show ──▶ a diff for people
 //	server ──Fetch──▶ State ┘                 └─ Apply ──▶ requests, one report each
 //	                   └─ Encode ──▶ files
 //
-// A definition is the server's own document with its kind in front of it:
+// A definition is the server's own document preceded by its kind:
 //
 //	kind: Job
 //	jobName: nightly
 //	appName: billing
 //	…
 //
-// The fields are not nested below the kind, so that what GET answers, what a form of the console shows and what stands
-// in git are the same lines. Reading, comparing and showing are pure; Fetch and Apply send requests by a Server.
+// The fields are not nested below the kind, so that the lines in a GET response, in a form of the console and in git
+// are the same. Reading, comparing and showing have no side effects; Fetch and Apply send requests through a Server.
 package definitions
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Kind is what a definition defines.
+// Kind is the kind of a definition.
 type Kind string
 
 // The kinds.
@@ -34,7 +34,7 @@ const (
 	Job Kind = "Job"
 )
 
-// word is the kind in a sentence.
+// word returns the kind as a word in a sentence.
 func (k Kind) word() string {
 	if k == App {
 		return "app"
@@ -42,7 +42,7 @@ func (k Kind) word() string {
 	return "job"
 }
 
-// Place is a line of a file, or with 0 the whole file; the zero Place is nowhere.
+// Place is a line of a file; line 0 is the whole file, and the zero Place is unknown.
 type Place struct {
 	File string
 	Line int
@@ -58,18 +58,18 @@ func (p Place) String() string {
 // Definition is one app or one job.
 type Definition struct {
 	Kind Kind
-	// App is the document of an app, Job that of a job.
+	// App is the document of an app, Job the document of a job.
 	App app.Config
 	Job jobs.Config
-	// Disabled says whether it is to be disabled; nil leaves it as it is.
+	// Disabled is whether the app or job must be disabled; nil leaves it unchanged.
 	Disabled *bool
-	// At is where it was read.
+	// At is the place where the definition was read.
 	At Place
 
-	lines map[string]int // of its fields
+	lines map[string]int // the lines of its fields
 }
 
-// Name is the app's or the job's name.
+// Name returns the name of the app or job.
 func (d *Definition) Name() string {
 	if d.Kind == App {
 		return d.App.AppName
@@ -80,14 +80,14 @@ func (d *Definition) Name() string {
 // String names the definition in a sentence: "job nightly".
 func (d *Definition) String() string { return d.Kind.word() + " " + d.Name() }
 
-// shown is the definition as the server would show it, with its secrets hidden.
+// shown returns the definition as the server would show it, with its secrets hidden.
 func (d *Definition) shown() *Definition {
 	s := *d
 	s.App, s.Job = d.App.WithoutSecrets(), d.Job.WithoutSecrets()
 	return &s
 }
 
-// sortAll puts apps before jobs, and each by name.
+// sortAll sorts apps before jobs, and each kind by name.
 func sortAll(all []*Definition) {
 	slices.SortStableFunc(all, func(a, b *Definition) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name(), b.Name()))

@@ -158,7 +158,7 @@ func object(random *rand.Rand) (o document.Object) {
 	return o
 }
 
-// fill gives each field of a document a value that is not its default.
+// fill sets each field of a document to a random value that is not its default.
 func fill(value reflect.Value, random *rand.Rand) {
 	for i := range value.NumField() {
 		switch f := value.Field(i); f.Interface().(type) {
@@ -212,7 +212,7 @@ func TestEveryFieldComesBackFromYAML(t *testing.T) {
 			t.Fatal(err)
 		}
 		set, _ := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: written}},
-			now) // their rules don't matter here
+			now) // the random documents violate rules, which do not matter here
 		if len(set.All) != 2 {
 			t.Fatalf("%d definitions in\n%s", len(set.All), written)
 		}
@@ -237,7 +237,7 @@ func TestYAMLIsShortAndReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Replace(billing, "# Runs each night.\n", "", 1)
-	want = strings.Replace(want, "jobExecutionType: TRANSIENT\n", "", 1) // as all that is the default
+	want = strings.Replace(want, "jobExecutionType: TRANSIENT\n", "", 1) // omitted because it is the default
 	want = strings.Replace(want, "  LEVEL: debug\n  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n",
 		"  DB_PASSWORD:\n    fromFile: /etc/elasticjob/secrets/db\n  LEVEL: debug\n", 1)
 	if string(written) != want {

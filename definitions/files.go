@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// maxFileBytes bounds a file: 100,000 jobs take less.
+// maxFileBytes is the maximum size of a file; 100,000 jobs need less.
 const maxFileBytes = 64 << 20
 
-// Source is the text of one file, under the name that problems are reported with.
+// Source is the text of a file, with its name for errors.
 type Source struct {
 	Name string
 	Text []byte
 }
 
-// Sources reads files, folders with all that is below them (*.yaml and *.yml; what begins with a dot is left out),
-// and, for "-", stdin. A path that can't be read is an error, and so is a folder without any such file: nothing would
-// be what the files say. So is a link below a folder that leads to a folder or nowhere: were it skipped, pruning would
-// remove the jobs behind it, and followed it might lead in circles.
+// Sources reads files, folders and, for "-", stdin. In a folder it reads *.yaml and *.yml at any depth, except names
+// that begin with a dot. Paths that cannot be read and folders without such a file are errors, because an empty set
+// would be applied otherwise. A link below a folder that leads to a folder or nowhere is an error too: if it were
+// skipped, pruning would remove the jobs behind it, and following it could lead in circles.
 func Sources(paths []string, stdin io.Reader) ([]Source, error) {
 	var all []Source
 	var failed []error
@@ -39,7 +39,7 @@ func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
 		return []Source{source}, err
 	}
 	var found []Source
-	root := path + string(filepath.Separator) + "." // of a link, the folder that it leads to
+	root := path + string(filepath.Separator) + "." // with "/." the folder that a link leads to
 	err := filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
 		hidden := at != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
@@ -67,7 +67,7 @@ func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
 	return found, wrap("read definitions", err)
 }
 
-// checkLink refuses a link to anything but a file.
+// checkLink returns an error for a link to anything but a file.
 func checkLink(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -80,7 +80,7 @@ func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// ReadFile reads one file, or, for "-", stdin. More than 64 MiB are refused.
+// ReadFile reads one file or, for "-", stdin. Files larger than 64 MiB are an error.
 func ReadFile(path string, stdin io.Reader) (Source, error) {
 	source, from := Source{Name: path}, stdin
 	if path == "-" {

@@ -11,14 +11,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of one definition, with its aliases written out. A pod's template is eleven deep, and no document has so many
+// Limits of one definition with its aliases expanded. A pod template has eleven levels, and no document has this many
 // values.
 const (
 	maxDepth  = 16
 	maxValues = 1 << 17
 )
 
-// translator writes a YAML map as JSON, for the strict reading of documents, and remembers the line of each field by
+// translator converts a YAML map to JSON for the strict decoder of documents, and records the line of each field by
 // its path.
 type translator struct {
 	out    bytes.Buffer
@@ -56,7 +56,7 @@ func (t *translator) write(path string, n *yaml.Node, depth int) error {
 	return nil
 }
 
-// writeMap keeps keys that are given twice: the reader of documents reports them.
+// writeMap keeps duplicate keys, which the decoder of documents reports.
 func (t *translator) writeMap(path string, content []*yaml.Node, depth int) error {
 	t.out.WriteByte('{')
 	for i := 0; i+1 < len(content); i += 2 {
@@ -85,7 +85,7 @@ func (t *translator) writeMap(path string, content []*yaml.Node, depth int) erro
 	return nil
 }
 
-// scalar is a value as JSON has it. What JSON has no number for, such as a date, stays the text that was written.
+// scalar returns the JSON of a scalar. Values that JSON has no type for, such as dates, become texts as written.
 func scalar(n *yaml.Node) []byte {
 	switch n.ShortTag() {
 	case "!!null":

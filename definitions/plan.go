@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Action is what is done about one app or job.
+// Action is what a step does with an app or job.
 type Action string
 
 // The actions.
@@ -19,38 +19,38 @@ const (
 	Keep   Action = "keep"
 )
 
-// Step is what is done about one app or job.
+// Step is the change of one app or job.
 type Step struct {
 	Action Action
-	// Definition is what is to be, or for Remove what the server has.
+	// Definition is the wanted state; for Remove it is the server's state.
 	*Definition
-	// Differences are the fields that change, those of a new document among them that are not its defaults.
+	// Differences are the fields that change. For a new document they are the fields that differ from the defaults.
 	Differences []Difference
-	// Withheld are secrets that the files have in clear and the server hides. They are not compared, and left as they
-	// are.
+	// Withheld are the fields with secrets that are in clear in the files and hidden by the server. They cannot be
+	// compared, and are left unchanged.
 	Withheld []string
-	// Disable and Enable say what is done beside the document.
+	// Disable and Enable are the changes beside the document.
 	Disable, Enable bool
 
-	body any // what is sent; nil if only the mark changes
+	body any // the body of the request; nil if the document does not change
 }
 
-// Plan is what makes a server have what the files say, in the order in which it is done: apps before their jobs, and
-// what is removed last, jobs before their apps.
+// Plan contains the steps that make the server have what the files define, in their order: apps before their jobs,
+// and removals last, jobs before their apps.
 type Plan struct {
 	Steps []*Step
-	// Notes are about options that do nothing.
+	// Notes are about options without effect.
 	Notes []string
 }
 
-// PlanOptions say how far a plan goes.
+// PlanOptions say what a plan may include.
 type PlanOptions struct {
-	// Prune removes the jobs that the files do not define, of those apps that the files define: whoever defines an app
-	// has all its jobs.
+	// Prune removes jobs that the files do not define, if they belong to an app that the files define. A set of files
+	// that defines an app must define all its jobs.
 	Prune bool
 	// PruneApps are removed with all their jobs, unless the files define them.
 	PruneApps []string
-	// SendSecrets has secrets sent that the files have in clear, although nobody can tell whether they differ.
+	// SendSecrets sends secrets that are in clear in the files, although they cannot be compared with the server's.
 	SendSecrets bool
 }
 
@@ -73,7 +73,8 @@ type planner struct {
 	options       PlanOptions
 }
 
-// NewPlan compares the files with the server. The error is Problems: what the server would refuse for sure.
+// NewPlan compares the files with the server. Its error is of type Problems, and lists what the server would
+// certainly reject.
 func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	p := &planner{newIndex(set.All), newIndex(state.All), options}
 	plan, problems := &Plan{}, Problems(nil)
@@ -92,8 +93,8 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	return plan, problems.orNil()
 }
 
-// unknownApps notes apps that are to be removed and that the server does not have. It is no mistake: a second apply
-// with the same options does nothing.
+// unknownApps returns notes about PruneApps that the server does not have. They are no errors, so that applying twice
+// with the same options succeeds.
 func (p *planner) unknownApps(stored []*Definition) (notes []string) {
 	var names []string
 	for _, d := range stored {
@@ -114,7 +115,7 @@ func (p *planner) unknownApps(stored []*Definition) (notes []string) {
 	return notes
 }
 
-// checkApp reports a job whose app there will not be.
+// checkApp reports a job whose app will not exist.
 func (p *planner) checkApp(d *Definition) Problems {
 	name := d.Job.AppName
 	switch {
@@ -130,7 +131,7 @@ func (p *planner) checkApp(d *Definition) Problems {
 	return nil
 }
 
-// newStep compares one definition with the server's, nil if that has none.
+// newStep compares a definition with the server's; server is nil if it has none.
 func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown document.Violations) {
 	step = &Step{Action: Keep, Definition: d}
 	if server == nil {
@@ -139,7 +140,7 @@ func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown do
 		step.Differences = slices.DeleteFunc(step.Differences,
 			func(one Difference) bool { return one.Field == d.Kind.fields()[0] })
 		for i := range step.Differences {
-			step.Differences[i].Old = "" // there is nothing yet
+			step.Differences[i].Old = "" // a new document has no old values
 		}
 		step.Disable = d.Disabled != nil && *d.Disabled
 		return step, d.placeholders()
@@ -155,19 +156,19 @@ func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown do
 	return step, u.unknown
 }
 
-// placeholders are the fields of a new document that hold ******: all of them are unknown to the server.
+// placeholders reports the fields of a new document that contain ******. The server has no secret for any of them.
 func (d *Definition) placeholders() document.Violations {
 	empty := &Definition{Kind: d.Kind}
 	return newUpdate(d, empty, false).unknown
 }
 
-// named adds the name to the fields that are sent.
+// named adds the name of the definition to the fields to send.
 func (d *Definition) named(fields map[string]any) map[string]any {
 	fields[d.Kind.fields()[0]] = d.Name()
 	return fields
 }
 
-// removals are what the files have not and pruning covers, jobs before apps.
+// removals returns the steps that remove what only the server has and pruning covers, jobs before apps.
 func (p *planner) removals(stored []*Definition) (steps []*Step) {
 	for _, kind := range []Kind{Job, App} {
 		for _, d := range stored {
@@ -187,7 +188,7 @@ func (p *planner) removals(stored []*Definition) (steps []*Step) {
 	return steps
 }
 
-// Count is how many steps of an action there are.
+// Count returns the number of steps with an action.
 func (p *Plan) Count(action Action) (n int) {
 	for _, s := range p.Steps {
 		if s.Action == action {
@@ -197,10 +198,10 @@ func (p *Plan) Count(action Action) (n int) {
 	return n
 }
 
-// Empty reports whether nothing differs.
+// Empty reports whether the plan changes nothing.
 func (p *Plan) Empty() bool { return p.Count(Keep) == len(p.Steps) }
 
-// Summary is the plan in one line.
+// Summary describes the plan in one line.
 func (p *Plan) Summary() string {
 	if p.Empty() {
 		return fmt.Sprintf("Nothing differs: %d unchanged.", len(p.Steps))

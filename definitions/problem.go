@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Problem is one mistake in the files: where, of what, and what would be right.
+// Problem is a mistake in the files: its place, its subject, and what is right.
 type Problem struct {
 	At Place
-	// Subject is what it is about, such as "job nightly"; Field and Value are "" where it is about no field.
+	// Subject names the definition, such as "job nightly". Field and Value are "" if the problem is not about a
+	// field.
 	Subject, Field, Value string
 	Message               string
 }
@@ -27,10 +28,10 @@ func (p Problem) String() string {
 	return strings.Join(append(parts, text), ": ")
 }
 
-// Problems are all mistakes that were found. They are an error where there are some.
+// Problems are all mistakes that were found. They are an error if there are any.
 type Problems []Problem
 
-// Error lists them, one in each line.
+// Error lists the problems, one in each line.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, one := range p {
@@ -39,7 +40,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// orNil is an error, or nil where there is no problem.
+// orNil returns the problems as an error, or nil if there are none.
 func (p Problems) orNil() error {
 	if len(p) == 0 {
 		return nil

@@ -20,14 +20,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Set is what the files define, apps before jobs and each by name. A name is in it once for each kind.
+// Set is what the files define, apps before jobs and each kind sorted by name. No two definitions of a kind have the
+// same name.
 type Set struct {
 	All []*Definition
-	// Notes are about what is legal but may not be meant.
+	// Notes are about valid definitions that may not be intended.
 	Notes []Problem
 }
 
-// reader reads files and collects what is wrong with all of them.
+// reader reads files and collects the problems of all of them.
 type reader struct {
 	now      time.Time
 	set      Set
@@ -35,8 +36,9 @@ type reader struct {
 	seen     map[string]Place
 }
 
-// Read reads the definitions of all files. The error is Problems with every mistake of every file; only the rules that
-// need the server, such as whether a job's app exists, are not judged here. Now decides whether a cron still fires.
+// Read reads the definitions of all files. Its error is of type Problems, and lists all mistakes of all files. It
+// does not check rules that need the server, such as whether a job's app exists. now determines whether a cron still
+// fires.
 func Read(sources []Source, now time.Time) (*Set, error) {
 	r := &reader{now: now, seen: map[string]Place{}}
 	for _, source := range sources {
@@ -68,14 +70,14 @@ func (r *reader) readFile(source Source) {
 		}
 		root := one.Content[0]
 		if root.ShortTag() == "!!null" {
-			continue // nothing stands between two marks
+			continue // an empty document between two marks
 		}
 		r.readOne(Place{source.Name, root.Line}, root)
 	}
 }
 
-// SyntaxError takes the line out of an error of the YAML library, which is 1 if it names none. What an alias is named
-// stays out: it may be a password that was meant to be in quotes.
+// SyntaxError splits an error of the YAML library into its line, 1 if it names none, and its message. It omits the
+// name of an alias, which may be a password that should have been quoted.
 func SyntaxError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
@@ -127,7 +129,7 @@ func (r *reader) readOne(at Place, root *yaml.Node) {
 	r.set.All = append(r.set.All, d)
 }
 
-// readKind reports whether the kind is known; d gets it.
+// readKind sets d's kind, and reports whether it is known.
 func (r *reader) readKind(d *Definition, kind *yaml.Node) bool {
 	if kind == nil {
 		r.problem(d.At, "", "kind", "", "is missing; give kind: App or kind: Job")
@@ -146,7 +148,7 @@ func (r *reader) readKind(d *Definition, kind *yaml.Node) bool {
 	return false
 }
 
-// take is the value of a key, nil if it is not there, and the map without it.
+// take returns the value of a key, nil if there is none, and the rest of the map.
 func take(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node) {
 	for i := 0; i+1 < len(content); i += 2 {
 		if content[i].Value == key && content[i].Kind == yaml.ScalarNode {
@@ -156,8 +158,8 @@ func take(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node
 	return nil, content
 }
 
-// decode reads the document and judges it. Placeholders of secrets are no mistake yet: the server may have what they
-// stand for.
+// decode decodes and validates the document. Placeholders of secrets are accepted here, because the server may have
+// the secrets.
 func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	var notes []string
 	var err error
@@ -185,7 +187,7 @@ func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	return slices.DeleteFunc(bad, func(v document.Violation) bool { return v.Message == document.PlaceholderMessage })
 }
 
-// lineOf is where a field stands, or else what it belongs to.
+// lineOf returns the place of a field, or else of the field that contains it.
 func (d *Definition) lineOf(field string) Place {
 	for at := field; at != ""; {
 		if line, ok := d.lines[at]; ok {
@@ -196,7 +198,7 @@ func (d *Definition) lineOf(field string) Place {
 	return d.At
 }
 
-// fromServer reads a document as the server answers it.
+// fromServer decodes a document in the form of the server's answers.
 func fromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 	d := &Definition{Kind: kind}
 	var err error
@@ -209,7 +211,7 @@ func fromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 		return nil, fmt.Errorf("read the server's %s %q: %w; use an elasticjob as new as the server", kind.word(),
 			cmp.Or(d.Name(), "?"), err)
 	}
-	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // it becomes a part of paths
+	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // it becomes a part of file paths
 		return nil, fmt.Errorf("read the server's %s: %w", d, bad)
 	}
 	return d, nil

@@ -15,17 +15,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// fakeServer keeps documents as the real one does: with its codec, its rules and its secrets.
+// fakeServer keeps documents like the real server: with its codec, rules and handling of secrets.
 type fakeServer struct {
 	apps     map[string]app.Config
 	jobs     map[string]jobs.Config
 	disabled map[string]bool // "app x" or "job x"
 	running  map[string]int
 	waiting  map[string]int
-	began    map[string]bool   // a run of these jobs has begun since shards were counted
-	unlisted map[string]bool   // jobs in no row
+	began    map[string]bool   // these jobs start a run after their shards have been counted
+	unlisted map[string]bool   // jobs that are on no page of the list
 	refuse   map[string]string // calls that fail
-	calls    []string          // those that change something
+	calls    []string          // the calls that change something
 }
 
 func newServer() *fakeServer {
@@ -189,7 +189,7 @@ func refusal(err error, bad document.Violations) error {
 	return nil
 }
 
-// changes are the calls that changed something since the last time.
+// changes returns the calls that changed something since the last call of changes.
 func (s *fakeServer) changes() []string {
 	made := slices.Clone(s.calls)
 	s.calls = nil

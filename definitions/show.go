@@ -8,10 +8,11 @@ import (
 
 var signs = map[Action]string{Create: "+", Change: "~", Remove: "-"}
 
-// longValue is from how many characters on the two values of a field stand below each other.
+// longValue is the number of characters, on average, above which the old and new value of a field are written on
+// separate lines.
 const longValue = 50
 
-// Show writes what the plan changes, a block for each app and job, and the summary. Nothing secret is in it.
+// Show writes the changes of the plan, a block for each app and job, and the summary. The text contains no secret.
 func (p *Plan) Show(w io.Writer) error {
 	var out strings.Builder
 	for _, s := range p.Steps {

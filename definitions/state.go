@@ -10,17 +10,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Server is the REST API as this package needs it.
+// Server is the part of the REST API that this package uses.
 type Server interface {
-	// Call sends a request to a path below /api, with body as JSON unless it is nil, and reads the answer into answer
-	// unless that is nil. What the server refuses is a *Refusal.
+	// Call sends a request to a path below /api, with body as JSON unless it is nil, and decodes the answer into
+	// answer unless that is nil. If the server rejects the request because of the document, the error is a *Refusal.
 	Call(ctx context.Context, method, path string, body, answer any) error
 }
 
-// Refusal is the server's answer to a request that it does not do.
+// Refusal is the server's answer to a request that it rejects.
 type Refusal struct {
 	Message string
-	// Fields are the rules that the document breaks.
+	// Fields are the rules that the document violates.
 	Fields document.Violations
 }
 
@@ -31,13 +31,13 @@ func (r *Refusal) Error() string {
 	return r.Fields.Error()
 }
 
-// State is what the server has.
+// State is the present state of a server.
 type State struct {
-	// All has each app and each job, with its secrets hidden, and Disabled set for all.
+	// All has each app and each job, with hidden secrets. Disabled is set for all.
 	All []*Definition
 }
 
-// jobsPage is what GET /api/jobs answers, as far as it is needed here.
+// jobsPage is the part of the answer of GET /api/jobs that is used here.
 type jobsPage struct {
 	Total int
 	Rows  []struct {
@@ -48,7 +48,7 @@ type jobsPage struct {
 
 const rowsPerPage = 500
 
-// shuttingDown is the state of a job that was shut down and of which something still runs.
+// shuttingDown is the state of a job that was shut down and still has running shards.
 const shuttingDown = "SHUTTING_DOWN"
 
 func isDisabled(state string) bool { return state == "DISABLED" || state == shuttingDown }
@@ -74,8 +74,8 @@ func Fetch(ctx context.Context, server Server) (*State, error) {
 	return state, state.readDisabled(ctx, server)
 }
 
-// readDisabled reads the marks, which are not part of the documents. A job is asked for its own, whatever its app's
-// is.
+// readDisabled reads whether apps and jobs are disabled, which is not in the documents. For a job this is its own
+// mark, independent of its app's.
 func (s *State) readDisabled(ctx context.Context, server Server) error {
 	disabled := map[string]bool{}
 	for page := 1; ; page++ {
@@ -94,7 +94,7 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 	for _, d := range s.All {
 		if d.Kind == Job {
 			mark, seen := disabled[d.Name()]
-			if !seen { // while pages are read, a job that is deleted moves others to a page that was read before
+			if !seen { // a job deleted between two requests moves other jobs to a page that was already read
 				var one struct{ State string }
 				if err := server.Call(ctx, http.MethodGet, "/job/"+url.PathEscape(d.Name())+"/explain", nil,
 					&one); err != nil {
@@ -113,10 +113,10 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 	return nil
 }
 
-// shards are numbers of shards.
+// shards counts shards.
 type shards struct{ running, waiting int }
 
-// busy is how many shards of an app's jobs run or wait, or of one job of it if that is named.
+// busy counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
 func busy(ctx context.Context, server Server, app, job string) (found shards, err error) {
 	for page := 1; ; page++ {
 		var rows jobsPage

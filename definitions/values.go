@@ -14,11 +14,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// values are the fields of a document as JSON, by name. Fields that say nothing may be left out, as documents leave
-// them out.
+// values are the fields of a document by name, as JSON. As in documents, fields without content may be missing.
 type values map[string]json.RawMessage
 
-// fields are the names of all fields of a kind, in the order in which people read them.
+// fields returns the names of all fields of a kind, in the order for people.
 func (k Kind) fields() []string {
 	if k == App {
 		return app.Schema.Fields()
@@ -26,7 +25,7 @@ func (k Kind) fields() []string {
 	return jobs.Schema.Fields()
 }
 
-// defaults are the fields of a document in which nothing was given.
+// defaults returns the fields of a document in which nothing is set.
 func (k Kind) defaults() values {
 	if k == App {
 		return (&Definition{Kind: App, App: app.Default()}).values()
@@ -41,21 +40,21 @@ func (d *Definition) values() values {
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // what people are shown has no < for <
-	_ = encoder.Encode(doc)      // documents hold nothing that can't be encoded
+	encoder.SetEscapeHTML(false) // people should see < instead of \u003c
+	_ = encoder.Encode(doc)      // documents contain only values that can be encoded
 	return entries(out.Bytes())
 }
 
-// entries are the members of an object, none of anything else.
+// entries returns the members of a JSON object; none for other values.
 func entries(object json.RawMessage) values {
 	all := values{}
 	if len(object) > 0 && object[0] == '{' {
-		_ = json.Unmarshal(object, &all) // it was encoded a moment before
+		_ = json.Unmarshal(object, &all) // it was just encoded
 	}
 	return all
 }
 
-// leaves adds what stands at each path of a nested value, such as spec.containers[0].name.
+// leaves adds the values at each path of a nested value, such as spec.containers[0].name.
 func (v values) leaves(path string, value json.RawMessage) {
 	var list []json.RawMessage
 	switch object := entries(value); {
@@ -72,14 +71,15 @@ func (v values) leaves(path string, value json.RawMessage) {
 	}
 }
 
-// Difference is a field, an entry of env or props, or a place in podTemplate, that is another one on the server. Old
-// and New are JSON; "" is none.
+// Difference is a field, an entry of env or props, or a path in podTemplate, whose value differs from the server's.
+// Old and New are JSON; "" means that there is none.
 type Difference struct{ Field, Old, New string }
 
-// isMap reports whether a field has entries of its own.
+// isMap reports whether the entries of a field are compared separately.
 func isMap(field string) bool { return field == "env" || field == "props" }
 
-// compare is how two documents of a kind differ, in the order of the fields, and of names within env and props.
+// compare returns the differences of two documents of a kind, in the order of the fields; within env and props, by
+// name.
 func compare(kind Kind, old, new values) []Difference {
 	var all []Difference
 	add := func(field string, old, new json.RawMessage) {
@@ -109,23 +109,23 @@ func compare(kind Kind, old, new values) []Difference {
 	return all
 }
 
-// update compares a definition with what the server shows of it.
+// update compares a definition with the server's.
 type update struct {
 	differences []Difference
-	// body is what the server is to be sent: the fields that differ.
+	// body contains the fields to send: those that differ.
 	body map[string]any
-	// withheld are secrets that the file has in clear and the server hides: whether they are the same nobody can tell.
+	// withheld are secrets that are in clear in the file and hidden by the server, so that they cannot be compared.
 	withheld []string
-	// unknown are placeholders of secrets that the server does not have, or would not keep.
+	// unknown are placeholders of secrets that the server does not have or would not keep.
 	unknown document.Violations
-	// moved says why the server does not keep what it has in some fields: the secret is sent elsewhere, or less
-	// safely, by what the file says.
+	// moved says, by field, why the server does not keep its secret: with the new definition it would be sent
+	// elsewhere, or less safely.
 	moved map[string]string
 }
 
-// newUpdate compares. A secret that the server hides counts as equal to any that would be shown as it is, and is left
-// as it is on the server, unless sendSecrets has what the files have in clear sent, or it is sent to another place
-// than before: then the server wants it again.
+// newUpdate compares a definition with the server's. A secret that the server hides counts as equal to any secret of
+// the file and is left unchanged, with two exceptions: with sendSecrets, secrets in clear are sent; and if the secret
+// would be sent to another place than before, the server requires it again.
 func newUpdate(d, server *Definition, sendSecrets bool) update {
 	u := update{body: map[string]any{}, moved: d.movedSecrets(server)}
 	mine, shown, there := d.values(), d.shown().values(), server.values()
@@ -140,7 +140,7 @@ func newUpdate(d, server *Definition, sendSecrets bool) update {
 	return u
 }
 
-// entries has a map sent whole, where it differs, since the server replaces it whole.
+// entries sends a map as a whole if it differs, because the server replaces maps as a whole.
 func (u *update) entries(field string, mine, shown, there values, sendSecrets bool) {
 	send := len(mine) != len(there)
 	merged := values{}
@@ -153,7 +153,7 @@ func (u *update) entries(field string, mine, shown, there values, sendSecrets bo
 	}
 }
 
-// choose is the value to send, and whether it is another one than the server's.
+// choose returns the value to send, and whether it differs from the server's.
 func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSecrets bool) (value json.RawMessage,
 	differs bool) {
 	hidden := bytes.Contains(mine, []byte(secrets.Hidden))
@@ -178,8 +178,8 @@ func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSe
 	return mine, true
 }
 
-// movedSecrets are the secrets that the server hides and would refuse to keep with what the definition says, by
-// field, and why.
+// movedSecrets returns the secrets that the server hides and would not keep with this definition: the reason by
+// field.
 func (d *Definition) movedSecrets(server *Definition) map[string]string {
 	var bad document.Violations
 	if shown := d.shown(); d.Kind == Job {
@@ -194,7 +194,7 @@ func (d *Definition) movedSecrets(server *Definition) map[string]string {
 	return moved
 }
 
-// orNull sets the default for what is not given.
+// orNull returns null, which sets the default, for a missing value.
 func orNull(value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return json.RawMessage("null")
@@ -202,7 +202,7 @@ func orNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// topLevel are the names of the fields that differ, those of entries as those of their maps.
+// topLevel returns the names of the fields that differ; for entries, the name of the map.
 func topLevel(all []Difference) []string {
 	var names []string
 	for _, one := range all {

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Encode writes definitions as the YAML that Read reads, with marks between them. Fields that have their defaults are
-// left out, and entries of env and props are sorted by name, so that equal definitions are equal texts.
+// Encode writes definitions as YAML for Read, separated by marks. It omits fields with default values and sorts the
+// entries of env and props by name, so that equal definitions result in equal texts.
 func Encode(all []*Definition) ([]byte, error) {
 	var out bytes.Buffer
 	for i, d := range all {
@@ -54,7 +54,7 @@ func (d *Definition) encode(out *bytes.Buffer) error {
 	return encoder.Close()
 }
 
-// nodeOf is a JSON value as YAML: the same, in block style.
+// nodeOf converts a JSON value to YAML in block style.
 func nodeOf(value []byte) (*yaml.Node, error) {
 	var decoded any
 	decoder := json.NewDecoder(bytes.NewReader(value))
@@ -88,16 +88,16 @@ func node(value any) *yaml.Node {
 	}
 }
 
-// textNode is a text without quotes where it can be, and as lines where it has some.
+// textNode returns a text without quotes if possible, and in literal style if it has several lines.
 func textNode(value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	switch lines := strings.TrimLeft(value, "\n ") == value && strings.Contains(value, "\n"); {
 	case strings.ContainsFunc(value, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }):
-		n.Style = yaml.DoubleQuotedStyle // it has escapes for them
+		n.Style = yaml.DoubleQuotedStyle // only this style can escape these characters
 	case lines:
 		n.Style = yaml.LiteralStyle
 	case value == "<<":
-		n.Style = yaml.SingleQuotedStyle // else it merges maps
+		n.Style = yaml.SingleQuotedStyle // unquoted, it would merge maps
 	}
 	return n
 }

@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	// script matches the page's scripts.
+	// script matches the scripts of the page.
 	script = regexp.MustCompile(`<script[^>]* src="\{static\}/([^"]+)"`)
-	// imports matches what a module imports, or exports from another, by a relative path: not import(…), which waits
-	// until it is wanted.
+	// imports matches static imports, and exports from another module, with a relative path. It does not match
+	// import(…), which loads a module only when it is needed.
 	imports = regexp.MustCompile(`(?m)^\s*(?:(?:import|export)\b[^'"();=]*\bfrom|import)\s*['"](\.\.?/[^'"]+)['"]`)
 )
 
-// preload puts a link into the page's head for each module that its scripts import, and that those import, so that the
-// browser asks for all of them at once, and not for each when it has read the one before.
+// preload adds a link to the page's head for each module that its scripts import, directly or indirectly, so that the
+// browser requests all of them at once instead of one level after the other.
 func preload(index []byte, texts map[string][]byte) []byte {
 	var modules []string
 	add := func(name string) {

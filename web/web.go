@@ -1,9 +1,8 @@
-// Package web is the console: its page, the one that shows the API's description, and the files of both, as a browser
-// asks for them.
+// Package web serves the console: its page, the page with the description of the API, and the files of both.
 //
-// What is below static is what a browser runs: there is no step that builds it. Each file's address has a hash over
-// all of them, so that a browser keeps them for good and never mixes those of two versions; the page itself is asked
-// for again each time, and names that hash.
+// A browser runs the files below static as they are; there is no build step. The address of each file contains a hash
+// over all files, so that browsers can cache files forever and never mix those of two versions. Browsers revalidate
+// the page itself each time, and it contains the hash.
 package web
 
 import (
@@ -25,7 +24,7 @@ import (
 //go:embed static
 var static embed.FS
 
-// Static has the console's own files.
+// Static returns the console's own files.
 func Static() fs.FS {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
@@ -34,28 +33,28 @@ func Static() fs.FS {
 	return files
 }
 
-// page is the console's one page, docs that of the API's description; in them, and in them alone, placeholder stands
-// for the address of the folder that the files are in.
+// page is the only page of the console, docs the page with the description of the API. In these two, placeholder
+// stands for the address of the folder with the files.
 const (
 	page        = "index.html"
 	docs        = "docs.html"
 	placeholder = "{static}"
 )
 
-// Console answers with files. It reads them when it is first asked for one.
+// Console serves the files. It reads them at the first request.
 type Console struct {
 	load func() (*content, error)
 }
 
-// New makes a console of files, with index.html and docs.html among them.
+// New returns a console with these files, which must include index.html and docs.html.
 func New(files fs.FS) *Console {
 	return &Console{load: sync.OnceValues(func() (*content, error) { return load(files) })}
 }
 
-// Page answers with the page, whatever path is asked for: the script in it reads the path.
+// Page answers with the page for any path; the script in it reads the path.
 func (c *Console) Page(w http.ResponseWriter, r *http.Request) { c.page(w, r, page) }
 
-// Docs answers with the page that shows the API's description.
+// Docs answers with the page that shows the description of the API.
 func (c *Console) Docs(w http.ResponseWriter, r *http.Request) { c.page(w, r, docs) }
 
 func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
@@ -76,8 +75,8 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
 	all.pages[name].write(w, r)
 }
 
-// Static answers with the file whose address, /static/{hash}/{file}, is the request's path. It reports false, and
-// answers nothing, if there is none: a page of another version may ask for it.
+// Static answers with the file whose address, /static/{hash}/{file}, is the path of the request. If there is none,
+// for example because a page of another version requests it, Static writes nothing and returns false.
 func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 	all, err := c.load()
 	if err != nil {
@@ -93,11 +92,11 @@ func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// content is all that a console answers with.
+// content is everything that a console serves.
 type content struct {
-	folder string // of the files' addresses: /static/ and the hash
+	folder string // the folder of the files' addresses: /static/ and the hash
 	pages  map[string]*file
-	tag    string // of the pages
+	tag    string // the ETag of the pages
 	files  map[string]*file
 }
 
@@ -134,17 +133,17 @@ func load(files fs.FS) (*content, error) {
 	return all, nil
 }
 
-// file is an answer in the two forms that a client may want.
+// file is a response body, plain and compressed.
 type file struct {
 	kind          string
-	plain, zipped []byte // zipped is nil if it were no smaller
+	plain, zipped []byte // zipped is nil if it were not smaller
 }
 
 func newFile(name string, text []byte) *file {
 	f := &file{kind: kindOf(name), plain: text}
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = z.Write(text)                                  // into memory
+	_, _ = z.Write(text)                                  // writes to memory
 	_ = z.Close()
 	if b.Len() < len(text) {
 		f.zipped = b.Bytes()
@@ -166,7 +165,8 @@ func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// kindOf is a file's type by the end of its name: this machine's own table of types has no say.
+// kindOf returns the content type for the extension of a name. It does not use the machine's own table, which may
+// differ.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -187,7 +187,7 @@ func kindOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// takesGzip reports whether a client wants gzip: it names it, and not with q=0.
+// takesGzip reports whether the client accepts gzip: Accept-Encoding names it, and not with q=0.
 func takesGzip(r *http.Request) bool {
 	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, params, err := mime.ParseMediaType(strings.TrimSpace(one))

@@ -24,7 +24,7 @@ const index = `<!doctype html>
 </head>
 `
 
-// some are the files of a small console.
+// some returns the files of a small console.
 func some() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -60,7 +60,7 @@ export { later }
 	return files
 }
 
-// get asks a console as a server does, for the page unless the path is of a file.
+// get sends a request to a console as a server does: for the page, unless the path is that of a file.
 func get(t *testing.T, c *web.Console, method, path string, headers ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
@@ -88,7 +88,7 @@ func textOf(t *testing.T, answer *http.Response) string {
 	return string(text)
 }
 
-// folderOf is the address of the folder that a page names.
+// folderOf returns the address of the folder that a page names.
 func folderOf(t *testing.T, page string) string {
 	t.Helper()
 	found := regexp.MustCompile(`/static/[0-9a-f]{16}`).FindString(page)
@@ -98,8 +98,8 @@ func folderOf(t *testing.T, page string) string {
 	return found
 }
 
-// TestPageNamesAllThatItsScriptNeeds: what main.js imports, and what that imports, each once; what it imports later is
-// asked for later.
+// TestPageNamesAllThatItsScriptNeeds: the page names each module that main.js imports directly or indirectly, once;
+// modules that are imported dynamically are not named.
 func TestPageNamesAllThatItsScriptNeeds(t *testing.T) {
 	t.Parallel()
 	page := textOf(t, get(t, web.New(some()), "GET", "/"))
@@ -115,7 +115,7 @@ func TestPageNamesAllThatItsScriptNeeds(t *testing.T) {
 	}
 }
 
-// TestPageIsAskedForEachTime, and sent again only when something has changed.
+// TestPageIsAskedForEachTime: browsers revalidate the page each time, and it is only sent again after a change.
 func TestPageIsAskedForEachTime(t *testing.T) {
 	t.Parallel()
 	files := some()
@@ -167,7 +167,7 @@ func TestFilesAreKeptForGood(t *testing.T) {
 	}
 }
 
-// TestFilesAreCompressedForWhoTakesIt, and only where that makes them smaller.
+// TestFilesAreCompressedForWhoTakesIt, and only if that makes them smaller.
 func TestFilesAreCompressedForWhoTakesIt(t *testing.T) {
 	t.Parallel()
 	files := some()
@@ -211,7 +211,7 @@ func TestFilesAreCompressedForWhoTakesIt(t *testing.T) {
 	}
 }
 
-// TestNoPageNoConsole: what is wrong with the files is said to who asks for the page.
+// TestNoPageNoConsole: a request for the page returns what is wrong with the files.
 func TestNoPageNoConsole(t *testing.T) {
 	t.Parallel()
 	c := web.New(fstest.MapFS{"js/main.js": {Data: []byte("1")}})
@@ -224,7 +224,7 @@ func TestNoPageNoConsole(t *testing.T) {
 	}
 }
 
-// BenchmarkFirstPage is what the first page costs a server: all files are read and compressed for it.
+// BenchmarkFirstPage measures the first page of a server, for which it reads and compresses all files.
 func BenchmarkFirstPage(b *testing.B) {
 	for b.Loop() {
 		w := httptest.NewRecorder()

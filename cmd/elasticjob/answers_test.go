@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// serve starts a server that counts what it is asked.
+// serve starts a server and counts its requests.
 func serve(t *testing.T, handle http.HandlerFunc) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
@@ -19,13 +19,13 @@ func serve(t *testing.T, handle http.HandlerFunc) (url string, asked *atomic.Int
 	return server.URL, asked
 }
 
-// refuses answers as a scheduler that refuses.
+// refuses answers with an error in the API's format.
 func refuses(w http.ResponseWriter, status int, code, message string) {
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"error":{"code":%q,"message":%q}}`, code, message)
 }
 
-// TestOfSeveralNamesEachHasADocument that a program can tell from the next one.
+// TestOfSeveralNamesEachHasADocument: with several names, a program can tell each document from the next one.
 func TestOfSeveralNamesEachHasADocument(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +45,8 @@ func TestOfSeveralNamesEachHasADocument(t *testing.T) {
 	}
 }
 
-// TestOutputThatCannotBeRead is an error for each stream, whether it is followed or not, and hides no other stream.
+// TestOutputThatCannotBeRead: each stream that cannot be read is an error, followed or not, and the other streams are
+// still printed.
 func TestOutputThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +73,7 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestOutputOfOneStream: where a cluster keeps stderr in stdout, both streams are that one, and stderr alone is an
+// TestOutputOfOneStream: if a cluster keeps stderr in stdout, both streams are printed once, and stderr alone is an
 // error.
 func TestOutputOfOneStream(t *testing.T) {
 	t.Parallel()
@@ -96,7 +97,7 @@ func TestOutputOfOneStream(t *testing.T) {
 	}
 }
 
-// TestATriggerWhoseOutcomeIsUnknownSaysItsKey, so that it can be sent again.
+// TestATriggerWhoseOutcomeIsUnknownSaysItsKey: the user needs the idempotency key to send the trigger again.
 func TestATriggerWhoseOutcomeIsUnknownSaysItsKey(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -116,8 +117,8 @@ func TestATriggerWhoseOutcomeIsUnknownSaysItsKey(t *testing.T) {
 	}
 }
 
-// TestExplainTellsWhatKeepsARun: a run that can't begin is not said to run, and what of it has ended badly is told
-// with its reason.
+// TestExplainTellsWhatKeepsARun: a shard that cannot start is not shown as running, and shards that ended badly are
+// shown with the reason.
 func TestExplainTellsWhatKeepsARun(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -130,7 +131,7 @@ func TestExplainTellsWhatKeepsARun(t *testing.T) {
 	for _, want := range []string{
 		"j  WAITING: shards wait, and none runs\n", "j@1 shard 0: LAUNCHING on n1", "ErrImagePull: no such image",
 		"j@1 shard 1: LOST on n2\n    its node is gone\n",
-		"j@1 shard 2: KILLED\n    killed on request\n", // before it was launched
+		"j@1 shard 2: KILLED\n    killed on request\n", // killed before it was launched
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no %q in:\n%s", want, got)

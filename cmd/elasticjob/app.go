@@ -97,7 +97,7 @@ func (a *cli) appDone(answer client.Answer[client.App], done string) error {
 	return a.show(answer.Raw, func() error { a.say("app %s %s", answer.Value.AppName, done); return nil })
 }
 
-// eachApp does the same with each of some apps, and goes on where one can't be done.
+// eachApp calls work for each app, and continues after an error.
 func (a *cli) eachApp(done string, work func(context.Context, *client.Client, string) (client.Answer[client.App],
 	error)) func(*cobra.Command, []string) error {
 	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
@@ -111,14 +111,14 @@ func (a *cli) eachApp(done string, work func(context.Context, *client.Client, st
 	})
 }
 
-// each does something with each name.
+// each calls work for each name.
 func (a *cli) each(names []string, work func(name string) error) error {
 	a.several = len(names) > 1
 	return tryAll(a, names, work)
 }
 
-// tryAll does something with each item, also where others fail. Of several errors all are reported, and the first
-// one's exit status counts.
+// tryAll calls work for each item, and continues after an error. It reports all errors; the exit status is that of
+// the first one.
 func tryAll[T any](a *cli, items []T, work func(T) error) error {
 	var first error
 	for _, item := range items {
@@ -166,16 +166,16 @@ func (a *cli) showApp(ctx context.Context, c *client.Client, args []string) erro
 	})
 }
 
-// number is a number without needless digits.
+// number formats a number without unnecessary digits.
 func number(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// stateName is the pair whose value has the colour of the state that it is.
+// stateName is the name of the pair whose value is a state, which is printed in the colour of that state.
 const stateName = "state"
 
-// pair is a line of what is shown of one thing.
+// pair is a line in the description of one object.
 type pair struct{ name, value string }
 
-// printFields prints the fields of a document that are not empty, in their order, and what is known beside them.
+// printFields prints the fields of a document that are not empty, in their order, followed by other facts.
 func (a *cli) printFields(raw json.RawMessage, beside ...pair) error {
 	fields, err := fieldsOf(raw)
 	if err != nil {

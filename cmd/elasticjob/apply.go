@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
-// applying is what apply and diff are told.
+// applying are the arguments of apply and diff.
 type applying struct {
 	*cli
 	files             []string
@@ -106,8 +106,8 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	return o.apply(ctx, server, plan)
 }
 
-// noteChanged prints the notes about the plan and about what changes: those about what is there already were printed
-// when that came.
+// noteChanged prints the notes about the plan and about the definitions that change. Notes about unchanged
+// definitions were printed when those were applied.
 func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
 	changes := map[string]bool{}
 	for _, s := range plan.Steps {
@@ -131,7 +131,7 @@ func (o *applying) finishDiff(plan *definitions.Plan) error {
 	return err
 }
 
-// confirm asks before something is removed. Scripts are not asked: they say it before.
+// confirm asks the user before anything is removed. A script, which cannot be asked, must give --yes.
 func (o *applying) confirm(ctx context.Context, removed int) error {
 	if removed == 0 || o.yes {
 		return nil

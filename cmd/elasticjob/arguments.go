@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// oneArg takes one argument, which is called what.
+// oneArg accepts exactly one argument. what names it in errors.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch len(args) {
@@ -19,7 +19,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// someArgs takes at least one argument.
+// someArgs accepts one or more arguments.
 func someArgs(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -29,7 +29,7 @@ func someArgs(what string) cobra.PositionalArgs {
 	}
 }
 
-// noArgs takes none.
+// noArgs accepts no argument.
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%q is too much: no argument is wanted", args[0])
@@ -37,7 +37,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// filesByFlag takes none, and says by which flag files are given.
+// filesByFlag accepts no argument. Its error names the flag for files.
 func filesByFlag(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%q is too much: give -f %s", args[0], args[0])
@@ -45,7 +45,7 @@ func filesByFlag(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// optionalArg takes one argument or none.
+// optionalArg accepts at most one argument.
 func optionalArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

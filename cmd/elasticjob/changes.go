@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
-// change is a step of a plan as scripts get it.
+// change is a step of a plan in the output for scripts.
 type change struct {
 	Action string        `json:"action"`
 	Kind   string        `json:"kind"`
@@ -14,20 +14,20 @@ type change struct {
 	File   string        `json:"file,omitempty"`
 	Line   int           `json:"line,omitempty"`
 	Fields []fieldChange `json:"fields,omitempty"`
-	// Disabled is what it is to be, where that changes.
+	// Disabled is the new state, if it changes.
 	Disabled *bool `json:"disabled,omitempty"`
-	// Error says why it was not done.
+	// Error says why the step failed.
 	Error string `json:"error,omitempty"`
 }
 
-// fieldChange is a field with its values as JSON; "" is none.
+// fieldChange is a field with its values as JSON; "" means that there is none.
 type fieldChange struct {
 	Field string `json:"field"`
 	Old   string `json:"old"`
 	New   string `json:"new"`
 }
 
-// changesOf are the steps of a plan that change something.
+// changesOf returns the steps of a plan that change something.
 func changesOf(plan *definitions.Plan) []change {
 	all := []change{}
 	for _, s := range plan.Steps {
@@ -49,7 +49,7 @@ func changeOf(s *definitions.Step) change {
 	return c
 }
 
-// cleanWriter writes texts as a terminal shows them.
+// cleanWriter removes control characters, so that a text cannot control the terminal.
 type cleanWriter struct{ to io.Writer }
 
 func (w cleanWriter) Write(p []byte) (int, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
-// cli is what all commands share: the streams, the flags of all of them, and what comes from outside.
+// cli is shared by all commands: the streams, the common flags and the environment.
 type cli struct {
 	in       io.Reader
 	out, err io.Writer
@@ -25,9 +25,9 @@ type cli struct {
 	// The flags of all commands.
 	context, server, ca, output string
 
-	// running is set once a command line was understood.
+	// running is set once the command line has been parsed.
 	running bool
-	// several is set where a command gives a document for each of several names, shown where one was given.
+	// several is set if a command prints a document for each of several names; shown is set after the first one.
 	several, shown bool
 }
 
@@ -36,7 +36,7 @@ func newCLI() *cli {
 		zone: time.Local}
 }
 
-// run does what a command line says and gives the exit status.
+// run runs a command line and returns the exit status.
 func (a *cli) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
@@ -90,7 +90,7 @@ Exit status:
 	return root
 }
 
-// group is a command that has others below it and does nothing by itself.
+// group returns a command that only has subcommands.
 func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,7 +110,8 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// nearCommand is the command that was probably meant: a name like it, or one that stands below another command.
+// nearCommand returns the command that was probably meant: one with a similar name, or a subcommand of another
+// command with this name.
 func nearCommand(parent *cobra.Command, name string) string {
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
 		return near[0]
@@ -125,7 +126,7 @@ func nearCommand(parent *cobra.Command, name string) string {
 	return ""
 }
 
-// connect makes a client of the server that is meant.
+// connect returns a client of the target server.
 func (a *cli) connect() (*client.Client, error) {
 	t, err := a.target()
 	if err != nil {
@@ -138,7 +139,7 @@ func (a *cli) connect() (*client.Client, error) {
 	return c, nil
 }
 
-// talk makes the work of a command that needs a server.
+// talk returns the function of a command that needs a server.
 func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
@@ -151,14 +152,14 @@ func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []strin
 	}
 }
 
-// say prints a line for people: nothing where documents are asked for.
+// say prints a line for users. It prints nothing if JSON or YAML is requested.
 func (a *cli) say(format string, args ...any) {
 	if a.output == "table" {
 		fmt.Fprintf(a.out, format+"\n", args...)
 	}
 }
 
-// note prints a line beside what was asked for.
+// note prints a line to standard error, beside the requested output.
 func (a *cli) note(text string) {
 	if text != "" {
 		fmt.Fprintln(a.err, "note: "+clean(inCommands(text)))

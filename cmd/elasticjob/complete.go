@@ -11,18 +11,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// completionTime bounds what a shell waits for.
+// completionTime bounds how long a shell waits for completions.
 const completionTime = 2 * time.Second
 
-// source gives names to choose from that begin with a word, or more of them.
+// source returns names to choose from. They should begin with word, but need not.
 type source func(ctx context.Context, c *client.Client, word string) ([]string, error)
 
-// complete has a flag's value completed from a source.
+// complete completes the values of a flag from a source.
 func (a *cli) complete(cmd *cobra.Command, flag string, from source) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, a.completion(from)) // it fails for a flag that isn't there only
+	_ = cmd.RegisterFlagCompletionFunc(flag, a.completion(from)) // fails only if the flag does not exist
 }
 
-// completeWords has a flag's value completed from words, without a server.
+// completeWords completes the values of a flag from words, without a server.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag,
 		func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -30,14 +30,14 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 		}) // as above
 }
 
-// fitting are the names that begin with a word, but for those that are given already.
+// fitting returns the names that begin with word, except those that are given already.
 func fitting(names, given []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !strings.HasPrefix(name, word) || slices.Contains(given, name)
 	})
 }
 
-// completion asks the server. What goes wrong completes nothing: a shell has no place for errors.
+// completion asks the server. An error completes nothing, because a shell cannot display errors.
 func (a *cli) completion(from source) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 		c, err := a.connect()
@@ -75,7 +75,7 @@ func jobNames(ctx context.Context, c *client.Client, word string) ([]string, err
 
 func runIDs(ctx context.Context, c *client.Client, word string) ([]string, error) {
 	runs, err := c.Executions(ctx, client.Runs{Job: before(word, "@"), Limit: 50})
-	if err != nil { // the word is not the whole name of a job yet
+	if err != nil { // the word is not yet the whole name of a job
 		runs, err = c.Executions(ctx, client.Runs{Limit: 50})
 	}
 	var ids []string
@@ -97,7 +97,7 @@ func either(one, other source) source {
 	}
 }
 
-// once completes the first argument only.
+// once completes only the first argument.
 func once(f cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {

@@ -59,7 +59,7 @@ func (a *cli) setContextCommand() *cobra.Command {
 					return usage(err)
 				}
 				if c.Server != base.String() {
-					c.Server, c.Token = base.String(), "" // the token was for the other server
+					c.Server, c.Token = base.String(), "" // the token belongs to the other server
 				}
 			}
 			if c.Server == "" {
@@ -90,7 +90,7 @@ func (a *cli) changed(err error, done string, args ...any) error {
 	return err
 }
 
-// readToken reads a token, which is no argument: others see those.
+// readToken reads a token from a file or standard input. It is not an argument, because other users can see those.
 func (a *cli) readToken(file string) (string, error) {
 	from := a.in
 	if file != "-" {
@@ -144,7 +144,7 @@ func (a *cli) deleteContext(_ *cobra.Command, args []string) error {
 	return a.changed(err, "context %s deleted", args[0])
 }
 
-// contextFacts is what is shown of a context: never its token.
+// contextFacts is what is printed about a context. It never contains the token.
 type contextFacts struct {
 	Name    string `json:"name"`
 	Server  string `json:"server"`

@@ -30,7 +30,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestContextsAreForTheirOwnerOnly: the file is made so, and refused if it is otherwise.
+// TestContextsAreForTheirOwnerOnly: the file of contexts is created with mode 0600, and rejected if others can read
+// it.
 func TestContextsAreForTheirOwnerOnly(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
@@ -49,7 +50,8 @@ func TestContextsAreForTheirOwnerOnly(t *testing.T) {
 	}
 }
 
-// TestWhichServer: flags, then the environment, then the context in use; a token goes to the server that it is for.
+// TestWhichServer: the order of precedence is flags, environment, current context. A token is sent only to its own
+// server.
 func TestWhichServer(t *testing.T) {
 	t.Parallel()
 	contexts := func(t *testing.T, env map[string]string) *session {
@@ -92,7 +94,8 @@ func TestWhichServer(t *testing.T) {
 	}
 }
 
-// TestATokenIsForgottenWithItsServer: it would be sent to another one.
+// TestATokenIsForgottenWithItsServer: when the server of a context changes, the token must not be sent to the new
+// one.
 func TestATokenIsForgottenWithItsServer(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)
@@ -106,7 +109,8 @@ func TestATokenIsForgottenWithItsServer(t *testing.T) {
 	}
 }
 
-// TestALoginLeavesOthersContexts as they are: https and http of one host, and two paths below it, are other servers.
+// TestALoginLeavesOthersContexts: a login does not overwrite the context of another server. https and http of one
+// host are different servers, and so are two paths of it.
 func TestALoginLeavesOthersContexts(t *testing.T) {
 	t.Parallel()
 	server, asked := serve(t, http.NotFound)
@@ -122,7 +126,7 @@ func TestALoginLeavesOthersContexts(t *testing.T) {
 	}
 }
 
-// TestAnEmptyFileHasNoContexts, and is no mistake.
+// TestAnEmptyFileHasNoContexts: an empty file is valid and has no contexts.
 func TestAnEmptyFileHasNoContexts(t *testing.T) {
 	t.Parallel()
 	s := newSession(t)

@@ -9,11 +9,10 @@ import (
 	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// definitionServer is a client as package definitions needs it.
+// definitionServer adapts a client to package definitions.
 type definitionServer struct{ *client.Client }
 
-// Call makes a refusal that is about the document one of package definitions; others keep the exit status that they
-// are worth.
+// Call converts errors about fields of a document to definitions.Refusal. Other errors keep their exit status.
 func (s definitionServer) Call(ctx context.Context, method, path string, body, answer any) error {
 	err := s.Client.Call(ctx, method, path, body, answer)
 	var refused *client.Error
@@ -43,7 +42,7 @@ func (a *cli) readDefinitions(paths []string) (*definitions.Set, error) {
 	return set, nil
 }
 
-// problemsIn makes an error that lists problems one of the command line: nothing was changed.
+// problemsIn converts a list of problems into a usage error, which says that nothing was changed.
 func problemsIn(err error) error {
 	var problems definitions.Problems
 	if !errors.As(err, &problems) {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// words splits a line as a shell does that expands nothing.
+// words splits a line as a shell does, without expansion.
 func words(line string) (all []string) {
 	for _, found := range regexp.MustCompile(`'([^']*)'|"[^"]*"|\S+`).FindAllStringSubmatch(line, -1) {
 		if word := found[0]; strings.HasPrefix(word, "'") {
@@ -23,8 +23,8 @@ func words(line string) (all []string) {
 	return all
 }
 
-// TestTheDocumentsCommandsAreThere: what docs/cli.md and the examples of --help have is understood, flags and
-// arguments too.
+// TestTheDocumentsCommandsAreThere: the commands in docs/cli.md and in the examples of --help can be parsed, with
+// their flags and arguments.
 func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/cli.md")
@@ -63,7 +63,7 @@ func TestTheDocumentsCommandsAreThere(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsDocumented in docs/cli.md, and says what it is for.
+// TestEveryCommandIsDocumented in docs/cli.md, and has a description.
 func TestEveryCommandIsDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/cli.md")

@@ -14,10 +14,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mostDocument is as much as the server takes, in bytes.
+// mostDocument is the largest document that the server accepts, in bytes.
 const mostDocument = 1 << 20
 
-// document is the fields of an app or a job by name.
+// document contains the fields of an app or a job by name.
 type document map[string]any
 
 // field is a field of a document that has a flag.
@@ -25,7 +25,7 @@ type field struct {
 	flag, name, usage string
 	// zero has the type of the value.
 	zero any
-	// unless, if not nil, is what a new document has without the flag and without a file.
+	// unless, if not nil, is the value in a new document if neither the flag nor a file is given.
 	unless any
 }
 
@@ -52,7 +52,7 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	}
 }
 
-// given puts the fields into a document whose flags were given.
+// given sets the fields whose flags were given.
 func (d document) given(cmd *cobra.Command, fields []field) error {
 	for _, f := range fields {
 		if !cmd.Flags().Changed(f.flag) {
@@ -78,8 +78,8 @@ func (d document) given(cmd *cobra.Command, fields []field) error {
 	return nil
 }
 
-// gather makes a document of a file, a name on the command line, and flags, the later before the earlier. A new one
-// that is of no file has what fields say for what was not given.
+// gather builds a document from a file, overridden by a name on the command line, overridden by flags. In a new
+// document without a file, missing fields get their unless values.
 func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document,
 	error) {
 	d := document{}
@@ -112,7 +112,7 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 
 func (d document) raw() (json.RawMessage, error) { return json.Marshal(d) }
 
-// readDocument reads the one document of a file, or of standard input.
+// readDocument reads a file, or standard input, that contains one document.
 func (a *cli) readDocument(file string) (document, error) {
 	name, from := file, a.in
 	if file == "-" {
@@ -139,7 +139,7 @@ func (a *cli) readDocument(file string) (document, error) {
 	return d, nil
 }
 
-// parseDocument reads fields as YAML, of which JSON is a part.
+// parseDocument reads fields from YAML, which includes JSON.
 func parseDocument(text []byte) (document, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var whole, another yaml.Node
@@ -149,7 +149,8 @@ func parseDocument(text []byte) (document, error) {
 	case err != nil:
 		message := strings.TrimPrefix(err.Error(), "yaml: ")
 		if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
-			message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // its name may be a password
+			// An alias may be a password, so the message omits it.
+			message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes"
 		}
 		return nil, fmt.Errorf("neither YAML nor JSON: %s", message)
 	}
@@ -167,8 +168,7 @@ func parseDocument(text []byte) (document, error) {
 	return fields, nil
 }
 
-// valueOf is what JSON has for a node. A date stays the text that it is written as, and large numbers keep their
-// digits.
+// valueOf returns the JSON value of a node. A date stays a text, and large numbers keep their digits.
 func valueOf(n *yaml.Node) (any, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -213,14 +213,14 @@ func valueOf(n *yaml.Node) (any, error) {
 		var value any
 		if err := n.Decode(&value); err != nil {
 			return nil, fmt.Errorf("line %d: it is not the %s that its tag says", n.Line,
-				strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password
+				strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password, so the message omits it
 		}
 		return value, nil
 	}
 	return n.Value, nil
 }
 
-// pairs reads NAME=VALUE flags.
+// pairs parses flags of the form NAME=VALUE.
 func pairs(flag string, texts []string) (map[string]any, error) {
 	all := map[string]any{}
 	for _, text := range texts {
@@ -233,8 +233,8 @@ func pairs(flag string, texts []string) (map[string]any, error) {
 	return all, nil
 }
 
-// merge puts pairs into a field that is a map, and takes names out of it. Other entries stay as they are: the server
-// knows the secrets that it has shown hidden.
+// merge sets and removes entries of a field that is a map, and keeps the others. Secrets that the server shows hidden
+// stay unchanged, because the server recognizes the hidden form.
 func (d document) merge(name string, stored, set map[string]any, unset []string) {
 	if len(set) == 0 && len(unset) == 0 {
 		return

@@ -50,7 +50,7 @@ on another one give the secrets, or fromFile or fromEnv, in their place.`,
 	return cmd
 }
 
-// onlyYAML refuses JSON, which nobody would get.
+// onlyYAML rejects --output json for commands that only write YAML.
 func (a *cli) onlyYAML() error {
 	if a.output == "json" {
 		return usagef("--output json: this command writes YAML, which apply reads")
@@ -58,7 +58,7 @@ func (a *cli) onlyYAML() error {
 	return nil
 }
 
-// ofApps are the apps of these names, and their jobs; all if there is no name.
+// ofApps returns the apps with these names and their jobs, or everything if there are no names.
 func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Definition, error) {
 	if len(apps) == 0 {
 		return all, nil
@@ -69,7 +69,7 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 		if d.Kind == definitions.App {
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == d.Name() })
 		}
-		if slices.Contains(apps, d.App.AppName+d.Job.AppName) { // one of them is empty
+		if slices.Contains(apps, d.App.AppName+d.Job.AppName) { // one of the two names is empty
 			some = append(some, d)
 		}
 	}
@@ -80,10 +80,10 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 	return some, nil
 }
 
-// exportFiles writes a file for each definition, and says which files in the folders are of nothing that the server
-// has.
+// exportFiles writes a file for each definition, and reports files in the folders that no definition on the server
+// corresponds to.
 func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
-	written := map[string]string{} // by the name in small letters: some file systems know no others
+	written := map[string]string{} // by lower-case path, because some file systems ignore case
 	for _, d := range all {
 		path := filepath.Join(folder, strings.ToLower(string(d.Kind))+"s", d.Name()+".yaml")
 		if other, taken := written[strings.ToLower(path)]; taken {
@@ -120,7 +120,7 @@ func (a *cli) noteStrays(folder string, written map[string]string) error {
 	return nil
 }
 
-// writeDefinitions writes YAML to standard output, to a terminal without what would steer it.
+// writeDefinitions writes YAML to standard output; without control characters if that is a terminal.
 func (a *cli) writeDefinitions(text []byte) error {
 	to := a.out
 	if _, ok := terminal(a.out); ok {

@@ -10,10 +10,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fieldsOf are the fields of a JSON document that are not empty, in their order. Those of a field that is a map have a
-// line each, a list of texts has one.
+// fieldsOf returns the fields of a JSON document that are not empty, in their order. Each entry of a map has a line
+// of its own; a list of texts has one line.
 func fieldsOf(raw json.RawMessage) ([]pair, error) {
-	var doc yaml.Node // JSON is YAML, and this keeps the order of fields
+	var doc yaml.Node // JSON is YAML, and this decoder keeps the order of fields
 	if err := yaml.Unmarshal(escaped(raw), &doc); err != nil || len(doc.Content) != 1 {
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
@@ -44,7 +44,7 @@ func fieldsOf(raw json.RawMessage) ([]pair, error) {
 	return found, nil
 }
 
-// shortValue is a text as it is, and anything else as JSON.
+// shortValue returns a text unchanged, and other values as JSON.
 func shortValue(v any) string {
 	if s, ok := v.(string); ok {
 		return s

@@ -9,13 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// followers print the output of several tasks as it comes, each stream in a goroutine of its own.
+// followers prints the output of several tasks while it is written. Each stream has its own goroutine.
 type followers struct {
 	cli      *cli
 	client   *client.Client
 	streams  []string
-	items    map[int]bool // those that are wanted; nil: all
-	tail     int          // lines to begin with; negative: all
+	items    map[int]bool // the selected shards; nil for all
+	tail     int          // the number of lines to start with; negative for all
 	out, err *lockedWriter
 
 	ctx    context.Context
@@ -23,7 +23,7 @@ type followers struct {
 	tasks  map[string]bool
 	work   sync.WaitGroup
 	once   sync.Once
-	failed error // the first one
+	failed error // the first error
 }
 
 func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []string) *followers {
@@ -33,7 +33,8 @@ func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []stri
 		out:   &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
 }
 
-// follow begins with the tasks of a run that are new. Of a run with too many shards it is the first ones.
+// follow starts to follow the new tasks of a run. If the run has more than mostFollowed shards, it follows only the
+// first ones.
 func (f *followers) follow(run client.Execution) {
 	if f.items == nil && len(run.Shards) > mostFollowed {
 		f.items = map[int]bool{}
@@ -68,8 +69,8 @@ func (f *followers) task(id, prefix string) {
 	}
 }
 
-// print prints one stream of one task. Where both are read, and the cluster keeps them as one, there is nothing in the
-// second.
+// print prints one stream of a task. If both streams are requested and the cluster keeps stderr in stdout, the second
+// one is empty.
 func (f *followers) print(ctx context.Context, o client.Output, prefix string) error {
 	err := f.cli.printStream(ctx, f.client, o, f.tail, f.writer(o.Stream), prefix)
 	if len(f.streams) > 1 && client.HasCode(err, "one_stream") {
@@ -85,8 +86,8 @@ func (f *followers) writer(stream string) *lockedWriter {
 	return f.out
 }
 
-// finish waits until all has been printed, which ends with the tasks. An error is the first of those that were
-// printed, without its text.
+// finish waits until all output has been printed, which happens after the tasks end. It returns an empty error with
+// the status of the first error, whose text has been printed already.
 func (f *followers) finish() error {
 	f.work.Wait()
 	if f.failed == nil {
@@ -95,7 +96,7 @@ func (f *followers) finish() error {
 	return &ending{statusOf(f.failed), errors.New("")}
 }
 
-// stop ends it at once.
+// stop ends all streams at once.
 func (f *followers) stop() {
 	f.cancel()
 	f.work.Wait()

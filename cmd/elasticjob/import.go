@@ -71,7 +71,8 @@ func (a *cli) importFrom(use, short, long string, convertFile converter,
 	return cmd
 }
 
-// showImported writes the definitions for the next program, and the report for people.
+// showImported writes the definitions to standard output for the next program, and the remarks to standard error for
+// the user.
 func (a *cli) showImported(result *convert.Result) error {
 	text, err := definitions.Encode(result.Definitions)
 	if err != nil {
@@ -94,7 +95,7 @@ func (a *cli) showImported(result *convert.Result) error {
 	return nil
 }
 
-// counted is a number of things.
+// counted returns a number with its noun.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -135,7 +135,7 @@ func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {
 	return a.show(answer.Raw, func() error { a.say("job %s %s", answer.Value.JobName, done); return nil })
 }
 
-// eachJob does the same with each of some jobs, and goes on where one can't be done.
+// eachJob calls work for each job, and continues after an error.
 func (a *cli) eachJob(done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job],
 	error)) func(*cobra.Command, []string) error {
 	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {

@@ -51,7 +51,7 @@ func (a *cli) listJobsCommand() *cobra.Command {
 
 var jobOrders = []string{"name", "app", "state", "nextFire", "lastRun", "duration", "failures"}
 
-// allJobs reads page after page.
+// allJobs reads all pages of the list of jobs, up to limit rows.
 func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit int) ([]client.JobRow,
 	[]json.RawMessage, error) {
 	ask.PerPage = client.MostPerPage
@@ -92,7 +92,7 @@ func (a *cli) jobTable(rows []client.JobRow) *table {
 	return t
 }
 
-// count is a number that is left out where it is 0.
+// count returns the cell of a number; it is empty for 0.
 func count(n int) cell {
 	if n == 0 {
 		return cell{}
@@ -118,7 +118,7 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 	})
 }
 
-// inWords says what a job's state means.
+// inWords describes the states of jobs.
 var inWords = map[string]string{
 	"DISABLED":      "no runs are made",
 	"APP_DISABLED":  "no runs are made, since its app is disabled",
@@ -162,7 +162,7 @@ func (a *cli) printExplanation(x client.Explanation) {
 	}
 	for _, e := range x.Ended {
 		where := ""
-		if e.Agent != "" { // else it ended before it was launched
+		if e.Agent != "" { // without an agent it ended before it was launched
 			where = " on " + e.Agent
 		}
 		a.say("  %s shard %d: %s%s", e.ExecutionID, e.Item, styleOf(e.State).paint(e.State, colours), where)
@@ -213,12 +213,12 @@ func (a *cli) printFires(what string, fires *client.Fires) {
 	}
 }
 
-// indented is a text whose further lines stand below the first.
+// indented indents all lines of a text except the first.
 func indented(text, by string) string {
 	return strings.ReplaceAll(strings.TrimSpace(clean(text)), "\n", "\n"+by)
 }
 
-// progress is how far a shard has come, for the end of a line.
+// progress returns the progress of a shard as the end of a line.
 func progress(p *client.Progress) string {
 	if p == nil {
 		return ""
@@ -230,7 +230,7 @@ func progress(p *client.Progress) string {
 	return text
 }
 
-// counts are numbers by state, such as 1 FAILED, 2 FINISHED.
+// counts returns the numbers of shards by state, such as 1 FAILED, 2 FINISHED.
 func counts(byState map[string]int) string {
 	var parts []string
 	for _, state := range slices.Sorted(maps.Keys(byState)) {
@@ -239,7 +239,7 @@ func counts(byState map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// printCheck says what a check of a job has found.
+// printCheck prints the result of checking a job.
 func (a *cli) printCheck(raw json.RawMessage) error {
 	var said struct {
 		Notes []string

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// lockedWriter has what several goroutines write go out one after the other.
+// lockedWriter serializes the writes of several goroutines.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -18,16 +18,17 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// mostLine is how long a line may become before it is written in parts, so that it needs no end.
+// mostLine is the number of bytes after which an unfinished line is written in parts, so that a line without an end
+// does not fill the memory.
 const mostLine = 64 << 10
 
-// lineWriter writes whole lines only, each behind a prefix, so that the lines of several are not mixed. A terminal
-// gets them printable.
+// lineWriter writes whole lines, each with a prefix, so that the lines of several writers are not mixed. On a
+// terminal it replaces control characters.
 type lineWriter struct {
 	w        io.Writer
 	prefix   []byte
 	terminal bool
-	rest     []byte // a line without its end
+	rest     []byte // the beginning of a line whose end is missing
 }
 
 func newLineWriter(w io.Writer, prefix string) *lineWriter {
@@ -65,7 +66,7 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end writes the last line, if it has no end.
+// end writes the last line if its line end is missing.
 func (l *lineWriter) end() error {
 	if len(l.rest) == 0 {
 		return nil
@@ -74,7 +75,7 @@ func (l *lineWriter) end() error {
 	return err
 }
 
-// lastLines is the end of a text that has so many lines; the last one may have no end.
+// lastLines returns the last lines of a text, at most this many. The last line may lack its line end.
 func lastLines(text []byte, most int) []byte {
 	at := len(bytes.TrimSuffix(text, []byte{'\n'}))
 	for range most {

@@ -32,7 +32,7 @@ the context. A server that is of no context gets one, with the name of its host.
 		if err != nil {
 			return err
 		}
-		t.token = "" // that of an old login would be refused, and this request with it
+		t.token = "" // the server would reject the request because of an expired token
 		c, err := t.client(nil)
 		if err != nil {
 			return usage(err)
@@ -77,7 +77,8 @@ the context. A server that is of no context gets one, with the name of its host.
 	return cmd
 }
 
-// freeContext is the name of the new context of a server, unless that is another server's: its token would be lost.
+// freeContext returns the name of the new context of a server. It returns an error if another server has a context of
+// that name, because the token of that one would be lost.
 func (a *cli) freeContext(server string) (string, error) {
 	s, err := a.readSettings()
 	if err != nil {
@@ -90,7 +91,7 @@ func (a *cli) freeContext(server string) (string, error) {
 	return name, nil
 }
 
-// hostOf is what a server's context is called unless it is said.
+// hostOf returns the default name of a server's context.
 func hostOf(server string) string {
 	if at, err := url.Parse(server); err == nil {
 		return at.Host
@@ -113,7 +114,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return usage(err)
 			}
 			defer c.Close()
-			// A login that the server has ended already is to be forgotten as well.
+			// A login that the server has already ended must also be removed here.
 			var refused *client.Error
 			if err := c.Logout(cmd.Context()); err != nil &&
 				!(errors.As(err, &refused) && refused.Status == http.StatusUnauthorized) {
@@ -132,10 +133,11 @@ func (a *cli) logoutCommand() *cobra.Command {
 		}}
 }
 
-// mostPassword is more than any password that a server takes, in bytes.
+// mostPassword is more than the longest password that a server accepts, in bytes.
 const mostPassword = 4096
 
-// credentials asks for what was not given. A password is never an argument: others see those.
+// credentials asks for the user and password that were not given. A password is never an argument, because other
+// users can see those.
 func (a *cli) credentials(ctx context.Context, user, server string) (name, password string, err error) {
 	keys, isTerminal := terminal(a.in)
 	lines := bufio.NewReader(io.LimitReader(a.in, 2*mostPassword))
@@ -159,14 +161,14 @@ func (a *cli) credentials(ctx context.Context, user, server string) (name, passw
 	return name, password, err
 }
 
-// answered reads a line, or ends with ctx.
+// answered waits for read or for the end of ctx.
 func answered(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		line string
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // it ends with the process where nobody answers
+	go func() { // it blocks until the process ends if the user enters nothing
 		line, err := read()
 		answers <- answer{line, err}
 	}()
@@ -181,7 +183,7 @@ func answered(ctx context.Context, read func() (string, error)) (string, error) 
 	}
 }
 
-// askHidden reads a line that is not shown. Who interrupts it gets the terminal back as it was.
+// askHidden reads a line without echo. When ctx ends, it restores the state of the terminal.
 func (a *cli) askHidden(ctx context.Context, keys *os.File, question string) (string, error) {
 	fd := int(keys.Fd())
 	before, err := term.GetState(fd)

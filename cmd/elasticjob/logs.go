@@ -23,7 +23,7 @@ type reading struct {
 	tail   int
 }
 
-// mostFollowed is of how many shards output is followed at once: each is two requests that stay.
+// mostFollowed is the maximum number of shards whose output is followed at once. Each uses two long-lived requests.
 const mostFollowed = 64
 
 func (a *cli) logsCommand() *cobra.Command {
@@ -53,7 +53,7 @@ several shards have the number of the shard before them. Of a job it is the last
 		}
 		err := a.logs(ctx, c, args[0], streams, r)
 		if errors.Is(err, context.Canceled) && r.follow {
-			return &ending{statusInterrupted, errors.New("")} // it is how one ends it
+			return &ending{statusInterrupted, errors.New("")} // following always ends with an interrupt
 		}
 		return err
 	})
@@ -93,7 +93,7 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 	return cmp.Or(f.finish(), ctx.Err())
 }
 
-// runOf is the id of a run, or that of a job's last run.
+// runOf returns the id of a run: what itself, or the last run if what is a job.
 func (a *cli) runOf(ctx context.Context, c *client.Client, what string) (string, error) {
 	if strings.Contains(what, "@") {
 		return what, nil
@@ -109,7 +109,7 @@ func (a *cli) runOf(ctx context.Context, c *client.Client, what string) (string,
 	return runs.Value[0].ExecutionID, nil
 }
 
-// printRunOutput prints what there is of all shards of a run, one after the other.
+// printRunOutput prints the present output of all shards of a run, one after the other.
 func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error {
 	run, err := f.client.Execution(ctx, id)
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 	return a.printPieces(ctx, f, pieces)
 }
 
-// piece is one stream of one task; about says in an error which shard that is, and prefix stands before its lines.
+// piece is one stream of a task. about names the shard in errors; prefix is printed before each line.
 type piece struct{ task, stream, about, prefix string }
 
 func (f *followers) pieces(task, about, prefix string) (all []piece) {
@@ -149,7 +149,7 @@ func (f *followers) pieces(task, about, prefix string) (all []piece) {
 	return all
 }
 
-// printPieces prints what there is of each, also where another one can't be read.
+// printPieces prints the present output of each piece, and continues after an error.
 func (a *cli) printPieces(ctx context.Context, f *followers, pieces []piece) error {
 	return tryAll(a, pieces, func(p piece) error {
 		err := f.print(ctx, client.Output{Task: p.task, Stream: p.stream}, p.prefix)
@@ -160,7 +160,7 @@ func (a *cli) printPieces(ctx context.Context, f *followers, pieces []piece) err
 	})
 }
 
-// printStream prints one stream of one task, from so many lines before its end on, or all of it.
+// printStream prints one stream of a task: its last tail lines and what follows, or all of it if tail is negative.
 func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer,
 	prefix string) error {
 	lines := newLineWriter(w, prefix)
@@ -180,10 +180,10 @@ func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output
 	return errors.Join(err, lines.end())
 }
 
-// mostTail is how much is looked through for the last lines, in bytes.
+// mostTail is the number of bytes that are searched for the last lines.
 const mostTail = 8 << 20
 
-// readEnd reads the last lines of what there is, and says where in the file they end.
+// readEnd reads the last lines of a stream, and returns the offset in the file at which they end.
 func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) ([]byte, int64, error) {
 	for o.Tail = 64 << 10; ; o.Tail *= 4 {
 		text, from, err := c.ReadLog(ctx, o)
@@ -201,7 +201,7 @@ func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) 
 
 func isErrors(stream string) bool { return strings.HasPrefix(stream, "stderr") }
 
-// prefix stands before the lines of a shard.
+// prefix returns the prefix of a shard's lines.
 func (a *cli) prefix(item int) string {
 	colours := []style{cyan, green, yellow, "35", "34", red}
 	return colours[item%len(colours)].paint(fmt.Sprintf("%d| ", item), a.coloured())

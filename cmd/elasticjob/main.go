@@ -1,6 +1,5 @@
-// Command elasticjob is the command line of the scheduler, for people and
-// scripts: it publishes apps, registers and triggers jobs, and shows runs.
-// docs/cli.md has all commands.
+// Command elasticjob is the command line of the scheduler for users and scripts. It publishes apps, registers and
+// triggers jobs, and shows runs. docs/cli.md describes all commands.
 package main
 
 import (
@@ -12,7 +11,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once.
+	// After the first signal the default action is restored, so that a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(newCLI().run(ctx, os.Args[1:]))
 }

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// session is a command line with an environment of its own.
+// session runs command lines with an environment of its own.
 type session struct {
 	testing.TB
 	env map[string]string
@@ -26,7 +26,7 @@ func newSession(t testing.TB) *session {
 	return &session{t, map[string]string{"XDG_CONFIG_HOME": t.TempDir()}}
 }
 
-// now is the time of all tests.
+// now is the time in all tests.
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func (s *session) cli(in string) (*cli, *bytes.Buffer, *bytes.Buffer) {
@@ -35,7 +35,7 @@ func (s *session) cli(in string) (*cli, *bytes.Buffer, *bytes.Buffer) {
 		now: func() time.Time { return now }, zone: time.FixedZone("CEST", 7200)}, out, err
 }
 
-// run runs a command and gives its status and what it prints.
+// run runs a command and returns its status and output.
 func (s *session) run(in string, args ...string) (status int, out, err string) {
 	s.Helper()
 	a, stdout, stderr := s.cli(in)
@@ -43,7 +43,7 @@ func (s *session) run(in string, args ...string) (status int, out, err string) {
 	return status, stdout.String(), stderr.String()
 }
 
-// ok runs a command that is to end well.
+// ok runs a command that must succeed.
 func (s *session) ok(args ...string) string {
 	s.Helper()
 	status, out, err := s.run("", args...)
@@ -53,7 +53,7 @@ func (s *session) ok(args ...string) string {
 	return out
 }
 
-// golden compares with a file of testdata.
+// golden compares a text with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

@@ -9,12 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// nearApp adds to an app that is not there the name that was probably meant.
+// nearApp adds the nearest existing name to an error about an app that does not exist.
 func (a *cli) nearApp(ctx context.Context, c *client.Client, err error, name string) error {
 	return near(ctx, c, err, "app_not_found", name, appNames)
 }
 
-// nearJob does so for jobs.
+// nearJob does the same for jobs.
 func (a *cli) nearJob(ctx context.Context, c *client.Client, err error, name string) error {
 	all := func(ctx context.Context, c *client.Client, _ string) ([]string, error) { return jobNames(ctx, c, "") }
 	return near(ctx, c, err, "job_not_found", name, all)

@@ -27,8 +27,8 @@ func (a *cli) checkOutput() error {
 	return usagef("%s", message)
 }
 
-// show prints the server's answer as JSON or YAML, or what people are to see of it. Of several names each has a line
-// of JSON, or a YAML document.
+// show prints the server's answer as JSON or YAML, or calls forPeople. If a command has several names, it prints each
+// answer as one line of JSON or as one YAML document.
 func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
 	begun := a.shown
 	a.shown = true
@@ -54,7 +54,7 @@ func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
 	return forPeople()
 }
 
-// writeYAML writes a JSON document as YAML, its fields in the order that they have.
+// writeYAML writes a JSON document as YAML and keeps the order of its fields.
 func writeYAML(w io.Writer, raw json.RawMessage) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(escaped(raw), &doc); err != nil {
@@ -71,18 +71,18 @@ func writeYAML(w io.Writer, raw json.RawMessage) error {
 	return err
 }
 
-// otherBooleans are texts that some readers of YAML take for true or false.
+// otherBooleans are texts that some YAML readers parse as booleans.
 var otherBooleans = []string{"y", "n", "yes", "no", "on", "off"}
 
-// plain gives a node YAML's own style instead of JSON's. A text keeps its tag, so that it is quoted where it looks
-// like something else.
+// plain changes a node from JSON's style to YAML's. Texts keep their tag, so that they are quoted if they look like
+// another type.
 func plain(n *yaml.Node) {
 	n.Style = 0
 	if n.Tag == "!!str" && slices.Contains(otherBooleans, strings.ToLower(n.Value)) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	if strings.ContainsFunc(n.Value, steers) {
-		n.Style = yaml.DoubleQuotedStyle // where it can be escaped
+		n.Style = yaml.DoubleQuotedStyle // only this style can escape the character
 	}
 	for _, child := range n.Content {
 		plain(child)
@@ -92,7 +92,7 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// showOwn is show for what is no answer of a server.
+// showOwn is show for a value that does not come from a server.
 func (a *cli) showOwn(value any, forPeople func() error) error {
 	raw, err := json.Marshal(value)
 	if err != nil {

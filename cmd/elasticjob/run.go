@@ -27,7 +27,7 @@ func (a *cli) runCommand() *cobra.Command {
 			Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
 }
 
-// mostPerList is how many runs the server lists at once.
+// mostPerList is the maximum number of runs in one list of the server.
 const mostPerList = 1000
 
 func (a *cli) listRunsCommand() *cobra.Command {
@@ -82,7 +82,7 @@ func (a *cli) runTable(rows []client.Summary) *table {
 	return t
 }
 
-// sourceWord is what made a run, in a short word.
+// sourceWord returns a short word for what started a run.
 func sourceWord(source string) string {
 	switch source {
 	case "NORMAL_TRIGGER":
@@ -155,7 +155,7 @@ func (a *cli) shardTable(shards []client.Shard) *table {
 	return t
 }
 
-// kill ends runs and tasks, which their ids tell apart.
+// kill ends runs and tasks. It tells them apart by the form of the id.
 func (a *cli) kill(ctx context.Context, c *client.Client, args []string) error {
 	return a.each(args, func(id string) error {
 		end, what := c.KillExecution, "run"

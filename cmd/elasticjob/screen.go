@@ -7,37 +7,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// screen is what top shows.
+// screen is the content of top.
 type screen struct {
 	server        string
-	width, height int // width 0: lines of any length
+	width, height int // a width of 0 means lines of any length
 	order         string
 	descending    bool
 	pageNumber    int
 
 	overview client.Overview
 	page     client.JobPage
-	trouble  error // why what is shown is old
+	trouble  error // why the content is out of date
 }
 
 const (
-	// mostProblems are shown, of all.
+	// mostProblems is the maximum number of problems that are shown.
 	mostProblems = 3
-	// besideJobs are the lines of a frame that are not of problems and jobs: four at the top, two empty ones, titles,
-	// keys.
+	// besideJobs is the number of lines of a frame without problems and jobs: four at the top, two empty lines, the
+	// titles and the keys.
 	besideJobs = 8
-	// narrow is a screen without space for all columns.
+	// narrow is the width below which some columns are left out.
 	narrow = 100
 )
 
-// jobRows is for how many jobs there is space.
+// jobRows returns the number of jobs that fit on the screen.
 func (s *screen) jobRows() int {
 	return min(client.MostPerPage, max(1, s.height-besideJobs-s.problemRows()))
 }
 
 func (s *screen) problemRows() int { return min(mostProblems, len(s.overview.Problems)) }
 
-// frame is what is shown, line by line.
+// frame returns the lines of the screen.
 func (a *cli) frame(s *screen) []string {
 	colours := a.coloured()
 	o, sum := s.overview, s.overview.Summary
@@ -68,7 +68,7 @@ func (a *cli) frame(s *screen) []string {
 		jobs.drop("APP")
 	}
 	lines = append(lines, jobs.lines(s.width, colours)...)
-	if s.height < client.MostPerPage { // a screen: the keys stand in its last line
+	if s.height < client.MostPerPage { // on a screen the keys are in the last line
 		for len(lines) < s.height-1 {
 			lines = append(lines, "")
 		}
@@ -118,7 +118,7 @@ func (s *screen) fit(text string) string {
 	return cut(text, s.width)
 }
 
-// runWords counts the runs and shards under way, and those that ended in the last hour.
+// runWords describes the running and waiting runs and shards, and those that ended in the last hour.
 func runWords(t client.Totals) string {
 	text := fmt.Sprintf("runs %d running, %d waiting  shards %d running", t.RunningExecutions, t.WaitingExecutions,
 		t.RunningShards)
@@ -128,7 +128,7 @@ func runWords(t client.Totals) string {
 	return text
 }
 
-// clusterWords is what is known of the cluster.
+// clusterWords describes the state of the cluster.
 func clusterWords(t client.Totals) (words []string) {
 	if t.Subscribed != nil && !*t.Subscribed {
 		words = append(words, "NOT CONNECTED to the cluster")

@@ -17,20 +17,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// settings is the file of contexts.
+// settings is the content of the file of contexts.
 type settings struct {
 	Current  string              `yaml:"current,omitempty"`
 	Contexts map[string]*settled `yaml:"contexts,omitempty"`
 }
 
-// settled is one context: a server, and the token that it is sent.
+// settled is one context: a server, and the token to send to it.
 type settled struct {
 	Server string `yaml:"server"`
 	Token  string `yaml:"token,omitempty"`
 	CA     string `yaml:"ca,omitempty"`
 }
 
-// settingsFile is below the user's folder for configuration, which XDG_CONFIG_HOME may name.
+// settingsFile returns the path of the file, below the user's folder for configuration, which XDG_CONFIG_HOME may
+// name.
 func (a *cli) settingsFile() (string, error) {
 	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
@@ -42,13 +43,13 @@ func (a *cli) settingsFile() (string, error) {
 	return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
 }
 
-// readSettings reads the file; one that isn't there has no contexts. It holds tokens, so one that others can read is
-// refused.
+// readSettings reads the file. If it does not exist, there are no contexts. It contains tokens, so a file that others
+// can read is an error.
 func (a *cli) readSettings() (*settings, error) {
 	empty := &settings{Contexts: map[string]*settled{}}
 	path, err := a.settingsFile()
 	if err != nil {
-		return empty, nil // without a home there are no contexts; what would write them says so
+		return empty, nil // without a home folder there are no contexts; writing one reports the error
 	}
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +83,7 @@ func (a *cli) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// change rewrites the file as a whole, with mode 0600, or leaves it as it was.
+// change changes the contexts and replaces the file atomically, with mode 0600. On an error the file is unchanged.
 func (a *cli) change(how func(*settings) error) error {
 	s, err := a.readSettings()
 	if err != nil {
@@ -107,12 +108,12 @@ func (a *cli) change(how func(*settings) error) error {
 	return nil
 }
 
-// writePrivate puts a file in the place of another at once; nobody else can read it, at no moment.
+// writePrivate replaces a file atomically. At no time can another user read it.
 func writePrivate(path string, text []byte) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".contexts-*") // which has mode 0600
+	file, err := os.CreateTemp(filepath.Dir(path), ".contexts-*") // created with mode 0600
 	if err != nil {
 		return err
 	}

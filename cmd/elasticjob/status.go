@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// The exit statuses, as --help and docs/cli.md have them.
+// The exit statuses, as described in --help and docs/cli.md.
 const (
 	statusDone = iota
 	statusFailed
@@ -35,7 +35,7 @@ const statusHelp = `  0    done
   7    no answer from the server, or it can't answer now: try again
   130  interrupted`
 
-// ending is an error with the exit status that it is worth.
+// ending is an error with an exit status.
 type ending struct {
 	status int
 	err    error
@@ -44,13 +44,13 @@ type ending struct {
 func (e *ending) Error() string { return e.err.Error() }
 func (e *ending) Unwrap() error { return e.err }
 
-// usage makes an error one of the command line.
+// usage marks an error as one of the command line.
 func usage(err error) error { return &ending{statusUsage, err} }
 
-// usagef is usage of a new error.
+// usagef returns a new usage error.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// statusOf is the exit status that an error is worth.
+// statusOf returns the exit status for an error.
 func statusOf(err error) int {
 	var (
 		known   *ending
@@ -82,7 +82,7 @@ func statusOf(err error) int {
 	return statusFailed
 }
 
-// report says what went wrong, in words of the command line, and gives the exit status.
+// report prints an error in terms of the command line, and returns the exit status.
 func (a *cli) report(cmd *cobra.Command, err error) int {
 	status := statusOf(err)
 	switch {
@@ -99,7 +99,7 @@ func (a *cli) report(cmd *cobra.Command, err error) int {
 	return status
 }
 
-// explained is an error for people, with a line for each field that is wrong.
+// explained returns the text of an error, with a line for each invalid field.
 func explained(err error) string {
 	var refused *client.Error
 	if !errors.As(err, &refused) {
@@ -112,7 +112,7 @@ func explained(err error) string {
 			message = "nothing was changed; wrong is:"
 		}
 	}
-	// What wraps the server's refusal says what was being done.
+	// The text of the wrapping errors says what was being done.
 	text := clean(strings.TrimSuffix(err.Error(), refused.Message) + inCommands(message))
 	for _, f := range refused.Fields {
 		text += "\n  " + clean(f.Field)
@@ -124,7 +124,7 @@ func explained(err error) string {
 	return text
 }
 
-// before is the part of a text before a mark, or all of it.
+// before returns the part of a text before mark, or all of it.
 func before(text, mark string) string {
 	head, _, _ := strings.Cut(text, mark)
 	return head

@@ -8,9 +8,9 @@ import (
 // column is one column of a table.
 type column struct {
 	title string
-	// right aligns numbers.
+	// right aligns the column to the right, for numbers.
 	right bool
-	// least is how narrow it may be made where the table does not fit; 0: it keeps its width.
+	// least is the minimum width to which the column may be reduced; 0 means that it keeps its width.
 	least int
 }
 
@@ -24,7 +24,7 @@ func text(s string) cell { return cell{text: oneLine(s)} }
 
 func state(s string) cell { return cell{text: oneLine(s), style: styleOf(s)} }
 
-// table is rows of cells below titles.
+// table is a table with a row of titles.
 type table struct {
 	columns []column
 	rows    [][]cell
@@ -32,7 +32,7 @@ type table struct {
 
 func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
 
-// drop takes a column out.
+// drop removes a column.
 func (t *table) drop(title string) {
 	at := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title })
 	t.columns = slices.Delete(t.columns, at, at+1)
@@ -43,7 +43,8 @@ func (t *table) drop(title string) {
 
 const gap = "  "
 
-// lines are the table's lines. They are at most so wide, if width is not 0 and the columns' least widths allow it.
+// lines returns the lines of the table. They are at most width columns wide, unless width is 0 or the minimum widths
+// of the columns do not allow it.
 func (t *table) lines(width int, coloured bool) []string {
 	widths := t.fit(width)
 	titles := make([]cell, len(t.columns))
@@ -73,8 +74,8 @@ func (t *table) lines(width int, coloured bool) []string {
 	return lines
 }
 
-// fit gives the columns their widths. What is too much is taken from the widest that may be narrower, column by
-// column.
+// fit returns the widths of the columns. If the table is too wide, it repeatedly narrows the widest column that may
+// be narrower.
 func (t *table) fit(width int) []int {
 	widths := make([]int, len(t.columns))
 	total := len(gap) * (len(t.columns) - 1)
@@ -101,7 +102,7 @@ func (t *table) fit(width int) []int {
 	return widths
 }
 
-// print writes a table, or what is said where it has no rows.
+// print prints a table, or none if it has no rows.
 func (a *cli) print(t *table, none string) error {
 	if len(t.rows) == 0 {
 		a.say("%s", none)

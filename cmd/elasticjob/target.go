@@ -8,16 +8,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
-// target is the server that a command talks to, and as whom.
+// target is the server that a command uses, with its token and CA.
 type target struct {
-	// context is the name of the context that it comes from, if it comes from one.
+	// context is the name of the context that the target comes from, if any.
 	context           string
 	server, token, ca string
 }
 
-// target says which server is meant: what the command line says counts before the environment, and that before the
-// context in use. A context's token goes to the context's server only, however that
-// was said.
+// target returns the server to use. The command line takes precedence over the environment, and the environment over
+// the current context. A context's token is sent only to the context's server.
 func (a *cli) target() (target, error) {
 	s, err := a.readSettings()
 	if err != nil {
@@ -50,8 +49,8 @@ func (a *cli) target() (target, error) {
 	return t, nil
 }
 
-// pick takes a server from a context. A token from the environment counts before the context's, unless the context was
-// named by a flag: it may be meant for another server.
+// pick returns the server of a context. A token in the environment takes precedence over the context's token, unless
+// a flag names the context: then the token in the environment may be meant for another server.
 func (s *settings) pick(name string, t target, token string, byFlag bool) (target, error) {
 	chosen, ok := s.Contexts[name]
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// terminal is the file of a terminal that something writes to or reads from, if it is one.
+// terminal returns the file of a stream if it is a terminal.
 func terminal(stream any) (*os.File, bool) {
 	for locked, ok := stream.(*lockedWriter); ok; locked, ok = stream.(*lockedWriter) {
 		stream = locked.w
@@ -23,7 +23,8 @@ func terminal(stream any) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// widthOf is how many characters fit into a line, or 0 where lines may be of any length.
+// widthOf returns the width of the terminal in columns, or 0 if w is not a terminal, so that lines may have any
+// length.
 func widthOf(w io.Writer) int {
 	if f, ok := terminal(w); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -33,7 +34,7 @@ func widthOf(w io.Writer) int {
 	return 0
 }
 
-// style is how a text looks where there are colours.
+// style is the style of a text on a terminal with colours: the parameter of an SGR escape sequence.
 type style string
 
 const (
@@ -46,7 +47,7 @@ const (
 	cyan      style = "36"
 )
 
-// coloured reports whether colours may be written: to a terminal, unless its user wants none.
+// coloured reports whether colours may be written: only to a terminal, and only if the user has not disabled them.
 func (a *cli) coloured() bool {
 	_, ok := terminal(a.out)
 	return ok && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
@@ -59,7 +60,7 @@ func (s style) paint(text string, coloured bool) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// styleOf is how a state looks.
+// styleOf returns the style of a state.
 func styleOf(state string) style {
 	switch state {
 	case "FINISHED":
@@ -76,7 +77,7 @@ func styleOf(state string) style {
 	return plainText
 }
 
-// clean is a text that a terminal shows as it is: what the server or a job says may hold what would steer it.
+// clean replaces control characters, because texts of the server or of a job could otherwise control the terminal.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
@@ -86,13 +87,14 @@ func clean(text string) string {
 	}, text)
 }
 
-// colourSequence matches what begins with an escape sequence for colours and the like (SGR), the only one that a
-// job's output may have.
+// colourSequence matches an escape sequence for colours and the like (SGR). No other escape sequence of a job's
+// output is printed.
 var colourSequence = regexp.MustCompile(`^\x1b\[[0-9;:]*m`)
 
-// printable is a line of a job's output as a terminal may get it: with its colours, which end with the line, and �
-// for each character that would steer the terminal otherwise, such as to write to the clipboard, set a title, or show
-// a text in another order. The output of whoever may run a job is read by others.
+// printable returns a line of a job's output for a terminal. It keeps colours, which it resets at the end of the
+// line, and replaces by � each character that could control the terminal otherwise, for example write to the
+// clipboard, set a title, or change the order of a text. This matters because users read the output of jobs of other
+// users.
 func printable(line []byte) []byte {
 	text, end, coloured := line, []byte(nil), false
 	if bytes.HasSuffix(text, []byte{'\n'}) {
@@ -118,11 +120,11 @@ func printable(line []byte) []byte {
 	return append(out, end...)
 }
 
-// steers reports whether a character may steer a terminal and is left as it is by JSON: DEL, C1, and what turns the
-// order of a text round.
+// steers reports whether JSON leaves a character unescaped that may control a terminal: DEL, C1 controls, and
+// controls of the text direction.
 func steers(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
 
-// escaped is a text with \uXXXX for what steers a terminal, which is for documents in which that means the same.
+// escaped replaces these characters by \uXXXX. It is for formats in which that has the same meaning.
 func escaped(text []byte) []byte {
 	if !bytes.ContainsFunc(text, steers) {
 		return text
@@ -138,10 +140,10 @@ func escaped(text []byte) []byte {
 	return out.Bytes()
 }
 
-// oneLine is a text as one line.
+// oneLine returns a text as one line.
 func oneLine(text string) string { return clean(strings.Join(strings.Fields(text), " ")) }
 
-// columns is how many columns of a terminal a text takes.
+// columns returns the width of a text in columns of a terminal.
 func columns(text string) (n int) {
 	for _, r := range text {
 		n += runeColumns(r)
@@ -159,7 +161,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// cut is the begin of a text that fits into so many columns, with … where something is missing.
+// cut shortens a text to this many columns; … marks the missing part.
 func cut(text string, most int) string {
 	if columns(text) <= most {
 		return text

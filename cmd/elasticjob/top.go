@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// redraw is how often times are brought up to date, and the terminal's size is looked at.
+	// redraw is the interval at which times and the size of the terminal are updated.
 	redraw = time.Second
-	// rereadAtMost is how often the server is asked while much changes, and rereadAtLeast while nothing does.
+	// rereadAtMost is the shortest interval between requests, while much changes; rereadAtLeast is the longest, while
+	// nothing does.
 	rereadAtMost, rereadAtLeast = 500 * time.Millisecond, 10 * time.Second
 )
 
@@ -59,57 +60,57 @@ way round, space and b turn the page. Where standard output is no terminal it is
 	return cmd
 }
 
-// answers are what the server says of what is shown, or why it says nothing.
+// answers are the server's answers for one screen, or an error.
 type answers struct {
 	overview client.Overview
 	page     client.JobPage
 	err      error
 }
 
-// ask asks the server for what a screen shows.
+// ask requests the content of a screen.
 func ask(ctx context.Context, c *client.Client, s screen) answers {
 	overview, err := c.Overview(ctx)
 	if err != nil {
 		return answers{err: err}
 	}
-	s.overview = overview.Value // which says for how many jobs there is space
+	s.overview = overview.Value // the number of problems determines how many jobs fit
 	page, err := c.JobPage(ctx, client.JobQuery{Sort: s.order, Descending: s.descending, Page: s.pageNumber,
 		PerPage: s.jobRows()})
 	return answers{s.overview, page.Value, err}
 }
 
-// take has answers shown; without any what is shown stays, with the reason.
+// take shows answers. After an error the old content stays, together with the reason.
 func (s *screen) take(got answers) {
 	if s.trouble = got.err; got.err == nil {
 		s.overview, s.page = got.overview, got.page
 	}
 }
 
-// live draws until a key ends it, on a screen of its own, after which the terminal is as it was.
+// live draws the screen until a key ends it, and then restores the terminal.
 func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *os.File) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.look(out)
 	if s.take(ask(ctx, c, *s)); s.trouble != nil {
-		return s.trouble // before the screen is taken: this is read
+		return s.trouble // before the alternate screen is entered, so that the user can read it
 	}
 	before, err := term.MakeRaw(int(keys.Fd()))
 	if err != nil {
 		return fmt.Errorf("take the terminal's keys: %w", err)
 	}
-	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l\x1b[?7l") // another screen, no cursor, no wrapped lines
+	fmt.Fprint(out, "\x1b[?1049h\x1b[?25l\x1b[?7l") // enter the alternate screen, hide the cursor, do not wrap lines
 	defer func() {
 		fmt.Fprint(out, "\x1b[?7h\x1b[?25h\x1b[?1049l")
 		err = errors.Join(err, term.Restore(int(keys.Fd()), before))
 	}()
 	pressed := make(chan byte)
-	go readKeys(ctx, keys, pressed) // it ends with the process, or the next key
+	go readKeys(ctx, keys, pressed) // ends with the process, or at the next key
 	changes, stop := c.Changes(ctx, func(client.Changed) bool { return true })
 	defer stop()
 	ticks := time.NewTicker(redraw)
 	defer ticks.Stop()
 	stale, asking, readAt := false, false, a.now()
-	came := make(chan answers, 1) // so that who asks ends also when nobody looks any more
+	came := make(chan answers, 1) // buffered, so that the sender ends even if the reader has ended
 	for {
 		s.look(out)
 		a.draw(out, s)
@@ -129,7 +130,7 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 			asking, readAt = false, a.now()
 		case <-ticks.C:
 		}
-		if asking { // keys work meanwhile, however long the server takes
+		if asking { // keys are handled while the server is being asked
 			continue
 		}
 		since := a.now().Sub(readAt)
@@ -154,11 +155,11 @@ func readKeys(ctx context.Context, keys *os.File, pressed chan<- byte) {
 	}
 }
 
-const interrupt = 3 // Ctrl-C, as a key
+const interrupt = 3 // the byte of Ctrl-C
 
 func isEnd(key byte) bool { return key == 'q' || key == 'Q' || key == interrupt }
 
-// press changes what is shown, and reports whether it is to be read.
+// press handles a key, and reports whether new content must be read.
 func (s *screen) press(key byte) bool {
 	switch key {
 	case 's':
@@ -180,14 +181,14 @@ func (s *screen) press(key byte) bool {
 	return true
 }
 
-// look takes over the terminal's size.
+// look updates the size of the screen.
 func (s *screen) look(out *os.File) {
 	if width, height, err := term.GetSize(int(out.Fd())); err == nil {
 		s.width, s.height = width, height
 	}
 }
 
-// draw writes a whole frame at once over the last one, so that nothing flickers.
+// draw writes a whole frame over the last one in one write, so that the screen does not flicker.
 func (a *cli) draw(out *os.File, s *screen) {
 	var b strings.Builder
 	b.WriteString("\x1b[?2026h\x1b[H")

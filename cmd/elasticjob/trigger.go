@@ -63,9 +63,10 @@ gives your own, so that a script which is started again does not trigger again. 
 	return cmd
 }
 
-// wait shows a run until its end, and is an error if it did not finish.
+// wait shows a run until it ends, and returns an error if it did not finish.
 func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) error {
-	// What is asked for on standard output is the run as it ended: what happens meanwhile is for people.
+	// With JSON or YAML, or with --logs, standard output is for the requested output, so the progress of the run goes
+	// to standard error.
 	about := a.out
 	if a.output != "table" || logs {
 		about = a.err
@@ -92,7 +93,7 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 		w.changed(now.Value)
 	}
 	if output != nil {
-		_ = output.finish() // it was printed, and the status is the run's
+		_ = output.finish() // the error was printed, and the exit status is that of the run
 	}
 	w.ended(last.Value)
 	if a.output != "table" {
@@ -106,14 +107,15 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 	return nil
 }
 
-// watching prints what changes of a run.
+// watching prints the changes of a run.
 type watching struct {
 	cli   *cli
 	out   io.Writer
-	shown map[int]string // by shard
+	shown map[int]string // the last shown state, by shard
 }
 
-// mostLines is of how many shards each change is shown; of more there are numbers by state.
+// mostLines is the maximum number of shards whose changes are shown individually. For larger runs it shows the number
+// of shards in each state.
 const mostLines = 20
 
 func (w *watching) changed(run client.Execution) {

@@ -25,7 +25,7 @@ func (a *cli) versionCommand() *cobra.Command {
 			health, err := c.Health(ctx)
 			if err != nil {
 				said.Server = nil
-				_ = a.printVersions(said) // the server's silence is what the command ends with
+				_ = a.printVersions(said) // the command ends with the error of the server
 				return err
 			}
 			said.Server = health.Raw
@@ -35,7 +35,7 @@ func (a *cli) versionCommand() *cobra.Command {
 	return cmd
 }
 
-// versions is what version shows; Server is /healthz as it is.
+// versions is the output of version; Server is the answer of /healthz.
 type versions struct {
 	Client   string          `json:"client"`
 	Go       string          `json:"go"`

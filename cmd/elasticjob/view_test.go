@@ -30,8 +30,8 @@ func rows(t *testing.T) client.JobPage {
 	return page
 }
 
-// TestATableFits: cells are cut until it does, as far as they may be, and stand below each other also where characters
-// are wide.
+// TestATableFits: cells are cut, down to the minimum widths, until the table fits, and columns stay aligned with wide
+// characters.
 func TestATableFits(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newSession(t).cli("")
@@ -48,7 +48,7 @@ func TestATableFits(t *testing.T) {
 	golden(t, "jobs.txt", out.String())
 }
 
-// TestTopFitsItsScreen, whatever is wrong.
+// TestTopFitsItsScreen even with problems of any length.
 func TestTopFitsItsScreen(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newSession(t).cli("")
@@ -178,7 +178,8 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// TestOnlyColoursSteerATerminal: nothing else that a job writes does, and in JSON and YAML nothing at all.
+// TestOnlyColoursSteerATerminal: of a job's output only colours reach the terminal as control sequences; in JSON and
+// YAML not even those.
 func TestOnlyColoursSteerATerminal(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -234,7 +235,7 @@ func TestOnlyColoursSteerATerminal(t *testing.T) {
 	}
 }
 
-// TestLinesOfSeveralAreNotMixed: what is written comes out in whole lines, each with its prefix.
+// TestLinesOfSeveralAreNotMixed: only whole lines are written, each with its prefix.
 func TestLinesOfSeveralAreNotMixed(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

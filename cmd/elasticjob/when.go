@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// full is a moment in the user's zone, and how far it is away.
+// full returns a time in the user's zone and its distance from now.
 func (a *cli) full(t time.Time) string {
 	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.away(t))
 }
 
-// away is how far a moment is away: in 25s, 3m20s ago.
+// away returns the distance of a time from now: in 25s, 3m20s ago.
 func (a *cli) away(t time.Time) string { return awayIn(t.Sub(a.now()), coarse) }
 
 // awayShort is away with one unit, for tables.
@@ -31,7 +31,7 @@ func awayIn(d time.Duration, words func(time.Duration) string) string {
 	return words(-d) + " ago"
 }
 
-// coarsest is a time with one unit: 90s, 3m, 13h, 30d.
+// coarsest formats a duration with one unit: 90s, 3m, 13h, 30d.
 func coarsest(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -44,7 +44,7 @@ func coarsest(d time.Duration) string {
 	return fmt.Sprintf("%dd", int64(d/(24*time.Hour)))
 }
 
-// coarse is a time with its two largest units: 25s, 3m20s, 2h05m, 3d4h.
+// coarse formats a duration with its two largest units: 25s, 3m20s, 2h05m, 3d4h.
 func coarse(d time.Duration) string {
 	seconds := int64((d + time.Second/2) / time.Second)
 	switch {
@@ -62,7 +62,7 @@ func coarse(d time.Duration) string {
 	return fmt.Sprintf("%dd", seconds/86400)
 }
 
-// took is how long something took, exact where it was short.
+// took formats how long something took, more exactly if it was short.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:

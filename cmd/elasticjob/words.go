@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// routeInWords is a route of the API as the server advises it, and the command that does the same.
+// routeInWords maps a route of the API, as the server's messages mention it, to the equivalent command.
 type routeInWords struct {
 	route   *regexp.Regexp
 	command string
@@ -10,7 +10,7 @@ type routeInWords struct {
 
 const aName = `([A-Za-z0-9][A-Za-z0-9._@-]*[A-Za-z0-9_-]|[A-Za-z0-9])`
 
-// routesInWords are looked for in this order.
+// routesInWords are applied in this order.
 var routesInWords = []routeInWords{
 	{regexp.MustCompile(`POST /api/(job|app)/` + aName + `/(pause|resume|enable|disable|shutdown|trigger)\b`), `"elasticjob $1 $3 $2"`},
 	{regexp.MustCompile(`GET /api/job/` + aName + `/explain\b`), `"elasticjob job explain $1"`},
@@ -32,7 +32,7 @@ var routesInWords = []routeInWords{
 	{regexp.MustCompile(`\blog in again\b`), `"elasticjob login" logs in again`},
 }
 
-// inCommands is a text of the server with commands in the place of routes.
+// inCommands replaces the routes in a text of the server by commands.
 func inCommands(text string) string {
 	for _, r := range routesInWords {
 		text = r.route.ReplaceAllString(text, r.command)

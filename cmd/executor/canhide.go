@@ -11,8 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// canHide is what a server asks at its start: it tries to hide what executors are to hide from tasks, in a process
-// that ends at once, and says why it can't be done. That process is this function, too, with nothing to hide any more.
+// canHide is the command can-hide, which a server runs at its start. It tests whether executors can hide files from
+// tasks: it starts itself once more with the files hidden, and prints why that fails. The inner process finds nothing
+// to hide in its environment and ends at once.
 func canHide() int {
 	text, given := os.LookupEnv(executor.HideVariable)
 	if !given {

@@ -1,5 +1,5 @@
-// Command executor is what a Mesos agent starts to run the shards of an app. It takes everything it needs from the
-// environment that the agent sets; arguments may set limits. "executor run" runs one shard by hand.
+// Command executor runs the shards of an app. A Mesos agent starts it with its configuration in the environment;
+// arguments may set limits. "executor run" runs one shard manually, and "executor pod" runs the task of a pod.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// supervisorCommand is the program itself, even if its file was replaced since.
+// supervisorCommand starts this same program, even if its file has been replaced since.
 var supervisorCommand = []string{"/proc/self/exe", "supervisor"}
 
 func main() {
@@ -27,8 +27,8 @@ func main() {
 
 func run() int {
 	err := isolation.Enter()
-	// It was executed by a descriptor, whose number would be its name in lists of processes. Without the name it does
-	// as well.
+	// The process was executed through a file descriptor, so lists of processes would show the descriptor's number as
+	// its name. A failure to set the name has no other effect.
 	_ = os.WriteFile("/proc/self/comm", []byte("executor"), 0)
 	if err == nil {
 		err = isolation.Conceal()
@@ -70,7 +70,7 @@ func run() int {
 		fmt.Fprintln(os.Stderr, "executor:", err)
 		return 2
 	}
-	if id, err := jobs.ParseExecutorID(config.ExecutorID); err == nil { // else it is another scheduler's
+	if id, err := jobs.ParseExecutorID(config.ExecutorID); err == nil { // otherwise another scheduler started it
 		config.App = id.App
 	}
 	config.Supervisor = supervisorCommand

@@ -22,13 +22,14 @@ ELASTICJOB_TASK_FILE names), and ends as the task does. With --prepare, in an in
 itself, at /elasticjob for the next container.
 `
 
-// pod is executor pod. It returns the exit status.
+// pod is the command executor pod. It returns the exit status.
 func pod(args []string) int {
-	// It takes its memory and its turns from the job's. A pod rarely has a limit of CPUs, and Go would prepare for all
-	// of the node's.
+	// The executor shares memory and CPUs with the job. Pods rarely have a CPU limit, so that Go would otherwise
+	// start threads for all CPUs of the node.
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), 2))
 	debug.SetGCPercent(25)
-	// A pod's image says which signal asks for its end; the first process gets none that it doesn't listen to.
+	// The image of a pod determines the signal that stops it. The kernel delivers to the first process of a pod only
+	// signals that it handles.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT,
 		syscall.SIGHUP)
 	defer stop()
@@ -46,14 +47,14 @@ func pod(args []string) int {
 		fmt.Fprint(os.Stderr, podUsage)
 		return 2
 	}
-	// The output is the job's. The end of its only run is in the termination message; of a daemon that goes on, more
-	// is to be said.
+	// The output belongs to the job. The termination message reports the end of the only run; a daemon has several
+	// runs, so more is logged.
 	level := slog.LevelError
 	if p.Task.Daemon != nil {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	_ = p.Begin() // where it can't be written, Leave says so
+	_ = p.Begin() // if the file cannot be written, Leave reports it
 	var ending executor.Ending
 	switch {
 	case err != nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/reference"
 )
 
-// TestReferenceOfRun: docs/configuration.md has the flags of executor run, as its help has them.
+// TestReferenceOfRun: docs/configuration.md lists the flags of executor run as its help does.
 func TestReferenceOfRun(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -40,7 +40,7 @@ Status: that of the process, 128 and the signal's number if a signal ended it, 1
 it failed otherwise (an HTTP job, say), 125 if it could not be started.
 `
 
-// statusNotRun is the exit status when nothing was started (see executor.Ending).
+// statusNotRun is the exit status if nothing was started (see executor.Ending).
 const statusNotRun = 125
 
 // tryFlags are the flags of executor run.
@@ -76,7 +76,7 @@ func parseTry(args []string) (tryFlags, error) {
 	return f, nil
 }
 
-// try is executor run. It returns the exit status.
+// try is the command executor run. It returns the exit status.
 func try(args []string) int {
 	f, err := parseTry(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -115,7 +115,7 @@ func (f tryFlags) run() (status int, err error) {
 	defer stop()
 	syscall.Umask(0o022)
 	log := slog.New(slog.NewTextHandler(os.Stderr,
-		&slog.HandlerOptions{Level: slog.LevelError})) // the end is told in a sentence
+		&slog.HandlerOptions{Level: slog.LevelError})) // the outcome is printed as a sentence instead
 	ending, err := executor.RunLocal(ctx, local, log)
 	if err != nil {
 		return 0, err
@@ -124,8 +124,8 @@ func (f tryFlags) run() (status int, err error) {
 	return ending.ExitStatus(), nil
 }
 
-// removeAll removes a folder with packages in it, which are kept from being written to. Root needs no permission for
-// that, and must not change any where another user may have put a link.
+// removeAll removes a folder with unpacked packages, whose folders are not writable. Root needs no write permission,
+// and must not change modes, because another user may have replaced a folder by a link.
 func removeAll(dir string) error {
 	if os.Geteuid() == 0 {
 		return os.RemoveAll(dir)
@@ -139,7 +139,7 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// describe says how a task ended, in a sentence.
+// describe returns a sentence about how a task ended.
 func describe(e executor.Ending, l executor.Local) string {
 	s := e.Status
 	took := ""
@@ -165,7 +165,7 @@ func looksLikeDocument(begin []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{"))
 }
 
-// looksLikeProgram reports whether a file's content is a script or a program, and no archive.
+// looksLikeProgram reports whether a file's content is a script or an executable rather than an archive.
 func looksLikeProgram(begin []byte) bool {
 	return bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF"))
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// local is the task that the flags describe, as the scheduler would describe it for a trigger at now.
+// local returns the task that the flags describe, in the form in which the scheduler would describe it for a trigger
+// at now.
 func (f tryFlags) local(now time.Time) (executor.Local, error) {
 	job, err := f.readJob(now)
 	if err != nil {
@@ -70,8 +71,8 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 	return local, err
 }
 
-// readJob reads the job's document, and holds it to the server's rules. Without one it is a job with as many shards as
-// --item needs.
+// readJob reads the job's document and validates it by the server's rules. Without a document it returns a job with
+// as many shards as --item requires.
 func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 	job := jobs.Default()
 	if f.job == "" {
@@ -102,7 +103,7 @@ func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 	return job, nil
 }
 
-// readApp is the app that --app names: by its document, or by its package alone.
+// readApp returns the app that --app names, by its document or by its package alone.
 func (f tryFlags) readApp() (app.Config, error) {
 	of := app.Default()
 	switch {
@@ -165,5 +166,5 @@ func beginning(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, 512))
 }
 
-// quote writes a word so that it is split as one.
+// quote quotes a word so that SplitCommand returns it as one word.
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 )
 
-// actAsScheduler in the environment makes the test binary the scheduler itself.
+// actAsScheduler is the environment variable that makes the test binary run the scheduler.
 const actAsScheduler = "ELASTICJOB_TEST_MAIN"
 
 func TestMain(m *testing.M) {
@@ -69,7 +69,7 @@ func startProgram(t *testing.T, args ...string) *program {
 	return p
 }
 
-// says waits for a line that begins so, and returns the rest.
+// says waits for a line with this prefix and returns the rest of it.
 func (p *program) says(prefix string) string {
 	p.t.Helper()
 	late := time.After(processDeadline)
@@ -87,7 +87,7 @@ func (p *program) says(prefix string) string {
 }
 
 func (p *program) kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // the process may have ended
 	_ = p.wait()
 }
 
@@ -99,7 +99,7 @@ func startMaster(t *testing.T, dir, listen string, more ...string) (p *program, 
 	return p, url
 }
 
-// agents are the registered ones, by id, and whether they are connected.
+// agents returns the registered agents by id, and whether each is connected.
 func agents(t *testing.T, url string, own *mesos.Credentials) map[string]bool {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/v1",
@@ -132,7 +132,7 @@ func agents(t *testing.T, url string, own *mesos.Credentials) map[string]bool {
 	return active
 }
 
-// until waits until that many agents are connected and that many are not.
+// until waits until this many agents are connected and this many are not.
 func until(t *testing.T, url string, own *mesos.Credentials, connected, away int) map[string]bool {
 	t.Helper()
 	look := time.NewTicker(20 * time.Millisecond)

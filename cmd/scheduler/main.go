@@ -1,6 +1,5 @@
-// Command scheduler is the server: it publishes apps, registers jobs, and runs
-// their shards on a cluster, or, with --local, on this machine with nothing
-// else installed.
+// Command scheduler is the server. It publishes apps, registers jobs and runs their shards on a cluster or, with
+// --local, on this machine, which then needs no other software.
 package main
 
 import (
@@ -23,8 +22,8 @@ func main() {
 		os.Exit(1)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once: tasks go on, and are found
-	// again at the next start.
+	// The first signal ends ctx. Stopping the notification then restores the default action, so that a second signal
+	// ends the process at once. Tasks keep running, and the next start finds them.
 	context.AfterFunc(ctx, stop)
 	err := commands.New().ExecuteContext(ctx)
 	switch {

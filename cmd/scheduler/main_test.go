@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAFatalErrorIsToldOnce: as text before the log has begun, in the log from then on.
+// TestAFatalErrorIsToldOnce: a fatal error is printed as text before the log begins, and only in the log after that.
 func TestAFatalErrorIsToldOnce(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,8 +1,9 @@
-// Package convert turns what other schedulers know of their jobs into definitions: crontabs, ElasticJob-Lite's
-// configuration, and XXL-JOB's tables.
+// Package convert converts the definitions of other schedulers: crontabs, ElasticJob-Lite's configuration, and
+// XXL-JOB's tables.
 //
-// Each of Crontab, Lite and XXLJob reads one file and gives definitions and remarks. What has no counterpart is a
-// remark with its line and with what to do about it; nothing is dropped in silence. All of it is pure.
+// Crontab, Lite and XXLJob each read one file and return definitions and remarks. Everything without a counterpart
+// results in a remark with its line and with what to do about it; nothing is dropped silently. The package has no
+// side effects.
 package convert
 
 import (
@@ -21,28 +22,28 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// Options are what the files do not say.
+// Options provide what the files do not contain.
 type Options struct {
-	// App is the app of all jobs; "" is named after where they come from.
+	// App is the app of all jobs; "" means a name from the file or the format.
 	App string
-	// AppURL and BootstrapScript are the app's. Without a URL no app is defined.
+	// AppURL and BootstrapScript are those of the app. Without a URL no app is defined.
 	AppURL, BootstrapScript string
-	// CPUCount and MemoryMB are what a shard takes; 0 is 0.1 and 128.
+	// CPUCount and MemoryMB are the resources of a shard; 0 means 0.1 CPUs and 128 MB.
 	CPUCount, MemoryMB float64
-	// TimeZone is that of jobs whose file names none; "" is the server's.
+	// TimeZone is the zone of jobs whose file names none; "" means the server's.
 	TimeZone string
-	// System says that a crontab has the user in front of the command, as /etc/crontab has.
+	// System says that the entries of a crontab contain the user before the command, as in /etc/crontab.
 	System bool
-	// Now is what the next fires of a cron come after.
+	// Now is the time after which the next fires of a cron are computed.
 	Now time.Time
 }
 
-// Remark is something to know about the result.
+// Remark is information for the user about the result.
 type Remark struct {
 	At definitions.Place
-	// Job is the definition that it is about, "" if it is about all.
+	// Job is the name of the definition it is about; "" if it is about all.
 	Job string
-	// Lost is set where something has no counterpart, or is needed and missing: it says what to do.
+	// Lost is true if something has no counterpart, or is required and missing. The message then says what to do.
 	Lost    bool
 	Message string
 }
@@ -58,13 +59,13 @@ func (r Remark) String() string {
 	return fmt.Sprintf("%s: %s%s", r.At, text, r.Message)
 }
 
-// Result is what a file was turned into.
+// Result is the result of converting a file.
 type Result struct {
 	Definitions []*definitions.Definition
 	Remarks     []Remark
 }
 
-// Lost is how many remarks ask for something to be done.
+// Lost returns the number of remarks that require an action.
 func (r *Result) Lost() (n int) {
 	for _, one := range r.Remarks {
 		if one.Lost {
@@ -74,7 +75,7 @@ func (r *Result) Lost() (n int) {
 	return n
 }
 
-// setting is a value of a file, its line, and the name that it has there.
+// setting is a value in a file, with its line and its name there.
 type setting struct {
 	text string
 	line int
@@ -86,8 +87,8 @@ type builder struct {
 	file    string
 	options Options
 	taken   map[string]bool   // names of jobs
-	said    map[string]bool   // remarks that are made once
-	secrets map[string]string // by the path of the file that is to hold it
+	said    map[string]bool   // remarks that are only made once
+	secrets map[string]string // by the path of the file that must contain it
 	apps    []string
 	result  Result
 }
@@ -111,7 +112,7 @@ func (b *builder) lost(line int, job, format string, args ...any) {
 	b.remark(line, job, true, format, args...)
 }
 
-// once makes a note that is the same for all jobs.
+// once adds a remark unless the same one exists already.
 func (b *builder) once(line int, lost bool, message string) {
 	if !b.said[message] {
 		b.said[message] = true
@@ -119,7 +120,7 @@ func (b *builder) once(line int, lost bool, message string) {
 	}
 }
 
-// job adds a job of an app under a name that no other has.
+// job adds a job of an app under a unique name.
 func (b *builder) job(line int, name, appName string) *definitions.Definition {
 	c := jobs.Default()
 	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name)), b.app(appName), jobs.Transient
@@ -133,7 +134,7 @@ func (b *builder) job(line int, name, appName string) *definitions.Definition {
 	return d
 }
 
-// app is the name of an app, which is defined in the end.
+// app returns the name of an app, and records it so that done defines it.
 func (b *builder) app(name string) string {
 	name = nameOf(cmp.Or(b.options.App, name))
 	for _, known := range b.apps {
@@ -145,7 +146,7 @@ func (b *builder) app(name string) string {
 	return name
 }
 
-// nameOf is a text as a name: what no name may hold becomes '-'.
+// nameOf converts a text to a valid name. Invalid characters become '-'.
 func nameOf(text string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' ||
@@ -167,7 +168,7 @@ func (b *builder) unique(name string) string {
 	return one
 }
 
-// setCron gives a job a cron of Quartz's dialect, or none with a remark.
+// setCron sets the cron of a job, in Quartz's dialect. If it is invalid, the job gets no cron and a remark.
 func (b *builder) setCron(d *definitions.Definition, line int, expression string) {
 	zone, err := jobs.Zone(d.Job, nil)
 	if err != nil {
@@ -186,7 +187,8 @@ func (b *builder) setCron(d *definitions.Definition, line int, expression string
 	}
 }
 
-// setEnv sets a variable, or names a file for it where its value is a secret: definitions are meant to be kept in git.
+// setEnv sets a variable. If its value is a secret, the variable gets the path of a file instead, because definitions
+// are meant to be kept in git.
 func (b *builder) setEnv(d *definitions.Definition, line int, name, value string) {
 	if d.Job.Env == nil {
 		d.Job.Env = document.Texts{}
@@ -199,7 +201,7 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	d.Job.Env[name] = text
 }
 
-// secretFile is the path of a file for a secret: that of another value which has the same name is another one.
+// secretFile returns the path of the file for a secret. Different values with the same name get different paths.
 func (b *builder) secretFile(name, value string) string {
 	base := "/etc/elasticjob/secrets/" + name
 	path := base
@@ -212,7 +214,7 @@ func (b *builder) secretFile(name, value string) string {
 	}
 }
 
-// done adds the apps in front of the jobs, and judges all.
+// done puts the apps before the jobs, and validates all definitions.
 func (b *builder) done(script string) *Result {
 	script = cmp.Or(b.options.BootstrapScript, script)
 	var defined []*definitions.Definition
@@ -235,7 +237,7 @@ func (b *builder) done(script string) *Result {
 		}
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {
-			if v.Message == document.PlaceholderMessage { // a remark says what to do
+			if v.Message == document.PlaceholderMessage { // the remark about the secret says what to do
 				continue
 			}
 			b.lost(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
@@ -246,7 +248,7 @@ func (b *builder) done(script string) *Result {
 	return &b.result
 }
 
-// secretFields are the fields with something in them that the server would hide.
+// secretFields returns the fields with content that the server would hide.
 func secretFields(c jobs.Config) (fields []string) {
 	shown := c.WithoutSecrets()
 	if shown.JobParameter != c.JobParameter {
@@ -266,7 +268,7 @@ func secretFields(c jobs.Config) (fields []string) {
 	return fields
 }
 
-// quote is a text as one word of a command line.
+// quote quotes a text as one word of a command line.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // setProp sets a property.
@@ -277,7 +279,8 @@ func setProp(d *definitions.Definition, name, value string) {
 	d.Job.Props[name] = document.Text{Value: value}
 }
 
-// setCommand gives a job a command of which every word is known: one more argument would change what it does.
+// setCommand sets the complete command of a job. It disables the sharding context as an additional argument, which
+// would change the effect of the command.
 func setCommand(d *definitions.Definition, line string) {
 	setProp(d, jobs.PropScript, line)
 	setProp(d, jobs.PropScriptContext, "false")

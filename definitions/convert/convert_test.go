@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files of testdata that say what is wanted")
 
-// TestFiles holds what each file of testdata becomes against FILE.want: the definitions, and below them the remarks.
+// TestFiles compares the result of each file in testdata with FILE.want: the definitions, followed by the remarks.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	crontabOf := func(file string, text []byte, o convert.Options) (*convert.Result, error) {
@@ -69,7 +69,7 @@ func TestFiles(t *testing.T) {
 			if test.options.AppURL == "" {
 				return
 			}
-			// What is said to be whole can be applied.
+			// Definitions without open remarks can be applied.
 			if _, err := definitions.Read([]definitions.Source{{Name: "x", Text: []byte(got)}}, now); err != nil {
 				t.Error(err)
 			}
@@ -77,7 +77,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestCommandsDoWhatCronWouldHaveThemDo runs what entries become, as executors do.
+// TestCommandsDoWhatCronWouldHaveThemDo runs the converted commands as executors do.
 func TestCommandsDoWhatCronWouldHaveThemDo(t *testing.T) {
 	t.Parallel()
 	for entry, want := range map[string]string{

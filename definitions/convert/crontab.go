@@ -11,14 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
-// crontab is a reader of one, line by line: a line that sets a variable holds for the entries below it.
+// crontab reads a crontab line by line. Variables apply to the entries below them.
 type crontab struct {
 	*builder
 	env     map[string]setting
-	comment string // of the line before
+	comment string // the comment in the previous line
 }
 
-// Crontab reads a crontab of a user, or with Options.System one that has the user in front of each command.
+// Crontab converts the crontab of a user, or, with Options.System, one whose entries contain the user before the
+// command.
 func Crontab(file string, text []byte, options Options) *Result {
 	c := &crontab{builder: newBuilder(file, options), env: map[string]setting{}}
 	for i, line := range strings.Split(string(text), "\n") {
@@ -31,12 +32,12 @@ func Crontab(file string, text []byte, options Options) *Result {
 	if options.TimeZone == "" && len(c.result.Definitions) > 0 {
 		c.once(0, false, "crons without CRON_TZ are read in the server's time zone; give --time-zone if this machine has another")
 	}
-	return c.done("/bin/true") // each job has a command of its own
+	return c.done("/bin/true") // each job has its own command
 }
 
 var assignment = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
 
-// disabledEntry is a comment that was an entry.
+// disabledEntry matches an entry that was commented out.
 var disabledEntry = regexp.MustCompile(`^(@\w+|[-0-9*/,]+\s+[-0-9*/,]+)\s`)
 
 func (c *crontab) readLine(line int, text string) {
@@ -52,7 +53,7 @@ func (c *crontab) readLine(line int, text string) {
 		parts := assignment.FindStringSubmatch(text)
 		c.set(line, unquote(parts[1]), unquote(strings.TrimSpace(parts[2])))
 	default:
-		c.readEntry(line, strings.TrimPrefix(text, "-"), comment) // a '-' in front keeps it out of syslog
+		c.readEntry(line, strings.TrimPrefix(text, "-"), comment) // a '-' in front suppresses the log entry
 	}
 }
 
@@ -63,7 +64,7 @@ func unquote(text string) string {
 	return text
 }
 
-// set is a line NAME=value. Some names are cron's own.
+// set handles a line NAME=value. cron itself uses some of the names.
 func (c *crontab) set(line int, name, value string) {
 	switch name {
 	case "MAILTO", "MAILFROM":
@@ -77,7 +78,7 @@ func (c *crontab) set(line int, name, value string) {
 	}
 }
 
-// cut takes the next word.
+// cut splits off the first word.
 func cut(text string) (word, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	if end := strings.IndexAny(text, " \t"); end >= 0 {
@@ -125,7 +126,7 @@ func (c *crontab) readEntry(line int, text, comment string) {
 	c.addTimed(line, t, comment, rest)
 }
 
-// addTimed adds a job for each cron of the entry.
+// addTimed adds one job for each cron of the entry.
 func (c *crontab) addTimed(line int, t cronTime, comment, command string) {
 	crons, err := t.quartz()
 	if err != nil {
@@ -177,8 +178,8 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// splitPercent is the command, and what it reads: behind the first '%' that no '\' stands before, in which '%' is a
-// line break.
+// splitPercent splits an entry at the first '%' that is not escaped by '\', into the command and its standard input.
+// Further '%' in the input are line breaks.
 func splitPercent(text string) (command, input string) {
 	var parts [2]strings.Builder
 	at := 0
@@ -198,7 +199,7 @@ func splitPercent(text string) (command, input string) {
 	return strings.TrimSpace(parts[0].String()), parts[1].String()
 }
 
-// wrappers start the program that a job is named after.
+// wrappers are words before the program whose name the job gets.
 var wrappers = []string{
 	"sudo", "nice", "ionice", "flock", "timeout", "env", "exec", "command", "nohup", "time", "test", "[", "root",
 	"sh", "bash", "dash", "zsh", "python", "python2", "python3", "php", "perl", "ruby", "node", "java",
@@ -206,8 +207,7 @@ var wrappers = []string{
 
 var moves = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
 
-// commandName is a name for a command: its first word that is neither a wrapper, nor an option, a number or a
-// variable.
+// commandName returns a name for a command: its first word that is not a wrapper, an option, a number or a variable.
 func commandName(command string, line int) string {
 	for word := range strings.FieldsSeq(moves.ReplaceAllString(command, "")) {
 		word = strings.Trim(word, `"'();`)

@@ -12,7 +12,7 @@ import (
 type cronField struct {
 	name     string
 	low, top int
-	names    string // three letters each, from low on
+	names    string // three letters each, starting with the name of low
 }
 
 var cronFields = [5]cronField{
@@ -20,7 +20,7 @@ var cronFields = [5]cronField{
 	{"hour", 0, 23, ""},
 	{"day of month", 1, 31, ""},
 	{"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
-	{"day of week", 0, 7, "sunmontuewedthufrisat"}, // 7 is Sunday, too
+	{"day of week", 0, 7, "sunmontuewedthufrisat"}, // 7 is Sunday too
 }
 
 // values are the numbers that a column allows, as bits.
@@ -28,7 +28,7 @@ type values uint64
 
 func (v values) has(n int) bool { return v&(1<<n) != 0 }
 
-// span is all numbers from one to another.
+// span returns all numbers from one to another, inclusive.
 func span(from, to int) (v values) {
 	for n := from; n <= to; n++ {
 		v |= 1 << n
@@ -36,7 +36,8 @@ func span(from, to int) (v values) {
 	return v
 }
 
-// parse reads a column. Star is set if it begins with '*', which decides how the two columns of days go together.
+// parse parses a column. star says whether it begins with '*', which determines how the columns for the day of month
+// and day of week are combined.
 func (f cronField) parse(text string) (v values, star bool, err error) {
 	for part := range strings.SplitSeq(strings.ToLower(text), ",") {
 		one, err := f.parseEntry(part)
@@ -94,7 +95,7 @@ func (f cronField) number(text string) (int, error) {
 	return n, nil
 }
 
-// text is the column in Quartz's dialect.
+// text formats the column in Quartz's dialect.
 func (f cronField) text(v values, word func(n int) string) string {
 	if v == span(f.low, f.top) {
 		return "*"
@@ -128,7 +129,8 @@ func (f cronField) text(v values, word func(n int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// step is the distance of three or more numbers that go on to the end of the column, 0 of others.
+// step returns the distance between three or more equidistant numbers that continue to the end of the column,
+// otherwise 0.
 func (f cronField) step(v values) int {
 	if bits.OnesCount64(uint64(v)) < 3 {
 		return 0
@@ -148,10 +150,10 @@ var aliases = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// cronTime is when an entry of a crontab fires.
+// cronTime says when an entry of a crontab fires.
 type cronTime struct {
 	minutes, hours, days, months, weekdays values
-	// both is set if the two columns of days must match; otherwise one of them is enough.
+	// both says that the day must match both columns of days; otherwise one of them is enough.
 	both bool
 }
 
@@ -172,8 +174,8 @@ func parseCronTime(columns [5]string) (t cronTime, err error) {
 var errBothDays = errors.New("day of month and day of week must both match, which no cron of this scheduler can say; " +
 	"let the job fire on one of them and its command test the other")
 
-// quartz are the crons that fire when the entry does: one, or two where a day of the month or of the week is enough.
-// On days that are both, the two fire together.
+// quartz returns the equivalent crons: one, or two if matching the day of month or the day of week is enough. On days
+// that match both columns, the two crons fire together.
 func (t cronTime) quartz() ([]string, error) {
 	anyDay, anyWeekday := t.days == span(1, 31), t.weekdays == span(0, 6)
 	switch {

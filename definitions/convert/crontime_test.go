@@ -14,9 +14,8 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// reference says when a crontab's entry is due, by the rules of crontab(5): the minute, hour and month match, and of
-// the days both where one of their columns begins with '*', and otherwise one of them. onDay leaves the time of the
-// day out.
+// reference returns when a crontab's entry fires by the rules of crontab(5): minute, hour and month must match, and
+// of the columns for days both if one of them begins with '*', otherwise one of them. onDay ignores the time of day.
 func reference(entry string) (fires, onDay func(at time.Time) bool) {
 	columns := strings.Fields(entry)
 	var allowed [5][60]bool
@@ -78,7 +77,7 @@ func crontab(t *testing.T, text string, options convert.Options) *convert.Result
 	return convert.Crontab("crontab", []byte(text), options)
 }
 
-// jobFires are the next fires of all jobs together, each moment once.
+// jobFires returns the next fires of all jobs together, without duplicates.
 func jobFires(t *testing.T, all []*definitions.Definition, n int) (at []time.Time) {
 	t.Helper()
 	for _, d := range all {

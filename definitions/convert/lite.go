@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// liteJob is a job as any of the forms has it, its settings by name in the form of plainKey.
+// liteJob is a job in any of the formats, its settings by plainKey of their names.
 type liteJob struct {
 	name     string
 	line     int
 	settings map[string]setting
 	props    map[string]setting
-	// listeners are what is told before and after each run.
+	// listeners are the classes that are called before and after each run.
 	listeners []string
 }
 
@@ -28,14 +28,14 @@ func newLiteJob(name string, line int) *liteJob {
 	return &liteJob{name: name, line: line, settings: map[string]setting{}, props: map[string]setting{}}
 }
 
-// plainKey is a setting's name without case, '-' and '_': Spring reads shardingTotalCount and sharding-total-count as
-// the same.
+// plainKey normalizes the name of a setting: no case, '-' or '_'. Spring treats shardingTotalCount and
+// sharding-total-count as equal.
 func plainKey(name string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 }
 
-// Lite reads jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of its
-// Spring namespace, or the configurations in its ZooKeeper, YAML or JSON, several with "---" between them.
+// Lite converts jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of
+// its Spring namespace, or the configurations in its ZooKeeper as YAML or JSON, separated by "---".
 func Lite(file string, text []byte, options Options) (*Result, error) {
 	l := &lite{newBuilder(file, options)}
 	var found *liteFile
@@ -62,8 +62,8 @@ func Lite(file string, text []byte, options Options) (*Result, error) {
 
 type lite struct{ *builder }
 
-// besideJobs are the settings of a file that are of no job, by the beginning of their plainKey, and what is to be done
-// about them; "" is nothing.
+// besideJobs are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
+// that there is nothing to do.
 var besideJobs = []struct{ prefix, advice string }{
 	{"regcenter", ""},
 	{"zookeeper", ""},
@@ -88,7 +88,7 @@ func (l *lite) addBeside(one setting) {
 	l.lost(one.line, "", "%s is not known, and left out", one.key)
 }
 
-// liteJobReader moves the settings of one job; what is left in the end is not known.
+// liteJobReader converts the settings of one job. Settings that remain at the end are unknown.
 type liteJobReader struct {
 	*lite
 	*liteJob
@@ -122,7 +122,7 @@ func (l *lite) add(one *liteJob) {
 	r.rest()
 }
 
-// take is a setting, which is then known.
+// take removes a setting from the unknown ones and returns its value.
 func (r *liteJobReader) take(name string) string {
 	value := r.settings[name].text
 	delete(r.settings, name)
@@ -133,13 +133,13 @@ func (r *liteJobReader) lost(line int, format string, args ...any) {
 	r.lite.lost(line, r.d.Name(), format, args...)
 }
 
-// shards is shardingTotalCount, or 1 where that is no number.
+// shards returns shardingTotalCount, or 1 if it is not a positive number.
 func (r *liteJobReader) shards() int {
 	at, given := r.settings["shardingtotalcount"]
 	n, err := strconv.Atoi(strings.TrimSpace(r.take("shardingtotalcount")))
 	if err != nil || n < 1 {
 		switch {
-		case strings.Contains(at.text, "${"): // that was said
+		case strings.Contains(at.text, "${"): // already reported by resolve
 		case given:
 			r.lost(at.line, "%s %q is no number from 1; 1 was taken", at.key, at.text)
 		default:
@@ -164,7 +164,8 @@ func (r *liteJobReader) is(name string, otherwise bool) bool {
 
 var springVariable = regexp.MustCompile(`\$\{([^}:]*)(:([^}]*))?\}`)
 
-// resolve puts the defaults of Spring's variables in their place. Others are known only where the program runs.
+// resolve replaces Spring's variables by their defaults. Without a default, the value is only known where the program
+// runs.
 func (r *liteJobReader) resolve(values map[string]setting) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
@@ -185,7 +186,7 @@ func (r *liteJobReader) resolve(values map[string]setting) {
 
 var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2}):?00$`)
 
-// zone takes Java's zones, in which GMT+08:00 is what IANA calls Etc/GMT-8.
+// zone converts Java's zones: GMT+08:00 is Etc/GMT-8 in IANA's database.
 func (r *liteJobReader) zone() {
 	zone := r.take("timezone")
 	if parts := javaOffset.FindStringSubmatch(zone); parts != nil {
@@ -196,7 +197,7 @@ func (r *liteJobReader) zone() {
 	}
 }
 
-// takeProps keeps secrets out: definitions are meant to be kept in git.
+// takeProps sets the properties and replaces secrets, because definitions are meant to be kept in git.
 func (r *liteJobReader) takeProps() {
 	for _, name := range slices.Sorted(maps.Keys(r.props)) {
 		value := r.props[name]
@@ -208,7 +209,7 @@ func (r *liteJobReader) takeProps() {
 	}
 }
 
-// program says how the job is run.
+// program sets how the job is run.
 func (r *liteJobReader) program() {
 	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
@@ -254,7 +255,7 @@ func (r *liteJobReader) handlers() {
 	}
 }
 
-// needless are settings for which the scheduler has no use.
+// needless are settings that this scheduler does not need.
 var needless = []string{
 	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
 	"reconcileintervalminutes", "monitorport", "label",
@@ -263,7 +264,7 @@ var needless = []string{
 	"elasticjobinstanceid", "jobinstanceid", "cachedthreads",
 }
 
-// missed are settings that do something which has no counterpart, and what to do.
+// missed are settings whose effect has no counterpart, with advice.
 var missed = map[string]string{
 	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they take, and not bound to machines",
 	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they take, and not bound to machines",

@@ -13,13 +13,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
-// liteFile is what a file has of ElasticJob-Lite: its jobs, and the names of what stands beside them.
+// liteFile is the content of a file that concerns ElasticJob-Lite: the jobs, and the names of other settings.
 type liteFile struct {
 	jobs   []*liteJob
 	beside []setting
 }
 
-// liteYAML reads the documents of a YAML file: those of Spring Boot, and configurations from ZooKeeper. JSON is YAML.
+// liteYAML reads the documents of a YAML file: configurations of Spring Boot, and of jobs in ZooKeeper. JSON is YAML.
 func liteYAML(text []byte) (*liteFile, error) {
 	found := &liteFile{}
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
@@ -44,8 +44,8 @@ func liteYAML(text []byte) (*liteFile, error) {
 	}
 }
 
-// addSpring adds what a map has of Spring Boot's settings below elasticjob. Prefix is what its keys have in front of
-// them.
+// addSpring adds the settings below elasticjob in a map of Spring Boot's configuration. prefix is the path of the
+// map.
 func (f *liteFile) addSpring(prefix string, settings *yaml.Node) {
 	if settings == nil || settings.Kind != yaml.MappingNode {
 		return
@@ -65,7 +65,8 @@ func (f *liteFile) addSpring(prefix string, settings *yaml.Node) {
 	}
 }
 
-// Bounds of a YAML document with its aliases written out, which make few bytes many nodes, or without end.
+// Limits of a YAML document with its aliases expanded. With aliases, a few bytes can describe many nodes, or
+// infinitely many.
 const (
 	maxYAMLDepth = 32
 	maxYAMLNodes = 1 << 20
@@ -86,7 +87,7 @@ func bounded(n *yaml.Node, depth int, nodes *int) bool {
 	return true
 }
 
-// child is the value of a key in a map, by its plain form; nil if there is none.
+// child returns the value of a key in a map, found by its plainKey; nil if there is none.
 func child(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -120,7 +121,8 @@ func liteNode(name string, line int, n *yaml.Node) *liteJob {
 	return job
 }
 
-// scalarText is a value as a text: a list as its entries with commas between them, which is how Spring reads both.
+// scalarText returns a value as a text. A list becomes its entries separated by commas, as Spring reads both forms
+// alike.
 func scalarText(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() == "!!null" {
@@ -135,7 +137,7 @@ func scalarText(n *yaml.Node) string {
 	return strings.Join(parts, ",")
 }
 
-// flatten reads props, which may be nested: script: {command: {line: x}} is script.command.line.
+// flatten reads properties, which may be nested: script: {command: {line: x}} is script.command.line.
 func flatten(prefix string, n *yaml.Node, into map[string]setting) {
 	if n.Kind != yaml.MappingNode {
 		if prefix != "" {
@@ -148,7 +150,7 @@ func flatten(prefix string, n *yaml.Node, into map[string]setting) {
 	}
 }
 
-// Namespaces of ElasticJob in Spring, since 3.0 and before that.
+// Namespaces of ElasticJob in Spring: since 3.0, and before 3.0.
 const (
 	springNamespace     = "http://shardingsphere.apache.org/schema/elasticjob"
 	springNamespacesOld = "http://www.dangdang.com/schema/ddframe/"
@@ -198,7 +200,7 @@ func liteXML(text []byte) (*liteFile, error) {
 	}
 }
 
-// xmlError is an error of the decoder. What follows an '&' stays out: it may be a part of a password.
+// xmlError rewrites an error of the decoder. It omits the text after an '&', which may be a part of a password.
 func xmlError(err error) error {
 	var syntax *xml.SyntaxError
 	if errors.As(err, &syntax) && strings.Contains(syntax.Msg, "character entity") {
@@ -207,7 +209,7 @@ func xmlError(err error) error {
 	return fmt.Errorf("no XML: %w", err)
 }
 
-// isLite reports whether an element is ElasticJob's: in 2.x its registry center has a namespace of its own.
+// isLite reports whether an element belongs to ElasticJob. In 2.x the registry center has a namespace of its own.
 func isLite(name xml.Name) bool {
 	return name.Space == springNamespace || strings.HasPrefix(name.Space, springNamespacesOld)
 }
@@ -234,7 +236,8 @@ func springJob(t xml.StartElement, line int) *liteJob {
 	return job
 }
 
-// addChild reads an element within a job; it is the name of a property whose value is its text, or "".
+// addChild reads an element within a job. It returns the name of the property whose value is the element's text, or
+// "".
 func (j *liteJob) addChild(t xml.StartElement, line int) (prop string) {
 	attributes := map[string]string{}
 	for _, a := range t.Attr {

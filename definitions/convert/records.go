@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// jsonRecords are all objects in a JSON text, however deep, with those of their fields that are texts, numbers or
+// jsonRecords returns all objects in a JSON text, at any depth, with those of their fields that are texts, numbers or
 // booleans.
 func jsonRecords(text []byte) (records []row, err error) {
 	r := jsonReader{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
@@ -39,7 +39,7 @@ func (r *jsonReader) line() int {
 
 const maxJSONDepth = 100
 
-// value reads one value, and is its text if it is a scalar.
+// value reads one value. It returns its text if it is a scalar.
 func (r *jsonReader) value(depth int) (scalar string, err error) {
 	token, err := r.decoder.Token()
 	if err != nil {
@@ -75,6 +75,6 @@ func (r *jsonReader) value(depth int) (scalar string, err error) {
 	default:
 		return fmt.Sprint(token), nil
 	}
-	_, err = r.decoder.Token() // the end of the object or the array
+	_, err = r.decoder.Token() // the end of the object or array
 	return "", err
 }

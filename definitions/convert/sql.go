@@ -4,20 +4,21 @@ import (
 	"strings"
 )
 
-// table is the rows of one table of a dump.
+// table has the rows of one table of a dump.
 type table struct {
 	name    string
 	columns []string
 	rows    []row
 }
 
-// row is a record: its fields by column, in the form of plainName, and where it stands.
+// row is a record: its fields by plainName of the column, and its line.
 type row struct {
 	line   int
 	fields map[string]string
 }
 
-// plainName is a column's or a key's name without case and '_', in which a table and the JSON of the same thing agree.
+// plainName normalizes the name of a column or key: no case or '_', so that a table and the JSON of the same data
+// agree.
 func plainName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // sqlToken is a word, a number, a quoted text or name, or one other character.
@@ -27,7 +28,7 @@ type sqlToken struct {
 	line   int
 }
 
-// sqlTokens splits a dump. Comments are left out, those that MySQL runs among them.
+// sqlTokens splits a dump. It skips comments, including those that MySQL executes.
 func sqlTokens(text string) (tokens []sqlToken) {
 	line := 1
 	for i := 0; i < len(text); {
@@ -71,7 +72,7 @@ func isWord(c byte) bool {
 
 var sqlEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', '0': 0}
 
-// sqlQuoted reads a quoted text, in which the quote is doubled or has a '\' before it.
+// sqlQuoted reads a quoted text, in which quotes are doubled or preceded by '\'.
 func sqlQuoted(text string, from int) (value string, end int) {
 	var out strings.Builder
 	quote := text[from]
@@ -96,8 +97,8 @@ func sqlQuoted(text string, from int) (value string, end int) {
 	return out.String(), len(text)
 }
 
-// sqlTables reads the tables that a dump fills with INSERT. Columns are those of the INSERT, or else of its CREATE
-// TABLE; known has those of tables that a dump has neither for, by how many there are.
+// sqlTables reads the tables that a dump fills with INSERT. The columns are those of the INSERT or of the CREATE
+// TABLE. If a dump has neither, known returns them by the number of columns.
 func sqlTables(text string, known func(table string, columns int) []string) map[string]*table {
 	tables := map[string]*table{}
 	tokens := sqlTokens(text)
@@ -139,7 +140,7 @@ func readStatement(s []sqlToken, tables map[string]*table, known func(string, in
 
 func (t sqlToken) is(word string) bool { return !t.quoted && strings.EqualFold(t.text, word) }
 
-// createdColumns are the first words of the definitions between the parentheses that are no key.
+// createdColumns returns the names of the columns in the parentheses of a CREATE TABLE, without its keys.
 func createdColumns(s []sqlToken) (columns []string) {
 	depth, begins := 0, false
 	for _, one := range s {
@@ -166,7 +167,7 @@ func createdColumns(s []sqlToken) (columns []string) {
 	return columns
 }
 
-// insert reads ( columns ) VALUES ( … ), ( … ), of which the columns may be left out.
+// insert reads ( columns ) VALUES ( … ), ( … ). The columns are optional.
 func (t *table) insert(s []sqlToken, known func(string, int) []string) {
 	columns, inValues := t.columns, s[0].is("VALUES")
 	var tuple []string
@@ -196,7 +197,7 @@ func (t *table) insert(s []sqlToken, known func(string, int) []string) {
 		case one.is(",") && depth == 1:
 			tuple = append(tuple, "")
 		case depth == 1 && !one.is("NULL"):
-			tuple[len(tuple)-1] = one.text // of _binary 'text', the last counts
+			tuple[len(tuple)-1] = one.text // in _binary 'text', the last token is the value
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Columns of xxl_job_info, for dumps that do not name them: since 2.3, and before that.
+// Columns of xxl_job_info, for dumps that do not name them: since 2.3, and before 2.3.
 var (
 	xxlColumns = []string{"id", "jobgroup", "jobdesc", "addtime", "updatetime", "author", "alarmemail", "scheduletype",
 		"scheduleconf", "misfirestrategy",
@@ -37,14 +37,14 @@ func xxlKnown(table string, columns int) []string {
 	return xxlColumns
 }
 
-// xxlFile is the rows of both tables.
+// xxlFile has the rows of both tables.
 type xxlFile struct {
 	*builder
 	groups map[string]row
 }
 
-// XXLJob reads jobs of XXL-JOB: a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or the JSON that
-// its admin answers.
+// XXLJob converts jobs of XXL-JOB: from a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or from
+// the JSON that its admin returns.
 func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	x := &xxlFile{newBuilder(file, options), map[string]row{}}
 	infos, err := x.records(text)
@@ -90,7 +90,7 @@ func (x *xxlFile) records(text []byte) (infos []row, err error) {
 	return infos, nil
 }
 
-// xxlJob is one row on its way.
+// xxlJob converts one row.
 type xxlJob struct {
 	*xxlFile
 	row
@@ -174,7 +174,7 @@ func (j *xxlJob) schedule() {
 	}
 }
 
-// rateCron is the cron that fires every so many seconds, if there is one.
+// rateCron returns the cron that fires at this interval, if there is one.
 func rateCron(seconds int) (expression string, exact bool) {
 	switch {
 	case seconds < 1:
@@ -191,7 +191,7 @@ func rateCron(seconds int) (expression string, exact bool) {
 	return "", false
 }
 
-// block is what is done about a run that the next one finds, and about fires that nobody made.
+// block converts the strategies for fires that find the job running and for missed fires.
 func (j *xxlJob) block() {
 	switch blocked := cmp.Or(j.fields["executorblockstrategy"], "SERIAL_EXECUTION"); blocked {
 	case "SERIAL_EXECUTION":
@@ -210,7 +210,7 @@ func (j *xxlJob) block() {
 	}
 }
 
-// interpreters run scripts that are given to them, with arguments behind.
+// interpreters run scripts given as an argument, followed by the script's arguments.
 var interpreters = map[string]string{"GLUE_SHELL": "/bin/bash -c", "GLUE_PYTHON": "python3 -c"}
 
 func (j *xxlJob) glue() {

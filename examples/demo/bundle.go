@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bundle is a package that is being served.
+// bundle is a package that is served over HTTP.
 type bundle struct {
 	url         string
 	files, size int
@@ -22,7 +22,7 @@ type bundle struct {
 
 func (b *bundle) close() { _ = b.server.Close() }
 
-// serveBundle packs a folder and serves it to this machine.
+// serveBundle packs a folder and serves the package on the loopback interface.
 func serveBundle(folder string) (*bundle, error) {
 	packed, files, err := pack(folder)
 	if err != nil {
@@ -46,7 +46,7 @@ func serveBundle(folder string) (*bundle, error) {
 	return b, nil
 }
 
-// pack makes a tar.gz of a folder's files.
+// pack creates a tar.gz of the files in a folder.
 func pack(folder string) (packed []byte, files int, err error) {
 	var buffer bytes.Buffer
 	zip := gzip.NewWriter(&buffer)

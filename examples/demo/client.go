@@ -15,7 +15,7 @@ import (
 // client calls the REST API.
 type client struct{ base string }
 
-// refusal is an answer that is an error.
+// refusal is an error response.
 type refusal struct {
 	status  int
 	message string
@@ -25,8 +25,7 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the server answered %d: %s", r.status, r.message)
 }
 
-// call sends a request and reads its answer, as JSON into out, or as text if out
-// is a *string.
+// call sends a request and decodes the response: as JSON into out, or as text if out is a *string.
 func (c *client) call(ctx context.Context, method, path, body string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -95,8 +94,7 @@ type shard struct {
 	ExitStatus                         *int
 }
 
-// runs are the executions of a job that wait or run, and those to come, by the
-// time of their fire.
+// runs returns the ids of a job's waiting and running executions, and those of the next fires with their times.
 func (c *client) runs(ctx context.Context, job string) (now []string, soon map[string]time.Time, err error) {
 	var explanation struct {
 		Waiting, Running []struct{ ExecutionID string }
@@ -110,7 +108,7 @@ func (c *client) runs(ctx context.Context, job string) (now []string, soon map[s
 	}
 	soon = map[string]time.Time{}
 	for _, fire := range explanation.NextFires {
-		// A fire's execution is named after it, so that it is made at most once.
+		// The id of a fire's execution contains its time, so that it is created at most once.
 		soon[job+"@"+fire.UTC().Format("20060102T150405Z")] = fire
 	}
 	return now, soon, nil

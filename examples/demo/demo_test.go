@@ -18,7 +18,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	programs := build(t)
 	for name, tc := range map[string]struct {
-		until   string // what to see before the first Ctrl-C
+		until   string // the text to wait for before the first Ctrl-C
 		signals int
 		want    []string
 	}{
@@ -33,7 +33,7 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 			cmd := exec.Command(filepath.Join(programs, "demo"), "-scheduler", filepath.Join(programs, "scheduler"),
 				"-package", "../wordcount", "-listen", address(t), "-data-dir", data)
 			cmd.Stdout, cmd.Stderr = out, out
-			// Should this test end early, the demo still ends in order.
+			// If the test process dies, the demo still ends in order.
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -72,13 +72,14 @@ func TestDemoShowsRunsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// build returns the folder of the programs: the one that ELASTICJOB_PROGRAMS names, or one of this test, where it
-// builds them as make does.
+// build returns the folder of the programs: the one that ELASTICJOB_PROGRAMS names, or a new one, in which it builds
+// them as make does.
 func build(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("ELASTICJOB_PROGRAMS"); dir != "" {
 		for _, name := range []string{"scheduler", "executor", "demo"} {
-			// The go command notes what a test has looked at, and does not reuse a result once that has changed.
+			// The go command records the files that a test examined, and does not reuse the result once one has
+			// changed.
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +97,7 @@ func build(t *testing.T) string {
 	return dir
 }
 
-// address is one where nobody listens.
+// address returns a free address.
 func address(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -107,7 +108,7 @@ func address(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// mentioning are the processes whose command line or working folder names a folder.
+// mentioning returns the processes whose command line or working folder contains a folder.
 func mentioning(t *testing.T, dir string) []string {
 	t.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*")

@@ -14,18 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// family are all processes that came from this one. Whoever loses his parent
-// becomes our child, so that a process can't get out of it, whatever happens to
-// the server.
+// family are all descendants of this process. A process whose parent dies becomes a child of this one, so that none
+// can escape, whatever happens to the server.
 type family struct {
-	mu     sync.Mutex // nobody is reaped while one is born
-	server int        // waited for by its exec.Cmd
+	mu     sync.Mutex // prevents reaping while a process is being started
+	server int        // exec.Cmd waits for this one
 
 	signals chan os.Signal
 	done    sync.WaitGroup
 }
 
-// adopt makes this process the parent of all orphans below it.
+// adopt makes this process the parent of all its orphaned descendants.
 func adopt() (*family, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become the parent of orphans: %w", err)
@@ -68,7 +67,7 @@ func (f *family) reap() {
 	}
 }
 
-// killAll kills who is left and returns how many that were.
+// killAll kills all remaining processes and returns their number.
 func (f *family) killAll() (int, error) {
 	killed := map[int]bool{}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -92,7 +91,7 @@ type process struct {
 	over       bool // a zombie
 }
 
-// processes lists this machine's.
+// processes lists the processes of this machine.
 func processes() []process {
 	entries, _ := os.ReadDir("/proc")
 	var list []process
@@ -103,9 +102,9 @@ func processes() []process {
 		}
 		stat, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
 		if err != nil {
-			continue // it is gone
+			continue // it has ended
 		}
-		// The name, in parentheses, may hold anything: count from its end.
+		// The name, in parentheses, may contain any character, so the fields are counted from its end.
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(fields) < 2 {
 			continue
@@ -118,7 +117,7 @@ func processes() []process {
 	return list
 }
 
-// descendants are those below root that are not over.
+// descendants returns the running processes below root.
 func descendants(list []process, root int) []int {
 	var found []int
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {

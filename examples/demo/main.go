@@ -1,13 +1,12 @@
-// Command demo shows the whole way of a job on this machine: it starts a server,
-// packs examples/wordcount, publishes it, registers two jobs on it over the REST
-// API, as curl would, and shows their runs until Ctrl-C, which ends everything.
+// Command demo shows the life of a job on this machine. It starts a server, packs examples/wordcount, publishes the
+// package, registers two jobs with requests that it also prints as curl commands, and shows their runs until Ctrl-C,
+// which ends everything.
 //
 //	make demo
 //
-// The files, in the order of what happens: server.go starts the server and
-// family.go knows its processes, bundle.go packs and serves the package, client.go
-// talks to the API, watch.go and run.go follow the runs, screen.go
-// writes.
+// The files, in the order in which they are used: server.go starts the server and family.go tracks its processes,
+// bundle.go packs and serves the package, client.go calls the API, watch.go and run.go follow the runs, screen.go
+// writes the output.
 package main
 
 import (
@@ -23,7 +22,7 @@ import (
 	"syscall"
 )
 
-// preferred is where the curl lines of the README find the server.
+// preferred is the address that the curl commands of the README use.
 const preferred = "127.0.0.1:8899"
 
 type options struct {
@@ -31,7 +30,7 @@ type options struct {
 }
 
 func main() {
-	// The server gets a signal when the thread that started it ends: keep this one.
+	// Pdeathsig signals the server when the thread that started it ends, so this thread must live.
 	runtime.LockOSThread()
 	var o options
 	flag.StringVar(&o.scheduler, "scheduler", "bin/scheduler", "the server's program, with the executor beside it")
@@ -58,7 +57,7 @@ func main() {
 	}
 }
 
-// demo plays it all until ctx ends; when hurry ends, the end comes at once.
+// demo runs the whole demo until ctx ends. When hurry ends, it ends everything at once.
 func demo(ctx, hurry context.Context, o options, screen *screen) (err error) {
 	for _, needed := range []string{o.scheduler, filepath.Join(filepath.Dir(o.scheduler), "executor"), o.source} {
 		if _, err := os.Stat(needed); err != nil {
@@ -93,12 +92,12 @@ func demo(ctx, hurry context.Context, o options, screen *screen) (err error) {
 	api := &client{base: "http://" + o.listen}
 	err = play(ctx, o, s, api, screen)
 	if ctx.Err() != nil {
-		return nil // asked for
+		return nil // requested by the user
 	}
 	return err
 }
 
-// play does what a user would do, and then watches.
+// play does what a user would do, and then watches the runs.
 func play(ctx context.Context, o options, s *server, api *client, screen *screen) error {
 	if err := s.awaitReady(ctx, api); err != nil {
 		return err
@@ -150,8 +149,7 @@ func put(ctx context.Context, api *client, screen *screen, create, update, body 
 	return err
 }
 
-// end stops the server, which ends its tasks and executors, and sees to it that
-// nothing is left.
+// end stops the server, which ends its tasks and executors, and then makes sure that no process is left.
 func end(hurry context.Context, s *server, screen *screen) error {
 	screen.step("Stopping the server and what it runs; a second Ctrl-C kills it all at once")
 	stopped := s.stop(hurry)
@@ -171,12 +169,12 @@ func end(hurry context.Context, s *server, screen *screen) error {
 	return stopped
 }
 
-// freeAddress is the preferred address if nobody listens there.
+// freeAddress returns the preferred address if it is free.
 func freeAddress() string {
 	l, err := net.Listen("tcp", preferred)
 	if err != nil {
 		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return preferred // the server will say what is wrong
+			return preferred // the server will report the error
 		}
 	}
 	defer l.Close()

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// run is what was shown of an execution so far.
+// run is what has been shown of an execution.
 type run struct {
 	id     string
-	full   bool // shard by shard, with all output; else one line at its end
+	full   bool // show each shard with all output; otherwise one line at the end
 	begun  bool
-	idle   int            // looks that found it waiting
-	states map[int]string // of its shards
+	idle   int            // the number of times that it was found waiting
+	states map[int]string // by shard
 }
 
-// tell turns the server's words into those of a sentence.
+// tell maps the server's constants to words of a sentence.
 var tell = map[string]string{
 	"NORMAL_TRIGGER": "fired by its cron", "TRIGGER": "triggered",
 	"MISFIRE": "fired late: the run before it took longer",
 	"RUNNING": "runs", "FINISHED": "finished", "FAILED": "failed", "KILLED": "was killed", "LOST": "was lost",
 }
 
-// show writes what is new about an execution.
+// show writes what has changed in an execution.
 func (w *watcher) show(ctx context.Context, r *run, e execution) {
 	if r.full && !r.begun {
 		w.screen.event(e.JobName, "%s: execution %s, %s", tell[e.Source], e.ExecutionID,
@@ -31,7 +31,7 @@ func (w *watcher) show(ctx context.Context, r *run, e execution) {
 	}
 	r.begun = true
 	if e.State == "WAITING" {
-		// Most wait for a moment only, which is not worth a line.
+		// Most executions wait for a moment only, which is not worth a line.
 		if r.idle++; r.idle == 10 && e.Reason != "" {
 			w.screen.event(e.JobName, "waits: %s", e.Reason)
 		}
@@ -84,7 +84,7 @@ func (w *watcher) showEnd(e execution) {
 	w.screen.event(e.JobName, "%s%s%s", tell[e.State], took(e), ended(e))
 }
 
-// took is how long the run was on the cluster, " after 1.2s", if that is known.
+// took returns the time between the first start and the last end of a shard, as " after 1.2s"; "" if unknown.
 func took(e execution) string {
 	var first, last time.Time
 	for _, s := range e.Shards {
@@ -104,7 +104,7 @@ func took(e execution) string {
 	return " after " + last.Sub(first).Round(10*time.Millisecond).String()
 }
 
-// ended names the execution and the shards of a run: ", 3 shards (id)".
+// ended describes the shards and the id of a run: ", 3 shards (id)".
 func ended(e execution) string {
 	var repeated []string
 	for _, s := range e.Shards {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// screen writes for people: with emphasis on a terminal, plain otherwise.
+// screen writes for people, with emphasis on a terminal.
 type screen struct {
 	out  io.Writer
 	fine bool
@@ -27,28 +27,28 @@ func (s *screen) styled(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// step begins a part.
+// step writes the title of a part.
 func (s *screen) step(format string, args ...any) {
 	fmt.Fprintf(s.out, "\n%s\n", s.styled("1;34", "== "+fmt.Sprintf(format, args...)))
 }
 
-// text is a remark.
+// text writes a remark.
 func (s *screen) text(format string, args ...any) {
 	fmt.Fprintf(s.out, "   %s\n", fmt.Sprintf(format, args...))
 }
 
-// command is what a user would type.
+// command writes a command that a user could type.
 func (s *screen) command(format string, args ...any) {
 	fmt.Fprintf(s.out, "   %s\n", s.styled("32", "$ "+fmt.Sprintf(format, args...)))
 }
 
-// event is something that happened now.
+// event writes something that has just happened.
 func (s *screen) event(who, format string, args ...any) {
 	fmt.Fprintf(s.out, "   %s  %s  %s\n", s.styled("2", time.Now().Format(time.TimeOnly)),
 		s.styled("1", fmt.Sprintf("%-14s", who)), fmt.Sprintf(format, args...))
 }
 
-// quote shows the output of a job. What in it could change the terminal is left out.
+// quote writes the output of a job without control characters.
 func (s *screen) quote(text string) {
 	printable := func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {
@@ -61,7 +61,7 @@ func (s *screen) quote(text string) {
 	}
 }
 
-// count is a number of things, "1 shard" or "3 shards".
+// count returns a number with its noun, "1 shard" or "3 shards".
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// server is the scheduler's process. Its methods are for one goroutine.
+// server is the scheduler's process. Its methods must be called from one goroutine.
 type server struct {
 	program, dataDir, listen string
 	family                   *family
 
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when cmd has ended
-	err    error         // of cmd, once exited is closed
+	err    error         // the error of cmd, valid once exited is closed
 }
 
 func (s *server) logFile() string { return filepath.Join(s.dataDir, "server.log") }
 
-// start starts the process, in a group of its own: a Ctrl-C in the terminal is
-// for the demo, which then stops it. Should the demo be killed, it ends in order.
+// start starts the process in a process group of its own, so that Ctrl-C in the terminal reaches only the demo, which
+// then stops the server. If the demo is killed, the server receives SIGTERM.
 func (s *server) start() error {
 	log, err := os.OpenFile(s.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *server) start() error {
 	return nil
 }
 
-// awaitReady returns once the server can do its work.
+// awaitReady returns once the server is ready.
 func (s *server) awaitReady(ctx context.Context, api *client) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -65,7 +65,7 @@ func (s *server) awaitReady(ctx context.Context, api *client) error {
 	}
 }
 
-// killed reports whether the process was ended with kill -9.
+// killed reports whether the process was ended by SIGKILL.
 func (s *server) killed() bool {
 	var exit *exec.ExitError
 	if !errors.As(s.err, &exit) {
@@ -75,11 +75,11 @@ func (s *server) killed() bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// stop ends the server, and with it all that it runs, unless hurry ends first.
+// stop ends the server with everything that it runs, and waits for it unless hurry ends first.
 func (s *server) stop(hurry context.Context) error {
 	select {
 	case <-s.exited:
-		return nil // it has said why, or was killed
+		return nil // it reported the reason, or was killed
 	default:
 	}
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -98,7 +98,7 @@ func (s *server) stop(hurry context.Context) error {
 	}
 }
 
-// explain is an error with the end of the server's log.
+// explain returns an error with the end of the server's log.
 func (s *server) explain(what string) error {
 	text, err := os.ReadFile(s.logFile())
 	if err != nil {

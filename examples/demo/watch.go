@@ -16,11 +16,11 @@ type watcher struct {
 	screen *screen
 	jobs   []string
 
-	due     map[string]map[string]time.Time // by job and execution, the fires to come
+	due     map[string]map[string]time.Time // the next fires, by job and execution
 	seen    map[string]bool                 // ids of executions
-	going   []*run                          // executions that are not over, oldest first
-	full    map[string]bool                 // jobs of which a run was shown in full
-	ended   int                             // runs shown in full to their end
+	going   []*run                          // executions that have not ended, oldest first
+	full    map[string]bool                 // jobs with a run that was shown in full
+	ended   int                             // the number of runs shown in full to their end
 	advised bool
 }
 
@@ -29,7 +29,7 @@ func newWatcher(api *client, server *server, screen *screen, jobs ...string) *wa
 		seen: map[string]bool{}, full: map[string]bool{}}
 }
 
-// expect begins to follow an execution, the first of a job in full.
+// expect starts to follow an execution. The first of each job is shown in full.
 func (w *watcher) expect(job, id string) {
 	if w.seen[id] {
 		return
@@ -47,7 +47,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		if errors.As(err, &refused) && refused.status != http.StatusServiceUnavailable {
 			return err
 		}
-		// Any other error means that the server isn't there; exited will tell.
+		// Any other error means that the server does not answer; if it has ended, exited is closed.
 		if !w.advised && w.ended >= len(w.jobs) {
 			w.advised = true
 			w.advise()
@@ -64,10 +64,10 @@ func (w *watcher) watch(ctx context.Context) error {
 	}
 }
 
-// look asks once for all that may have changed, and shows it.
+// look reads everything that may have changed, and shows it.
 func (w *watcher) look(ctx context.Context) error {
 	for _, job := range w.jobs {
-		if err := w.find(ctx, job); err != nil && !notFound(err) { // someone deregistered it
+		if err := w.find(ctx, job); err != nil && !notFound(err) { // a user may have deregistered the job
 			return err
 		}
 	}
@@ -88,8 +88,8 @@ func (w *watcher) look(ctx context.Context) error {
 	return nil
 }
 
-// find looks for executions of a job: those under way, and those that a fire has
-// made since the last look, as they may have ended already.
+// find finds executions of a job: those that wait or run, and those of fires since the last call, which may have
+// ended already.
 func (w *watcher) find(ctx context.Context, job string) error {
 	now, soon, err := w.api.runs(ctx, job)
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *watcher) find(ctx context.Context, job string) error {
 		case !notFound(err):
 			return err
 		case time.Since(fire) < 2*time.Second:
-			soon[id] = fire // not made yet; or never, as another run was under way
+			soon[id] = fire // not created yet, or never if the previous run was still running
 		}
 	}
 	w.due[job] = soon
@@ -120,7 +120,7 @@ func notFound(err error) bool {
 	return errors.As(err, &refused) && refused.status == http.StatusNotFound
 }
 
-// revive starts the server again after someone killed it.
+// revive restarts the server after it was killed.
 func (w *watcher) revive(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -139,7 +139,7 @@ func (w *watcher) revive(ctx context.Context) error {
 	return nil
 }
 
-// advise says what to try.
+// advise prints what to try next.
 func (w *watcher) advise() {
 	s, base := w.screen, w.api.base
 	s.step("What to try next, in a second terminal")

@@ -1,12 +1,12 @@
-// Command go-dataflow counts the words of files that others put into a spool folder, the job parameter. Each file is
-// counted once, however many shards there are and whatever is killed in the middle:
+// Command go-dataflow counts the words of files that other programs put into a spool folder, the job parameter. Each
+// file is counted exactly once, with any number of shards and kills:
 //
-//	SPOOL/in/NAME         to be counted; put it there by a rename, so that it is whole
-//	SPOOL/taken/2/NAME    shard 2 has taken it, by a rename: only one shard can
-//	SPOOL/partial/NAME    its result, as long as that is being written
-//	SPOOL/done/NAME       its result, put there by a rename: only now it has been counted
+//	SPOOL/in/NAME         a file to count; rename it into this folder, so that it is complete
+//	SPOOL/taken/2/NAME    shard 2 has taken the file by a rename, which only one shard can do
+//	SPOOL/partial/NAME    the result while it is being written
+//	SPOOL/done/NAME       the result, renamed into this folder: now the file has been counted
 //
-// A shard that is run again after a kill finds what it had taken, and goes on with that.
+// A shard that runs again after a kill continues with the files that it has taken.
 package main
 
 import (
@@ -22,12 +22,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// most is how many files make a batch.
+// most is the number of files in a batch.
 const most = 10
 
 func main() { sdk.Main(sdk.Dataflow(fetch, process)) }
 
-// fetch gives the paths of files that the shard has taken, those of an earlier run first.
+// fetch returns the paths of files that the shard has taken, starting with those of an earlier run.
 func fetch(_ context.Context, s sdk.Shard) ([]string, error) {
 	if s.JobParameter == "" {
 		return nil, errors.New("the job parameter is empty: it names the spool folder")
@@ -65,7 +65,7 @@ func fetch(_ context.Context, s sdk.Shard) ([]string, error) {
 	return batch, nil
 }
 
-// inherit takes over what shards had taken that there are no more, since the job has fewer shards now.
+// inherit takes over the files of shards that no longer exist because the job has fewer shards now.
 func inherit(s sdk.Shard, own string) error {
 	left, err := filepath.Glob(filepath.Join(s.JobParameter, "taken", "*", "*"))
 	if err != nil {
@@ -82,7 +82,7 @@ func inherit(s sdk.Shard, own string) error {
 	return nil
 }
 
-// process counts the words of files. A kill between any two of its steps leaves a file either taken or done.
+// process counts the words of files. If it is killed between any two steps, each file is either taken or done.
 func process(ctx context.Context, s sdk.Shard, batch []string) error {
 	for i, file := range batch {
 		if ctx.Err() != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// TestEachFileIsCountedOnce: of shards that run at once, and after a shard was killed in the middle and the job has
-// fewer now.
+// TestEachFileIsCountedOnce by shards that run concurrently, and also after a shard was killed while counting and the
+// job has fewer shards.
 func TestEachFileIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	spool := t.TempDir()

@@ -1,5 +1,5 @@
-// Command go-simple counts primes: each shard takes its share of the numbers below the job parameter (1000000 without
-// one).
+// Command go-simple counts primes. Each shard counts those in its part of the numbers below the job parameter, which
+// is 1000000 by default.
 package main
 
 import (
@@ -20,7 +20,7 @@ func countPrimes(ctx context.Context, s sdk.Shard) error {
 			return fmt.Errorf("the job parameter %q is no number above 0", s.JobParameter)
 		}
 	}
-	// A share of numbers that follow each other: every third number, say, would give one shard all multiples of three.
+	// The parts are ranges. With every third number, for example, one shard would get all multiples of three.
 	from, to := below/s.Total*s.Item, below/s.Total*(s.Item+1)
 	if s.Item == s.Total-1 {
 		to = below
@@ -28,7 +28,7 @@ func countPrimes(ctx context.Context, s sdk.Shard) error {
 	primes := 0
 	for n := from; n < to; n++ {
 		if ctx.Err() != nil {
-			return ctx.Err() // killed, or over its timeoutSeconds
+			return ctx.Err() // killed, or timed out after timeoutSeconds
 		}
 		if isPrime(n) {
 			primes++

@@ -1,5 +1,4 @@
-// Command serve offers a folder over HTTP to this machine, so that apps' packages
-// in it can be fetched:
+// Command serve serves a folder over HTTP on the loopback interface, so that the apps' packages in it can be fetched:
 //
 //	CGO_ENABLED=0 go run ./examples/serve examples
 //	CGO_ENABLED=0 go run ./examples/serve -listen 127.0.0.1:9000 dist

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// console measures what the console is like with 100,000 registered jobs, of which 50 run each second.
+// console measures the console with 100,000 registered jobs, of which 50 run each second.
 func console(ctx context.Context, bin string, d time.Duration, r *results) (err error) {
 	dir, err := os.MkdirTemp("", "elasticjob-bench-")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// coreSteps measures decisions alone, which need no disk and no process: what a fire costs
-// with few and with many jobs, and the matching of demands with agents.
+// coreSteps measures decisions alone, without disk and processes: the cost of a fire with few and with many jobs, and
+// the matching of demands with agents.
 func coreSteps(ctx context.Context, _ string, _ time.Duration, r *results) error {
 	if err := fires(ctx, r); err != nil {
 		return err
@@ -23,8 +23,8 @@ func coreSteps(ctx context.Context, _ string, _ time.Duration, r *results) error
 	return matches(ctx, r)
 }
 
-// fires compares the step that makes one fire with 1,000 and with 100,000 jobs. The two take
-// turns, so that what else the machine does hits both.
+// fires compares the step of one fire with 1,000 and with 100,000 jobs. The measurements alternate, so that other
+// load of the machine affects both.
 func fires(ctx context.Context, r *results) error {
 	const turns, steps = 15, 2000
 	few, err := newFiring(1000)
@@ -41,7 +41,7 @@ func fires(ctx context.Context, r *results) error {
 			return err
 		}
 		a, b := few.run(steps), many.run(steps)
-		if turn > 0 { // the first one warms up
+		if turn > 0 { // the first turn is for warming up
 			ofFew, ofMany = append(ofFew, a), append(ofMany, b)
 		}
 	}
@@ -51,7 +51,7 @@ func fires(ctx context.Context, r *results) error {
 	return nil
 }
 
-// benchBegan is when the core's terms begin.
+// benchBegan is the time at which the core's terms begin.
 var benchBegan = time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 
 // firing is a core with one job that fires each second.
@@ -76,7 +76,7 @@ func newFiring(n int) (*firing, error) {
 	return f, nil
 }
 
-// run makes so many fires, and gives microseconds of each.
+// run runs this many fires, and returns the microseconds for each.
 func (f *firing) run(steps int) float64 {
 	begin := time.Now()
 	for range steps {
@@ -86,7 +86,8 @@ func (f *firing) run(steps int) float64 {
 	return time.Since(begin).Seconds() * 1e6 / float64(steps)
 }
 
-// matches matches 1,000 demands with 1,000 agents, reasons included: where all, some and none find a place.
+// matches matches 1,000 demands with 1,000 agents, including the reasons, in three cases: all, some and no demands
+// fit.
 func matches(ctx context.Context, r *results) error {
 	const runs = 9
 	agents := make([]offers.Agent, 1000)

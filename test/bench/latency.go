@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// rounds is how often latencies are measured; what counts is the median of their quantiles.
+// rounds is how often latencies are measured. The result is the median of the quantiles.
 const rounds = 3
 
-// latency measures from the cron's moment to the first line of the job's bash
-// script, with 1,000 other jobs registered and a warm executor.
+// latency measures the time from a fire to the first line of the job's bash script, with 1,000 other jobs and a warm
+// executor.
 func latency(ctx context.Context, bin string, d time.Duration, r *results) error {
 	return withServer(ctx, bin, func(s *server) error {
 		moments := filepath.Join(s.dir, "moments")
@@ -45,7 +45,7 @@ func latency(ctx context.Context, bin string, d time.Duration, r *results) error
 	})
 }
 
-// together measures n jobs that are due at the same moments.
+// together measures n jobs that fire at the same times.
 func (s *server) together(ctx context.Context, moments string, n, round int, d time.Duration) (late []float64,
 	err error) {
 	name := func(i int) string { return fmt.Sprintf("every_%d_%d_%d", round, n, i) }
@@ -66,7 +66,7 @@ func (s *server) together(ctx context.Context, moments string, n, round int, d t
 	if err != nil {
 		return nil, err
 	}
-	runs = runs[min(len(runs), 3*n):] // the first ones fetch the package
+	runs = runs[min(len(runs), 3*n):] // the first runs fetch the package
 	started, late, err := s.lateness(runs)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *server) together(ctx context.Context, moments string, n, round int, d t
 	return late, os.Remove(moments)
 }
 
-// memory prints what is resident.
+// memory prints the resident memory.
 func memory(s *server) error {
 	u, err := usageOf(s.cmd.Process.Pid)
 	if err != nil {
@@ -100,7 +100,7 @@ func memory(s *server) error {
 
 func megabytes(u usage) float64 { return float64(u.rss) / (1 << 20) }
 
-// memoryTargets prints what is resident, and records it.
+// memoryTargets prints the resident memory and records it.
 func (s *server) memoryTargets(r *results) error {
 	u, err := usageOf(s.cmd.Process.Pid)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *server) memoryTargets(r *results) error {
 	return memory(s)
 }
 
-// ran is one run as its script saw it.
+// ran is one run as its script recorded it.
 type ran struct {
 	execution string
 	fire      time.Time
@@ -142,7 +142,7 @@ func readMoments(path string) ([]ran, error) {
 	return runs, nil
 }
 
-// lateness is how late runs began, by the executor's word and by their script's.
+// lateness returns how late runs started, according to the executor and to their script.
 func (s *server) lateness(runs []ran) (started, late []float64, err error) {
 	for _, r := range runs {
 		late = append(late, r.late)

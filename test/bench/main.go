@@ -1,11 +1,9 @@
-// Command bench measures the whole system on this machine and prints the
-// figures: from a cron's moment to the first line of a job's script, shards
-// per second, memory, and what many registered jobs cost. It starts the
-// programs in bin/ with a data folder of its own and ends them again.
+// Command bench measures the whole system on this machine and prints the results: the time from a fire to the first
+// line of a job's script, shards per second, memory, and the cost of many registered jobs. It starts the programs in
+// bin/ with a data folder of its own and ends them again.
 //
-// At the end it prints which figures hold what is wanted of them. That is no
-// test: figures depend on the machine and on what else it does.
-// docs/performance.md says what to expect, and where the time goes.
+// At the end it prints which results meet their targets. That is not a test, because results depend on the machine
+// and its other load. docs/performance.md says what to expect, and where the time goes.
 package main
 
 import (

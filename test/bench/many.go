@@ -17,10 +17,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 )
 
-// manyJobs is how many jobs are registered where many are.
+// manyJobs is the number of jobs in measurements with many jobs.
 const manyJobs = 100_000
 
-// many measures what 100,000 registered jobs cost a server that has nothing to do.
+// many measures the cost of 100,000 registered jobs for an idle server.
 func many(ctx context.Context, bin string, d time.Duration, r *results) (err error) {
 	dir, err := os.MkdirTemp("", "elasticjob-bench-")
 	if err != nil {
@@ -76,7 +76,7 @@ func idle(ctx context.Context, s *server, d time.Duration, r *results) error {
 	return nil
 }
 
-// fill writes the jobs' documents as the server keeps them.
+// fill writes the documents of the jobs to a registry as the server does.
 func fill(ctx context.Context, path string) error {
 	reg, err := embedded.Open(path, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -94,7 +94,7 @@ func fill(ctx context.Context, path string) error {
 	return reg.Close()
 }
 
-// documents are those of an app and so many jobs that fire once a year.
+// documents returns the documents of an app and this many jobs that fire once a year.
 func documents(n int) []registry.Write {
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
@@ -115,7 +115,7 @@ func jobDocument(name, cron string) registry.Write {
 func document(path string, v any) registry.Write {
 	value, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // documents are made of strings and numbers
+		panic(err) // documents consist of strings and numbers
 	}
 	return registry.Write{Path: path, Value: value}
 }

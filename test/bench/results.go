@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// results are the figures that something is wanted of, for the table at the end.
+// results are the results that have a target, for the table at the end.
 type results struct{ rows []result }
 
 type result struct {
@@ -16,12 +16,12 @@ type result struct {
 	held                   bool
 }
 
-// atMost records the median of what several runs have measured, which must not be above the limit.
+// atMost records the median of several runs, which must not be above the limit.
 func (r *results) atMost(what, unit string, limit float64, runs ...float64) {
 	r.add(what, unit, "at most", limit, runs, median(runs) <= limit)
 }
 
-// atLeast is for what must not be below the limit.
+// atLeast records the median of several runs, which must not be below the limit.
 func (r *results) atLeast(what, unit string, limit float64, runs ...float64) {
 	r.add(what, unit, "at least", limit, runs, median(runs) >= limit)
 }
@@ -37,7 +37,7 @@ func (r *results) add(what, unit, bound string, limit float64, runs []float64, h
 
 func (r *results) print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	write := func(cells ...string) { _, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) } // Flush reports it
+	write := func(cells ...string) { _, _ = fmt.Fprintln(table, strings.Join(cells, "\t")) } // Flush reports the error
 	write("what", "measured", "wanted", "held")
 	for _, row := range r.rows {
 		write(row.what, row.measured, row.wanted, map[bool]string{true: "yes", false: "no"}[row.held])
@@ -45,10 +45,10 @@ func (r *results) print(w io.Writer) error {
 	return table.Flush()
 }
 
-// median is the upper one of an even number; 0 of none.
+// median returns the median, for an even number of values the upper one; 0 if there are none.
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile is the value that a part q of all are below; 0 of none.
+// quantile returns the value that is above a fraction q of all values; 0 if there are none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

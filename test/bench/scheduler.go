@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/instantcluster"
 )
 
-// measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000
-// pretended agents whose tasks end at once.
+// measureScheduler measures the scheduler alone: a real registry, 100,000 jobs, and 10,000 simulated agents whose
+// tasks end at once.
 func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results) (err error) {
 	dir, err := os.MkdirTemp("", "elasticjob-bench-")
 	if err != nil {
@@ -53,7 +53,7 @@ func measureScheduler(ctx context.Context, _ string, d time.Duration, r *results
 	return errors.Join(measured, <-ended, reg.Close())
 }
 
-// launches keeps 100 jobs of 100 shards running as fast as they go.
+// launches runs 100 jobs of 100 shards, each as often as possible.
 func launches(ctx context.Context, s *scheduler.Scheduler, d time.Duration, r *results) error {
 	const running, shards = 100, 100
 	for i := range running {

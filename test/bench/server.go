@@ -74,7 +74,7 @@ func startServer(ctx context.Context, bin, dir string) (*server, error) {
 	}
 }
 
-// stop ends the server and all that it runs.
+// stop ends the server and everything that it runs.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *server) job(name, app, cron string, shards int) error {
 		"shardingTotalCount": shards, "cpuCount": 0.01, "memoryMB": 1})
 }
 
-// metric reads one series of /metrics.
+// metric reads a series of /metrics.
 func (s *server) metric(name string) (float64, error) {
 	resp, err := http.Get(s.url + "/metrics")
 	if err != nil {
@@ -165,7 +165,7 @@ func writeTar(path, name, script string) error {
 type usage struct {
 	cpu    time.Duration
 	reaped time.Duration // of children that have ended
-	rss    int64         // bytes
+	rss    int64         // in bytes
 }
 
 const clockTick = 10 * time.Millisecond // USER_HZ is 100 on Linux
@@ -185,7 +185,8 @@ func usageOf(pid int) (usage, error) {
 		rss: number(21) * int64(os.Getpagesize())}, nil
 }
 
-// executors finds the executors that run in the server's sandboxes, by their supervisors, and these.
+// executors returns the executors in the server's sandboxes, which it finds by their supervisors, and the
+// supervisors.
 func (s *server) executors() []int {
 	var pids []int
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")

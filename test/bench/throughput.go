@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// throughput starts and finishes 500 shards a second of a script of /bin/sh, from the first second on, with a warm
-// executor.
+// throughput runs 500 shards a second of a /bin/sh script from the first second on, with a warm executor.
 func throughput(ctx context.Context, bin string, d time.Duration, r *results) error {
 	return withServer(ctx, bin, func(s *server) error {
 		if err := s.app("quick", "#!/bin/sh\nexit 0\n"); err != nil {
@@ -17,8 +16,8 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 		if err := s.warm(ctx, "quick"); err != nil {
 			return err
 		}
-		// All of them are due at each full second. They are registered right after one, so all fire the same
-		// number of times until shortly before the last.
+		// All jobs fire at each full second. They are registered right after one, so that all fire equally often
+		// until shortly before the last one.
 		const jobs, shards = 10, 50
 		begin := time.Now().Truncate(time.Second).Add(time.Second)
 		if err := wait(ctx, time.Until(begin)); err != nil {
@@ -41,7 +40,7 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 			}
 			seconds = append(seconds, now)
 		}
-		// What processes cost is compared from the second fire on, when the executor is there.
+		// CPU time is compared from the second fire on, when the executor exists.
 		first, last := seconds[0], seconds[len(seconds)-1]
 		rate := (last.finished - warming) / d.Seconds()
 		fmt.Printf("  asked for %d shards a second: %.1f a second finished over %s, %.0f fires dropped\n", jobs*shards,
@@ -65,13 +64,13 @@ func throughput(ctx context.Context, bin string, d time.Duration, r *results) er
 	})
 }
 
-// tasksFinished is the series of /metrics that counts the shards that were run.
+// tasksFinished is the series of /metrics that counts finished shards.
 const tasksFinished = `elasticjob_tasks_ended_total{result="FINISHED"}`
 
-// warming is how many shards were run before anything is measured.
+// warming is the number of shards that run before the measurement.
 const warming = 1
 
-// warm runs a shard of an app, so that its executor is there.
+// warm runs a shard of an app, so that its executor exists.
 func (s *server) warm(ctx context.Context, app string) error {
 	if err := s.job("warm", app, "0 0 3 1 1 ?", warming); err != nil {
 		return err
@@ -89,7 +88,7 @@ func (s *server) warm(ctx context.Context, app string) error {
 	}
 }
 
-// work is what was done so far, and the CPU time it took.
+// work is the work done so far, and the CPU time for it.
 type work struct {
 	finished, dropped          float64
 	server, executors, scripts time.Duration
@@ -107,7 +106,7 @@ func (s *server) work() (w work, err error) {
 	errs = append(errs, err)
 	w.server = u.cpu
 	for _, pid := range s.executors() {
-		if u, err := usageOf(pid); err == nil { // a script may be gone by now
+		if u, err := usageOf(pid); err == nil { // a script may have ended
 			w.executors += u.cpu
 			w.scripts += u.reaped
 		}

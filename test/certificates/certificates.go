@@ -1,4 +1,4 @@
-// Package certificates makes certificate authorities and what they sign, for tests of TLS.
+// Package certificates creates certificate authorities and certificates for tests of TLS.
 package certificates
 
 import (
@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// Authority signs certificates. Its methods may be called by the test's goroutine only.
+// Authority signs certificates. Its methods must be called from the test's goroutine.
 type Authority struct {
 	t testing.TB
-	// PEM is its own certificate, File a file that holds it.
+	// PEM is the authority's own certificate, File a file with it.
 	PEM  []byte
 	File string
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 }
 
-// New makes an authority.
+// New creates an authority.
 func New(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t)}
@@ -44,7 +44,7 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Pool trusts the authority and nobody else.
+// Pool returns a pool that trusts only this authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(a.PEM)
@@ -54,7 +54,7 @@ func (a *Authority) Pool() *x509.CertPool {
 // Pair is a certificate and its key, in PEM form.
 type Pair struct{ Cert, Key []byte }
 
-// Issue makes a certificate for 127.0.0.1 and localhost that is good from a time to another.
+// Issue creates a certificate for 127.0.0.1 and localhost with this validity period.
 func (a *Authority) Issue(from, until time.Time) Pair {
 	a.t.Helper()
 	key := newKey(a.t)
@@ -74,13 +74,13 @@ func (a *Authority) Issue(from, until time.Time) Pair {
 	return Pair{Cert: cert, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})}
 }
 
-// Good makes a certificate that is good now, and for hours.
+// Good creates a certificate that is valid now and for hours.
 func (a *Authority) Good() Pair {
 	a.t.Helper()
 	return a.Issue(time.Now().Add(-time.Hour), time.Now().Add(12*time.Hour))
 }
 
-// Write puts the pair into two files of a folder, which exist then.
+// Write writes the pair to two files in an existing folder.
 func (p Pair) Write(t testing.TB, dir string) (certFile, keyFile string) {
 	t.Helper()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")

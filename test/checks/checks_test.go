@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// said is what go test -json prints of a run in which one test passes, one is skipped, one fails, and a package does
-// not compile. MODULE stands for the module's path.
+// said is the output of go test -json for a run in which one test passes, one is skipped, one fails, and a package
+// does not compile. MODULE stands for the path of the module.
 const said = `{"ImportPath":"MODULE/jobs","Action":"build-output","Output":"jobs/job.go:1: no\n"}
 {"ImportPath":"MODULE/jobs","Action":"build-fail"}
 {"Action":"fail","Package":"MODULE/jobs","FailedBuild":"MODULE/jobs"}
@@ -144,8 +144,8 @@ func TestNamedPhasesComeWithTheirNeeds(t *testing.T) {
 	}
 }
 
-// TestKeptResultsAreTakenOver: nightly goes on where it ended, and phases that are run one by one come together in one
-// report.
+// TestKeptResultsAreTakenOver: nightly continues where it was interrupted, and phases that were run one by one appear
+// in one report.
 func TestKeptResultsAreTakenOver(t *testing.T) {
 	t.Parallel()
 	all := []phase{{name: "built"}, {name: "good", needs: []string{"built"}}, {name: "bad"}, {name: "new"}}
@@ -154,7 +154,7 @@ func TestKeptResultsAreTakenOver(t *testing.T) {
 		commit string
 		named  []string
 		chosen []phase
-		taken  []string // the others are run, if they are chosen
+		taken  []string // the phases whose results are reused; other chosen phases run
 	}{
 		"all of the same commit":           {"c1", nil, all, []string{"good"}},
 		"of another commit":                {"c2", nil, all, nil},

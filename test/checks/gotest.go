@@ -17,16 +17,16 @@ type goTest struct {
 	in        string   // the folder of their module, if it is not the repository's
 	run, skip string   // patterns of the names of tests
 	race      bool
-	tags      string // beside those that everything is compiled with
-	atOnce    int    // packages that are tested at once; 0 for as many as there are cores
-	minutes   int    // in which each package must end
-	cached    bool   // a result of the same code may be used again
-	noSkip    bool   // a test that is skipped has failed
+	tags      string // in addition to those of all builds
+	atOnce    int    // packages tested at once; 0 for as many as there are cores
+	minutes   int    // the limit for each package
+	cached    bool   // a result of the same code may be reused
+	noSkip    bool   // a skipped test counts as failed
 	args      []string
 }
 
-// tags are those of everything that is compiled. nomsgpack leaves out a codec of gin that nothing here uses and
-// that takes half a minute to compile.
+// tags are the build tags of all builds. nomsgpack omits a codec of gin that is not used here and takes half a minute
+// to compile.
 const tags = "nomsgpack"
 
 // command returns the arguments of go test, without those that only its output's reader needs.
@@ -56,7 +56,7 @@ func (g goTest) command() []string {
 	return args
 }
 
-// environment is what go test gets beside the environment of this process.
+// environment returns variables for go test, in addition to those of this process.
 func (g goTest) environment(root string) []string {
 	if g.race {
 		return []string{"CGO_ENABLED=1", "ELASTICJOB_PROGRAMS=" + filepath.Join(root, "bin", "test-race")}
@@ -64,7 +64,7 @@ func (g goTest) environment(root string) []string {
 	return []string{"CGO_ENABLED=0", "ELASTICJOB_PROGRAMS=" + filepath.Join(root, "bin", "test")}
 }
 
-// repeat is the command that a person types to run one failed test again.
+// repeat returns the command with which a user runs a failed test again.
 func (g goTest) repeat(f failure) string {
 	again := g
 	again.cached, again.atOnce, again.skip, again.run = false, 0, "", ""
@@ -99,8 +99,8 @@ type event struct {
 	Action, Package, ImportPath, Test, Output string
 }
 
-// readEvents reads go test's JSON to its end, and says of each package how it ended. It returns what failed, and
-// how many tests passed.
+// readEvents reads all of go test's JSON and reports how each package ended. It returns the failures, and the number
+// of tests that passed.
 func (g goTest) readEvents(from io.Reader, say func(string)) (failed []failure, passed int, err error) {
 	var (
 		outputs = map[string]*strings.Builder{}
@@ -117,7 +117,7 @@ func (g goTest) readEvents(from io.Reader, say func(string)) (failed []failure, 
 		}
 		var e event
 		if err := json.Unmarshal(line, &e); err != nil {
-			say(strings.TrimRight(string(line), "\n")) // what go itself complains about
+			say(strings.TrimRight(string(line), "\n")) // a message of the go command itself
 			continue
 		}
 		key := e.Package + e.ImportPath + " " + e.Test
@@ -144,7 +144,7 @@ func (g goTest) readEvents(from io.Reader, say func(string)) (failed []failure, 
 			delete(outputs, key)
 		case "fail":
 			f := failure{pkg, e.Test, text(outputs[key])}
-			// A package fails with its tests; without a failed one it has not compiled, or its process ended.
+			// A package fails with its tests. Without a failed test, it did not compile or its process ended.
 			if e.Test == "" && broken[pkg] {
 				continue
 			}
@@ -167,7 +167,7 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// packagesWith lists the packages that have a test whose name begins so.
+// packagesWith lists the packages that have a test whose name has this prefix.
 func packagesWith(root, prefix string) ([]string, error) {
 	var list []string
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {

@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// run does what the arguments say and reports whether all phases passed.
+// run executes the arguments and reports whether all phases passed.
 func run(ctx context.Context, args []string) (bool, error) {
 	flags := flag.NewFlagSet("checks", flag.ContinueOnError)
 	only := flags.String("only", "", "run these phases alone, separated by commas")
@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string) (bool, error) {
 	return r.run(ctx)
 }
 
-// choose returns the named phases in their order, with those that they need.
+// choose returns the named phases and those that they need, in order.
 func choose(all []phase, names []string) ([]phase, error) {
 	wanted := map[string]bool{}
 	for i := len(names) - 1; i >= 0; i-- {

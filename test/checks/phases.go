@@ -11,26 +11,26 @@ import (
 
 const module = "github.com/elasticjob-go/elasticjob"
 
-// tier is for what the checks are run.
+// tier is a purpose of the checks.
 type tier string
 
 const (
-	test    tier = "test"    // while something is changed
-	ci      tier = "ci"      // before it lands
+	test    tier = "test"    // during development
+	ci      tier = "ci"      // before a change is merged
 	nightly tier = "nightly" // everything, however long it takes
 )
 
 var tiers = []tier{test, ci, nightly}
 
-// phase is a part of a tier that is reported as one.
+// phase is a part of a tier that is reported as one line.
 type phase struct {
 	name, about string
 	needs       []string      // phases that must have passed
-	after       []string      // phases that must have ended: they compile what this one needs
-	waits       bool          // for what it starts, most of the time: others may run beside it
-	alone       bool          // nothing may run beside it
+	after       []string      // phases that must have ended, because they compile what this one needs
+	waits       bool          // it mostly waits for processes, so that other phases may run beside it
+	alone       bool          // no other phase may run beside it
 	root        bool          // only root can run it
-	missing     func() string // says what it needs that is not there; nil if it needs nothing
+	missing     func() string // says which requirement is missing; nil if there are none
 	steps       []step
 }
 
@@ -41,7 +41,7 @@ type step struct {
 	env  []string
 }
 
-// command is what is run.
+// command returns the command line of the step.
 func (s step) command() []string {
 	if s.test != nil {
 		return slices.Concat(s.test.command(), []string{"-json"}, s.test.packages, s.test.args)
@@ -49,20 +49,20 @@ func (s step) command() []string {
 	return s.args
 }
 
-// systems are the packages whose tests start whole systems of the programs. Each is in a phase of its own or of its
-// like.
+// systems are the packages whose tests start whole systems. Each is in a phase of its own or with similar ones.
 var systems = []string{
 	"examples/demo", "test/cluster", "test/commandline", "test/commands", "test/console", "test/deploy", "test/dist",
 	"test/examples", "test/history", "test/images", "test/kubernetes", "test/kubernetesserver", "test/mesos",
 	"test/mesosserver", "test/monitoring", "test/soak", "test/whole",
 }
 
-// forking is a package that is tested before others. Its tests fork without end, so that on a busy machine thousands
-// of processes may wait to be reaped. The kernel counts those of a user together, and refuses new ones to other tests.
+// forking is a package that is tested before others. Its tests fork without limit, so that on a busy machine
+// thousands of processes may be waiting to be reaped. The kernel counts the processes of a user, and would reject new
+// ones of other tests.
 const forking = "executor/supervisor"
 
-// raced are the packages that CI tests with the race detector, and only so: those that start goroutines, with those
-// below them where it ends with "...". In the others it finds nothing.
+// raced are the packages that CI tests with the race detector, and only with it: those that start goroutines. "/..."
+// includes the packages below. The detector finds nothing in other packages.
 var raced = []string{
 	"api/...", "auth/...", "client", "cluster/...", "executor", "executor/agent", "executor/container",
 	"executor/httpcall", "executor/output", "executor/pack", "executor/pipe", "executor/tasks", "executor/workdir", forking,
@@ -79,24 +79,24 @@ func isRaced(pkg string) bool {
 	})
 }
 
-// conformance is the folder of a module of its own, whose tests need no whole system.
+// conformance is the folder of a separate module, whose tests need no whole system.
 const conformance = "test/conformance"
 
-// users are the packages that test what people use beside the API and the console.
+// users are the packages that test the interfaces for users other than the API and the console.
 var users = []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"}
 
-// withMemoryLimit are the tests on Mesos in which the agent limits memory and runs executors as other users, as
-// only root's can.
+// withMemoryLimit are the tests on Mesos whose agents limit memory and run executors as other users, which needs
+// root.
 const withMemoryLimit = "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"
 
-// settings are what the phases of a tier depend on.
+// settings determine the phases of a tier.
 type settings struct {
 	tier tier
 	root string
-	seed uint64 // after which the worlds of nightly begin; 0 for one of this day
+	seed uint64 // the seed of nightly's worlds; 0 for one of this day
 }
 
-// phases lists the phases of a tier in the order in which they begin.
+// phases returns the phases of a tier in the order in which they start.
 func (s settings) phases() ([]phase, error) {
 	switch s.tier {
 	case nightly:
@@ -120,7 +120,7 @@ func shell(command string, env ...string) step {
 
 func tests(g goTest) step { return step{test: &g} }
 
-// allTags are those with which every file is looked at, whatever it is built with.
+// allTags are all build tags, so that vet examines every file.
 const allTags = "nomsgpack,soak,nightly"
 
 func vet() phase {
@@ -151,7 +151,7 @@ cd web && npm run --silent check`)},
 	}
 }
 
-// programs builds what users get, which the tests of systems start.
+// programs builds the programs that the tests of systems start.
 func programs(folder, flags, cgo string) step {
 	const all = "./cmd/scheduler ./cmd/executor ./cmd/elasticjob ./examples/demo"
 	// A program that has not changed keeps its modification time, so that the go command can reuse results of tests
@@ -162,8 +162,8 @@ for p in bin/new/*; do cmp -s "$p" "bin/%[1]s/${p##*/}" || mv "$p" bin/%[1]s/; d
 rm -rf bin/new`, folder, flags, tags, all), "CGO_ENABLED="+cgo)
 }
 
-// raceStatic builds with the race detector, which needs C, and yet for any container: executors are brought into
-// images that have no C library.
+// raceStatic builds with the race detector, which needs C, but statically, because executors are put into images
+// without a C library.
 const raceStatic = `-race -tags ` + tags + `,netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'`
 
 // unit lists the packages that need no whole system.
@@ -184,7 +184,7 @@ func (s settings) unit() ([]string, error) {
 	return list, nil
 }
 
-// inTurn tests packages as g says, those that fork without end before the others.
+// inTurn tests the packages of g, starting with those that fork without limit.
 func inTurn(g goTest) (steps []step) {
 	others := slices.DeleteFunc(slices.Clone(g.packages), func(pkg string) bool { return pkg == "./"+forking })
 	if len(others) < len(g.packages) {
@@ -196,7 +196,7 @@ func inTurn(g goTest) (steps []step) {
 	return append(steps, tests(g))
 }
 
-// quick lists what make test runs, with the tests of some packages that need no whole system.
+// quick lists the phases of make test, with the tests of packages that need no whole system.
 func quick(about string, unit []string) []phase {
 	const documents = "^TestDocuments$/^(README.md|docs)$/^mesos.md$"
 	trials := goTest{packages: []string{"./test/commands"}, run: documents, cached: true}
@@ -230,8 +230,8 @@ func onSystem(name, about string, g goTest) phase {
 	}
 }
 
-// more adds what CI runs beside quick: packages with the race detector, the product on real systems, and what only
-// root can show.
+// more adds the other phases of CI: packages with the race detector, the product on real systems, and tests that need
+// root.
 func (s settings) more(all []phase, withGoroutines []string) ([]phase, error) {
 	asRoot, onKubernetes, err := s.special()
 	if err != nil {
@@ -268,7 +268,7 @@ func (s settings) more(all []phase, withGoroutines []string) ([]phase, error) {
 	), nil
 }
 
-// special lists the packages with tests for root, and those with tests on a real Kubernetes.
+// special lists the packages with tests that need root, and those with tests on a real Kubernetes.
 func (s settings) special() (asRoot, onKubernetes []string, err error) {
 	if asRoot, err = packagesWith(s.root, "TestAsRoot"); err != nil {
 		return nil, nil, err
@@ -277,7 +277,7 @@ func (s settings) special() (asRoot, onKubernetes []string, err error) {
 	return asRoot, onKubernetes, err
 }
 
-// atNight is a phase of nightly, in which go test has the machine to itself. Each package must end within an hour.
+// atNight returns a phase of nightly, in which go test has the whole machine. Each package must end within an hour.
 func atNight(name, about string, all ...goTest) phase {
 	p := phase{name: name, about: about, alone: true, needs: []string{"programs"}}
 	for _, g := range all {
@@ -287,7 +287,7 @@ func atNight(name, about string, all ...goTest) phase {
 	return p
 }
 
-// raceAtNight is goTest's form of most phases of nightly.
+// raceAtNight returns the goTest of most phases of nightly.
 func raceAtNight(packages ...string) goTest {
 	return goTest{packages: packages, race: true, tags: "nightly", skip: "^TestOnKubernetes"}
 }
@@ -367,7 +367,7 @@ func noMesos() string { return noHome("MESOS_HOME", "Mesos", "bin, libexec and w
 
 func noKubernetes() string { return noHome("KUBERNETES_HOME", "Kubernetes", "its programs in bin") }
 
-// noPodman is why the images are not built and run here.
+// noPodman returns why images cannot be built and run on this machine, or "".
 func noPodman() string {
 	if why := noMesos(); why != "" {
 		return why
@@ -380,7 +380,8 @@ func noPodman() string {
 	return ""
 }
 
-// noHome lets tests run, and fail, where a variable is not set in CI, so that nothing is left out by mistake.
+// noHome returns why a system is not available, or "". In CI it returns "" even if the variable is not set, so that
+// the tests run and fail, and are not left out by mistake.
 func noHome(variable, what, with string) string {
 	if home := os.Getenv(variable); home == "" && os.Getenv("CI") == "" || home == "none" {
 		return fmt.Sprintf("there is no %s: set %s to the folder of one, with %s", what, variable, with)

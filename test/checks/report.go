@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// report prints what ran, how long it took, what failed and how to repeat that. It reports whether the chosen phases
-// passed or could not be run here.
+// report prints which phases ran, their durations, and the failures with the commands that repeat them. It reports
+// whether the chosen phases passed or could not be run on this machine.
 func (r *runner) report(took time.Duration) bool {
 	fmt.Printf("\n%-14s %-8s %7s %7s %7s\n", "phase", "result", "min:s", "CPU", "tests")
 	passedTests, failedTests, complete := 0, 0, true
@@ -54,14 +54,14 @@ func (r *runner) report(took time.Duration) bool {
 	return complete
 }
 
-// kept is the file in which nightly keeps the results of its phases, so that they can be run one by one.
+// kept is the file with the results of nightly's phases, which allows to run them one by one.
 type kept struct {
 	Commit  string
 	Results map[string]result
 }
 
-// resume takes over the results that earlier runs kept of this commit. Of the chosen phases it takes over those that
-// have passed, unless they were asked for by name.
+// resume reuses the results of earlier runs on this commit. Of the chosen phases it reuses those that have passed,
+// unless they were chosen by name.
 func (r *runner) resume(ctx context.Context, named []string) error {
 	git := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
 	git.Dir = r.root
@@ -87,13 +87,13 @@ func (r *runner) resume(ctx context.Context, named []string) error {
 
 func (r *runner) takeOver(k kept, named []string) {
 	if k.Commit != r.commit || strings.HasSuffix(r.commit, "-dirty") {
-		return // two trees with changes that are not committed have the same name
+		return // two trees with uncommitted changes have the same name
 	}
 	for _, p := range r.all {
 		res, ran := k.Results[p.name]
 		chosen := slices.ContainsFunc(r.chosen, func(c phase) bool { return c.name == p.name })
 		again := slices.Contains(named, p.name) || len(named) == 0 && res.Outcome != passed
-		// What others need is made again: bin may hold other programs by now.
+		// Phases that others need run again, because bin may contain other programs by now.
 		needed := slices.ContainsFunc(r.all, func(o phase) bool { return slices.Contains(o.needs, p.name) })
 		if ran && (!chosen || !again && !needed) {
 			r.results[p.name] = res

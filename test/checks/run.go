@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// atOnce is how many phases run at once, one of which may compute all the time. More of them, such as those on Mesos
-// and on Kubernetes beside one that computes, keep two cores so busy that sessions expire.
+// atOnce is how many phases run at once, of which one may use the CPU all the time. With more of them, for example
+// those on Mesos and Kubernetes beside one that computes, two cores are so busy that sessions expire.
 const atOnce = 2
 
 // runner runs phases, each when those that it needs have passed.
 type runner struct {
 	root    string
 	tier    tier
-	user    *identity // who runs what does not need root; nil for whoever runs this
-	all     []phase   // of the tier
-	chosen  []phase   // of all, those that are to run
-	state   string    // the file in which results are kept; empty for none
-	commit  string    // whose results they are
+	user    *identity // runs the phases that do not need root; nil for the present user
+	all     []phase   // all phases of the tier
+	chosen  []phase   // the phases of all that must run
+	state   string    // the file for results; empty for none
+	commit  string    // the commit of the results
 	results map[string]result
 
-	mu sync.Mutex // of what is printed
+	mu sync.Mutex // guards the output
 }
 
 // identity is another user of this machine.
@@ -64,8 +64,8 @@ type result struct {
 	Outcome  outcome
 	Why      string `json:",omitempty"` // why it was not run
 	Seconds  float64
-	CPU      float64 // seconds of its processes that were waited for
-	Passed   int     // tests
+	CPU      float64 // CPU time of its processes, in seconds
+	Passed   int     // number of tests
 	Failures []failure
 	Repeat   []string // the commands that repeat the failures
 }
@@ -78,7 +78,7 @@ const (
 	notRun outcome = "not run"
 )
 
-// run runs the chosen phases and prints the report. It reports whether everything that was to run has passed.
+// run runs the chosen phases and prints the report. It reports whether all of them passed.
 func (r *runner) run(ctx context.Context) (bool, error) {
 	type end struct {
 		of  phase
@@ -96,7 +96,7 @@ func (r *runner) run(ctx context.Context) (bool, error) {
 			if why := r.impossible(p); why != "" {
 				r.end(p, result{Outcome: notRun, Why: why})
 				waiting = slices.Delete(waiting, i, i+1)
-				i = 0 // others may need it
+				i = 0 // other phases may need this one
 				continue
 			}
 			if !r.canStart(p, running) {
@@ -126,7 +126,7 @@ func (r *runner) run(ctx context.Context) (bool, error) {
 
 func sortedNames(phases map[string]phase) []string { return slices.Sorted(maps.Keys(phases)) }
 
-// impossible says why a phase will not be run; it is empty if it may be.
+// impossible returns why a phase cannot be run; "" if it can.
 func (r *runner) impossible(p phase) string {
 	for _, name := range p.needs {
 		if res, done := r.results[name]; done && res.Outcome != passed {
@@ -142,7 +142,7 @@ func (r *runner) impossible(p phase) string {
 	return ""
 }
 
-// canStart reports whether the phases before it have ended, and whether there is room beside those that run.
+// canStart reports whether the phases before it have ended, and whether it may run beside the present ones.
 func (r *runner) canStart(p phase, running map[string]phase) bool {
 	for _, name := range slices.Concat(p.needs, p.after) {
 		_, done := r.results[name]
@@ -161,7 +161,7 @@ func (r *runner) canStart(p phase, running map[string]phase) bool {
 	return true
 }
 
-// do runs all commands of a phase, also those behind one that failed.
+// do runs all commands of a phase, and continues after a failed one.
 func (r *runner) do(ctx context.Context, p phase) result {
 	began, res := time.Now(), result{Outcome: passed}
 	for _, s := range p.steps {
@@ -187,7 +187,7 @@ func (r *runner) do(ctx context.Context, p phase) result {
 	return res
 }
 
-// innermost leaves out the tests that failed only because one of their own subtests did.
+// innermost omits tests that failed only because one of their subtests did.
 func innermost(failures []failure) []failure {
 	return slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
 		return slices.ContainsFunc(failures, func(other failure) bool {
@@ -196,14 +196,14 @@ func innermost(failures []failure) []failure {
 	})
 }
 
-// step runs one command. It returns which of its tests failed, how many passed, and its CPU time. A command that is
-// not go test counts as one test.
+// step runs one command. It returns the failed tests, the number of tests that passed, and its CPU time. Any command
+// other than go test counts as one test.
 func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure, n int, used time.Duration,
 	err error) {
 	args := s.command()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = r.root
-	// For the go commands of tests and scripts, too: what they compile is then the same as everywhere.
+	// Also for go commands in tests and scripts, so that everything is compiled with the same flags.
 	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath -tags="+tags))
 	cmd.Env = append(cmd.Env, s.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -242,7 +242,7 @@ func (r *runner) step(ctx context.Context, p phase, s step) (failures []failure,
 	return failures, n, computed(cmd), fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, complaints.String())
 }
 
-// computed is the CPU time of an ended process and of its descendants that were waited for.
+// computed returns the CPU time of a process that has ended, including its descendants that were waited for.
 func computed(cmd *exec.Cmd) time.Duration {
 	if cmd.ProcessState == nil {
 		return 0
@@ -250,7 +250,7 @@ func computed(cmd *exec.Cmd) time.Duration {
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }
 
-// end keeps a phase's result.
+// end records the result of a phase.
 func (r *runner) end(p phase, res result) {
 	r.results[p.name] = res
 	switch res.Outcome {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// twoAgents makes a cluster whose agents are processes of their own, agent 1 behind a proxy.
+// twoAgents returns a cluster whose agents are separate processes. Agent 1 connects through a proxy.
 func twoAgents(t *testing.T) (*system.Cluster, *netproxy.Proxy) {
 	t.Helper()
 	t.Parallel()
@@ -24,7 +24,7 @@ func twoAgents(t *testing.T) (*system.Cluster, *netproxy.Proxy) {
 	return c, proxy
 }
 
-// agentOf is the number of the agent, by its folder, that a process runs on.
+// agentOf returns the number of the agent on which a process runs, by its working directory.
 func agentOf(c *system.Cluster, pid int) int {
 	c.Helper()
 	cwd, err := os.Readlink(filepath.Join("/proc", fmt.Sprint(pid), "cwd"))
@@ -37,7 +37,7 @@ func agentOf(c *system.Cluster, pid int) int {
 	return 2
 }
 
-// TestAgentRestarted kills an agent and starts it again while its executors run: they go on, and so do their tasks.
+// TestAgentRestarted kills the agents and restarts them while their executors run: executors and tasks keep running.
 func TestAgentRestarted(t *testing.T) {
 	c, proxy := twoAgents(t)
 	h := c.HoldTwo()
@@ -57,9 +57,9 @@ func TestAgentRestarted(t *testing.T) {
 	c.OnceEach()
 }
 
-// TestAgentCutOff cuts an agent off its master for longer than the pings allow, and heals it: its tasks are
-// unreachable and come back; without a word from them nothing of theirs is started elsewhere before its time (rule
-// E4).
+// TestAgentCutOff disconnects an agent from its master for longer than the pings allow, and reconnects it: its tasks
+// become unreachable and come back. Until they are reported, their shards are not started on another agent before the
+// time of rule E4.
 func TestAgentCutOff(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -71,10 +71,10 @@ func TestAgentCutOff(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, proxy := twoAgents(t)
-			c.KillAgent(2) // all runs on agent 1
+			c.KillAgent(2) // so that everything runs on agent 1
 			h := c.HoldTwo()
 			test.cut(proxy)
-			if test.name != "half closed" { // which it finds out and mends at once
+			if test.name != "half closed" { // the agent notices this at once and reconnects
 				c.Until("explain says that the agent is away", func() string {
 					x := c.Explain("once")
 					if !strings.Contains(fmt.Sprint(x.Notes), "does not answer") {
@@ -105,8 +105,8 @@ func TestAgentCutOff(t *testing.T) {
 	}
 }
 
-// TestAgentGone ends an agent for ever, with all that ran there: with failover its shards run again on the other
-// agent, without they are lost, and say so (rule E2).
+// TestAgentGone ends an agent permanently with everything that ran there. Shards with failover run again on the other
+// agent; those without become LOST, with a reason (rule E2).
 func TestAgentGone(t *testing.T) {
 	c, _ := twoAgents(t)
 	c.KillAgent(2)

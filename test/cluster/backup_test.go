@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestBackupAndRestore: a namespace that was lost is brought back from a backup that was taken while a server led, and
-// what ran all the time is found again and ends as it should.
+// TestBackupAndRestore: a lost namespace is restored from a backup that was taken while a server led. A run that
+// continued all the time is found again and finishes.
 func TestBackupAndRestore(t *testing.T) {
 	c := start(t, 1)
 	hold, release := c.Hold()
@@ -27,7 +27,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// typed types the document's line that begins with words, with other ones behind it.
+	// typed runs the line of the document that begins with words, with behind appended.
 	typed := func(words, behind string) (said string, err error) {
 		line := regexp.MustCompile("(?m)^```sh\n(" + words + " .*)$").FindStringSubmatch(string(document))
 		if line == nil {
@@ -105,6 +105,6 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	release()
 	c.Await(id, "FINISHED")
-	c.Run("long", "FINISHED") // and it goes on from there
+	c.Run("long", "FINISHED") // the job continues normally
 	c.OnceEach()
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestRefusedAtStart: what no time heals ends the server with status 1 and a reason that says what to do.
+// TestRefusedAtStart: permanent errors end the server with status 1 and a message that says what to do.
 func TestRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
@@ -55,8 +55,8 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// TestHealsWithTime: a server whose ZooKeeper or Mesos can't be reached, or refuses it, waits, says what is wrong, and
-// works when that is mended.
+// TestHealsWithTime: if ZooKeeper or Mesos is unreachable or rejects the server, it waits, says what is wrong, and
+// works once that is fixed.
 func TestHealsWithTime(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
@@ -84,12 +84,12 @@ func TestHealsWithTime(t *testing.T) {
 	c.KillServer(1)
 
 	c.Masters = "zk://" + c.ZK + "/mesos"
-	c.StartServer(1) // nobody is registered as master
+	c.StartServer(1) // no master is registered
 	says(1, "/mesos")
 	c.KillServer(1)
 
 	c.Masters = masters
-	c.StartServer(1) // nobody listens there
+	c.StartServer(1) // nothing listens there
 	says(1, c.MesosAddress())
 	c.StartMesos()
 	c.Ready()
@@ -102,7 +102,7 @@ func TestHealsWithTime(t *testing.T) {
 	}
 }
 
-// TestToken: with a token file each request needs the token, and the token shows nowhere.
+// TestToken: with a token file, each request needs the token, and no output contains the token.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

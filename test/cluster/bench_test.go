@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// BenchmarkLeaderChange says how long a cluster with 1,000 jobs is without a leader that can work:
-// after kill -9, beside the session's timeout that has to pass, and after SIGTERM.
+// BenchmarkLeaderChange measures how long a cluster with 1,000 jobs has no leader that is ready: after kill -9,
+// beyond the session timeout that must pass, and after SIGTERM.
 func BenchmarkLeaderChange(b *testing.B) {
 	for _, test := range []struct {
 		name   string

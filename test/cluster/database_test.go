@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestRegistryInSQL has two servers with a database and no ZooKeeper: leaders are killed and frozen, the database is
-// killed and frozen, and what was accepted runs once.
+// TestRegistryInSQL runs two servers with a database and without ZooKeeper. Leaders and the database are killed and
+// frozen, and everything that was accepted runs once.
 func TestRegistryInSQL(t *testing.T) {
 	t.Parallel()
 	c := system.NewClusterInSQL(t, bin, mariadb.Start(t), nil)
@@ -51,8 +51,8 @@ func TestRegistryInSQL(t *testing.T) {
 	t.Log(storm.Settle(false))
 }
 
-// TestCutFromTheDatabase: a leader that the database is silent for stops acting, another leads, and it follows when it
-// is back.
+// TestCutFromTheDatabase: a leader that loses the database stops acting, another one leads, and the old one becomes a
+// standby when it is reconnected.
 func TestCutFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	c := system.NewClusterInSQL(t, bin, mariadb.Start(t), nil)
@@ -75,8 +75,8 @@ func TestCutFromTheDatabase(t *testing.T) {
 	t.Log(storm.Settle(false))
 }
 
-// TestMoveFromZooKeeper: a cluster with ZooKeeper goes on with a database, into which its backup was restored, and
-// back; what ran all the time is found again and ends as it should.
+// TestMoveFromZooKeeper: a cluster moves from ZooKeeper to a database by backup and restore, and back. A run that
+// continued all the time is found again and finishes.
 func TestMoveFromZooKeeper(t *testing.T) {
 	c := start(t, 1)
 	hold, release := c.Hold()

@@ -1,4 +1,4 @@
-// Package cluster tests what several servers on a cluster promise, from outside: real ZooKeeper servers, a Mesos that
-// is a process of its own, and servers, of which one leads. Everything is killed, stopped and cut off;
-// what really ran is in a ledger that the jobs write themselves.
+// Package cluster tests the promises of several servers on a cluster from outside: real ZooKeeper servers, a Mesos in
+// a separate process, and servers of which one leads. All of them are killed, stopped and disconnected. The jobs
+// record what really ran in a ledger.
 package cluster

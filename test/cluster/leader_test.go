@@ -15,14 +15,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// points are the failure points at which a server ends itself, each in turn: at its n-th passing.
+// points are the failure points at which a server kills itself, one after the other; ":n" means at the n-th time.
 var points = []string{
 	"before-commit:2", "after-commit:2", "before-accept", "after-accept", "before-ack:2", "after-ack",
 	"before-kill", "config-committed", "term-begun", "before-subscribe", "after-subscribe",
 }
 
-// TestLeaderKilled kills the leader with kill -9 22 times while crons fire and triggers come in: by turns at a random
-// moment, and at one of the steps of launch, update and commit (promises 1 to 3, rules T1-T7, F1-F5).
+// TestLeaderKilled kills the leader with SIGKILL 22 times while crons fire and triggers arrive: alternately at a
+// random time, and at one of the steps of launch, update and commit (promises 1 to 3, rules T1-T7, F1-F5).
 func TestLeaderKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -34,13 +34,13 @@ func TestLeaderKilled(t *testing.T) {
 	var took []time.Duration
 	leader := 1
 	for round, point := range points {
-		// The next in line is armed, and ends itself when it leads; behind it stands another.
+		// The server that will lead next is armed, and kills itself when it leads; another standby follows it.
 		armed, after := leader%3+1, (leader+1)%3+1
 		cmd := c.ServerCommand(armed)
 		cmd.Env = append(cmd.Env, "ELASTICJOB_FAILPOINT="+point)
 		c.StartServerCommand(armed, cmd)
 		c.Via(armed)
-		c.Ready() // it has seen the leader; now it stands for election
+		c.Ready() // it knows the leader, and is now a candidate
 		c.Standing(2)
 		c.StartServer(after)
 		c.Via(leader)
@@ -61,7 +61,7 @@ func TestLeaderKilled(t *testing.T) {
 			if !c.Runs(armed) {
 				return ""
 			}
-			// Whatever it takes to get there; what becomes of it is not asked.
+			// These requests make the leader reach each failure point; their results do not matter.
 			tries++
 			for _, r := range [][3]string{
 				{"POST", "/api/job/asked/trigger", ""},
@@ -97,8 +97,8 @@ func TestLeaderKilled(t *testing.T) {
 		kills, len(points), took[len(took)/2], took[len(took)-1], c.SessionTimeout, storm.Settle(false))
 }
 
-// TestHandOver: a leader that is told to end hands over at once; what runs goes on, and the framework keeps
-// its id and its tasks.
+// TestHandOver: a leader that receives SIGTERM hands over at once. Runs continue, and the framework keeps its id and
+// its tasks.
 func TestHandOver(t *testing.T) {
 	c := start(t, 2)
 	storm := system.NewStorm(c.Machine)
@@ -127,7 +127,7 @@ func TestHandOver(t *testing.T) {
 	t.Logf("the next leader was ready after %v: %s", took, storm.Settle(false))
 }
 
-// TestFollowers: any server answers every request, passes writes on, streams logs, and says who leads.
+// TestFollowers: any server answers every request, forwards writes, streams logs, and names the leader.
 func TestFollowers(t *testing.T) {
 	c := start(t, 3)
 	leader := c.AwaitLeader()
@@ -149,9 +149,9 @@ func TestFollowers(t *testing.T) {
 	follower := leader%3 + 1
 	c.Via(follower)
 	followLog(t, c)
-	// Errors come through as they are.
+	// Errors are forwarded unchanged.
 	c.Refused(http.StatusNotFound, "job_not_found", "GET", "/api/job/nobody/explain", "")
-	// Nobody leads: said so, at once.
+	// Without a leader the answer says so, at once.
 	third := 6 - leader - follower
 	c.KillServer(third)
 	c.KillServer(leader)
@@ -164,7 +164,7 @@ func TestFollowers(t *testing.T) {
 	c.Run("through", "FINISHED")
 }
 
-// followLog runs a job, and follows what its process writes by the server that answers now, to its end.
+// followLog runs a job, and follows its output to the end through the server that answers now.
 func followLog(t *testing.T, c *system.Cluster) {
 	t.Helper()
 	hold := t.TempDir() + "/hold"

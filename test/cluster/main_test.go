@@ -16,7 +16,7 @@ var (
 	env    = system.Env
 )
 
-// start makes a cluster with servers 1 to n, of which one leads.
+// start returns a cluster with servers 1 to n, one of which leads.
 func start(t *testing.T, servers int, mesos ...string) *system.Cluster {
 	t.Helper()
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestMasterRestarted kills the Mesos, master and agents, and starts it again, with and without the master's memory:
-// tasks go on, and are found again.
+// TestMasterRestarted kills the Mesos, master and agents, and restarts it with and without the master's memory: tasks
+// keep running, and are found again.
 func TestMasterRestarted(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -46,7 +46,8 @@ func TestMasterRestarted(t *testing.T) {
 	}
 }
 
-// TestCutFromMaster cuts the scheduler off the master, which gives nothing of ours away for that.
+// TestCutFromMaster disconnects the scheduler from the master, which must not end or give away anything because of
+// that.
 func TestCutFromMaster(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

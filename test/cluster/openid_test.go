@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/openid"
 )
 
-// TestOpenID: a login begins at one server, ends at another, and counts at all of them; with a provider nobody is let
-// in without one, though no user is in the registry. What pretends to be forwarded is refused.
+// TestOpenID: a login that begins at one server ends at another and is valid at all of them. With a provider every
+// request needs a login, even if the registry has no user. Forged forwarded requests are rejected.
 func TestOpenID(t *testing.T) {
 	t.Parallel()
 	there := openid.Start(t)
@@ -41,7 +41,7 @@ func TestOpenID(t *testing.T) {
 			for _, cookie := range cookies {
 				r.AddCookie(cookie)
 			}
-			// As a browser says of where a page of another site sends it.
+			// A browser sends these headers when a page of another site leads to the address.
 			r.Header.Set("Sec-Fetch-Site", "cross-site")
 			r.Header.Set("Sec-Fetch-Mode", "navigate")
 			if answer, err = browser.Do(r); err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// originals are nodes of an ElasticJob-Cloud 3.0.1 namespace, as it writes them; %s is the package's URL or a path.
+// originals are nodes in a namespace of ElasticJob-Cloud 3.0.1, as it writes them; %PACKAGE% stands for the package's
+// URL.
 var originals = []struct{ path, value string }{
 	{"/config/app/old_app", "appCacheEnable: true\nappName: old_app\nappURL: %PACKAGE%\nbootstrapScript: bin/start.sh\ncpuCount: 0.1\neventTraceSamplingCount: 0\nmemoryMB: 64.0\n"},
 	{"/config/app/java_app", "appCacheEnable: true\nappName: java_app\nappURL: %PACKAGE%\nbootstrapScript: bin/java.sh\ncpuCount: 0.1\neventTraceSamplingCount: 0\nmemoryMB: 64.0\n"},
@@ -28,8 +29,8 @@ var originals = []struct{ path, value string }{
 	{"/ha/framework_id", "2a0d3f8c-1111-4222-8333-444444444444-0000"},
 }
 
-// TestOriginalNamespace points servers at the namespace of an ElasticJob-Cloud 3.0.1: its apps, jobs, marks and queues
-// are read as they are, its script jobs run, and what can't run says why (rule T8).
+// TestOriginalNamespace starts servers on a namespace of ElasticJob-Cloud 3.0.1. They read its apps, jobs, marks and
+// queues unchanged, its script jobs run, and jobs that cannot run say why (rule T8).
 func TestOriginalNamespace(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
@@ -46,7 +47,7 @@ func TestOriginalNamespace(t *testing.T) {
 	c.StartServers(2)
 	c.AwaitLeader()
 
-	// The queues: two runs of old_ready, and shard 1 of old_failover.
+	// The queues contain two runs of old_ready, and shard 1 of old_failover.
 	c.Until("what waited in the original's queues has run", func() string {
 		n := map[string]int{}
 		for _, e := range c.Ledger() {
@@ -90,7 +91,7 @@ func TestOriginalNamespace(t *testing.T) {
 			t.Errorf("the log does not name %s", want)
 		}
 	}
-	// The way back: what is changed here is written as the original writes it.
+	// For the way back, a changed document is written in the format of ElasticJob-Cloud.
 	c.Update("old_script", system.Doc{"cron": "0 30 4 * * ?"})
 	if now := c.Node("/config/job/old_script"); !strings.Contains(now, "cron: 0 30 4 * * ?\n") ||
 		!strings.Contains(now, "shardingItemParameters: 0=Beijing,1=Shanghai\n") ||
@@ -103,8 +104,8 @@ func TestOriginalNamespace(t *testing.T) {
 	}
 }
 
-// TestForeignTasksEndFirst: under a framework id that we did not make, nothing is launched until the tasks that
-// its owner left running are over (rule T8).
+// TestForeignTasksEndFirst: with a framework id that another scheduler registered, nothing is launched until the
+// tasks that it left running have ended (rule T8).
 func TestForeignTasksEndFirst(t *testing.T) {
 	c := start(t, 1)
 	hold, _ := c.Hold()
@@ -112,7 +113,7 @@ func TestForeignTasksEndFirst(t *testing.T) {
 	c.Job("left", "left", system.Doc{"shardingTotalCount": 2, "env": env("HOLD", hold)})
 	left := c.Started(c.Trigger("left"), 2)
 	c.KillServer(1)
-	// Without what is ours in the registry, id and tasks are as another scheduler left them.
+	// Without our records in the registry, the id and the tasks look like another scheduler's.
 	c.RemoveNode("/registry")
 	c.StartServer(1)
 	c.AwaitLeader()
@@ -126,8 +127,8 @@ func TestForeignTasksEndFirst(t *testing.T) {
 	}
 }
 
-// TestEditedByHand: a document that somebody edits in ZooKeeper is taken over if it is valid; if not, the last good
-// one stays in force, and the job says so.
+// TestEditedByHand: a document that a user edits in ZooKeeper is applied if it is valid. Otherwise the last valid one
+// stays in force, and the job reports the fault.
 func TestEditedByHand(t *testing.T) {
 	c := start(t, 2)
 	c.App("edited", writes, nil)
@@ -181,7 +182,7 @@ func TestEditedByHand(t *testing.T) {
 	})
 }
 
-// TestAccessControl: a ZooKeeper with digest ACLs, and a chroot in the connection string.
+// TestAccessControl uses a ZooKeeper with digest ACLs, and a chroot in the connection string.
 func TestAccessControl(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestFailoverToAReplicaBehind: the database fails over to a replica that lacks the last commits. The servers say so
-// and lead nothing, also when they are started again, until a person accepts that what it lacks is lost.
+// TestFailoverToAReplicaBehind: the database fails over to a replica that lacks the last commits. The servers report
+// that and do not lead, even after a restart, until a user accepts the loss.
 func TestFailoverToAReplicaBehind(t *testing.T) {
 	t.Parallel()
 	db, replica := mariadb.StartWithReplica(t)
@@ -69,8 +69,8 @@ func TestFailoverToAReplicaBehind(t *testing.T) {
 	}
 }
 
-// refusesToLead waits until both servers say what is wrong and what to do, and looks for longer than any lease whether
-// one of them leads.
+// refusesToLead waits until both servers report the problem and the remedy, and checks for longer than any lease that
+// neither leads.
 func refusesToLead(c *system.Cluster) {
 	c.Helper()
 	for n := 1; n <= 2; n++ {

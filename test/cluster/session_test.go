@@ -10,10 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSessionExpiry stops the leader with SIGSTOP past its session's timeout, ten times, and lets it go on when
-// another leads: it must not write any more, and what it had committed it may still send only until the new leader has
-// subscribed (promise 3, rules T1-T3). The fence node counts every write: what a deposed leader wrote would show
-// there.
+// TestSessionExpiry stops the leader with SIGSTOP for longer than its session timeout, ten times, and continues it
+// when another one leads. It must not write any more, and may still send what it had committed only until the new
+// leader has subscribed (promise 3, rules T1-T3). The fence node counts every commit, so that writes of a deposed
+// leader would show there.
 func TestSessionExpiry(t *testing.T) {
 	const expiries = 10
 	c := start(t, 2)
@@ -24,7 +24,7 @@ func TestSessionExpiry(t *testing.T) {
 		storm.Ask(fmt.Sprint("calm-", round))
 		c.SignalServer(old, syscall.SIGSTOP)
 		c.Via(3 - old)
-		passed := c.Async("GET", "/api/job/jobs") // on to the old leader
+		passed := c.Async("GET", "/api/job/jobs") // forwarded to the old leader
 		next := c.AwaitLeader(old)
 		select {
 		case <-passed:
@@ -45,7 +45,7 @@ func TestSessionExpiry(t *testing.T) {
 			}
 			return ""
 		})
-		// The new leader goes on writing; each of its commits is one version of the fence.
+		// The new leader continues to write. Each of its commits increments the version of the fence node by one.
 		storm.Ask(fmt.Sprint("after-", round))
 		c.Until("the new leader has gone on", func() string {
 			after := fence(c)

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// secured is a cluster whose servers speak TLS, each with a certificate of its own from one authority.
+// secured is a cluster whose servers use TLS, each with its own certificate of one authority.
 type secured struct {
 	*system.Cluster
 	ca *certificates.Authority
@@ -47,7 +47,7 @@ func startSecured(t *testing.T, servers int) *secured {
 
 func (c *secured) dir(n int) string { return filepath.Join(c.Dir, fmt.Sprint("tls-", n)) }
 
-// shown is the certificate that a server shows to a new connection.
+// shown returns the certificate that a server presents on a new connection.
 func (c *secured) shown(n int) []byte {
 	c.Helper()
 	conn, err := tls.Dial("tcp", strings.TrimPrefix(c.ServerURL(n), "https://"), &tls.Config{RootCAs: c.ca.Pool()})
@@ -58,7 +58,7 @@ func (c *secured) shown(n int) []byte {
 	return conn.ConnectionState().PeerCertificates[0].Raw
 }
 
-// awaitShown waits until a server shows the certificate of a pair.
+// awaitShown waits until a server presents the certificate of a pair.
 func (c *secured) awaitShown(n int, p certificates.Pair) {
 	c.Helper()
 	want, _ := pem.Decode(p.Cert)
@@ -70,7 +70,7 @@ func (c *secured) awaitShown(n int, p certificates.Pair) {
 	})
 }
 
-// TestTLS: everything between clients, servers and agents goes over https, whoever leads.
+// TestTLS: all connections between clients, servers and agents use https, whichever server leads.
 func TestTLS(t *testing.T) {
 	c := startSecured(t, 2)
 	leader := c.AwaitLeader()
@@ -106,8 +106,8 @@ func TestTLS(t *testing.T) {
 	c.Run("through", "FINISHED")
 }
 
-// TestCertificatesAreRenewedUnderTraffic: no request fails, neither on connections that are kept nor on new ones, at
-// the leader or through a follower; what can't be used changes nothing, and is said.
+// TestCertificatesAreRenewedUnderTraffic: no request fails, on kept or new connections, at the leader or through a
+// standby. An unusable certificate changes nothing, and is reported.
 func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 	c := startSecured(t, 2)
 	c.App("app", writes, nil)
@@ -145,7 +145,7 @@ func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 					}
 					text, err := io.ReadAll(answer.Body)
 					_ = answer.Body.Close()
-					// Four change the same document at once, and some of them are told so.
+					// Four clients change the same document concurrently, so that some get a conflict.
 					if err != nil || answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusConflict {
 						t.Errorf("%s at %s: %d %s %v", method, url, answer.StatusCode, text, err)
 					}
@@ -162,7 +162,7 @@ func TestCertificatesAreRenewedUnderTraffic(t *testing.T) {
 			c.awaitShown(n, last)
 		}
 	}
-	// A key that is another certificate's: the log and the warning say so, and nothing else changes.
+	// With the key of another certificate, the log and the warning say so, and nothing else changes.
 	c.Via(2)
 	other := c.ca.Good()
 	if err := os.WriteFile(c.dir(2)+"/key.pem", other.Key, 0o600); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestUnreadableDocument: a document whose ACL lets nobody read it is one faulty document, for a new leader as for one
-// that leads; when it may be read again it is taken over.
+// TestUnreadableDocument: a document that its ACL makes unreadable is one faulty document, for the present leader and
+// for a new one. When it becomes readable again, it is applied.
 func TestUnreadableDocument(t *testing.T) {
 	c := start(t, 1)
 	c.App("a", writes, nil)
@@ -33,7 +33,7 @@ func TestUnreadableDocument(t *testing.T) {
 		})
 	}
 	faulty("[]")
-	// While it leads: the last good one stays in force.
+	// For the present leader, the last valid version stays in force.
 	acl(zk.PermAll &^ zk.PermRead)
 	faulty(`"lastGood":true`)
 	if x := c.Explain("shut"); len(x.NextFires) == 0 || !strings.Contains(fmt.Sprint(x.Notes), "getAcl") {
@@ -42,7 +42,7 @@ func TestUnreadableDocument(t *testing.T) {
 	c.Run("shut", "FINISHED")
 	acl(zk.PermAll)
 	faulty("[]")
-	// For a new leader it is one that can't be used.
+	// A new leader cannot use the document at all.
 	acl(zk.PermAll &^ zk.PermRead)
 	c.KillServer(1)
 	c.StartServer(1)

@@ -10,15 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// Entries of the scheduler's state, as their nodes are called in ZooKeeper.
+// The names of entries of the scheduler's state as nodes in ZooKeeper.
 const (
 	versionNode = "/registry/entries/scheduler~1version"
 	cursorNode  = "/registry/entries/scheduler~1fire-cursor"
 )
 
-// TestRollingUpgrade replaces two servers by those of another release, one after the other, the follower first, while
-// crons fire, triggers come in and a run goes on all the time: nothing is lost, nothing runs twice, and the run ends
-// as it began.
+// TestRollingUpgrade replaces two servers by those of another release, one after the other, the standby first, while
+// crons fire, triggers arrive and one run continues all the time: nothing is lost, nothing runs twice, and that run
+// finishes normally.
 func TestRollingUpgrade(t *testing.T) {
 	c := start(t, 2)
 	const release = "v9.8.7"
@@ -41,7 +41,7 @@ func TestRollingUpgrade(t *testing.T) {
 		storm.Ask(fmt.Sprint("before-", round))
 		c.StopServer(n)
 		c.AwaitLeader()
-		storm.Ask(fmt.Sprint("without-", round)) // one of a release, the other one away
+		storm.Ask(fmt.Sprint("without-", round)) // the other server is stopped, so that only one release runs
 		cmd := c.ServerCommand(n)
 		cmd.Path, cmd.Args[0] = newer.Scheduler(), newer.Scheduler()
 		c.StartServerCommand(n, cmd)
@@ -80,8 +80,8 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Log(storm.Settle(false))
 }
 
-// TestNewerStateIsRefused: a server whose release is older than the state does not lead. It says both versions and
-// what to do, stays up as a follower, and leads once it can.
+// TestNewerStateIsRefused: a server whose release is older than the state does not lead. It reports both versions and
+// what to do, stays a standby, and leads once it can.
 func TestNewerStateIsRefused(t *testing.T) {
 	c := start(t, 2)
 	c.App("app", writes, nil)
@@ -104,7 +104,7 @@ func TestNewerStateIsRefused(t *testing.T) {
 		}
 		return ""
 	})
-	c.Until("its log says so", func() string { // a moment after its answers do
+	c.Until("its log says so", func() string { // shortly after its answers do
 		if log := c.ServerLog(follower); !strings.Contains(log, "version 99") {
 			return log
 		}
@@ -116,12 +116,12 @@ func TestNewerStateIsRefused(t *testing.T) {
 	if !c.Runs(follower) {
 		t.Fatal("it has ended")
 	}
-	c.SetNode(versionNode, ours) // as after a restored backup
+	c.SetNode(versionNode, ours) // as after restoring a backup
 	c.AwaitLeader()
 	c.Run("job", "FINISHED")
 }
 
-// TestOlderStateIsTakenForward: the state of a release that stored no version gets one with the first commit of the
+// TestOlderStateIsTakenForward: state without a version, from an older release, gets one with the first commit of the
 // next leader.
 func TestOlderStateIsTakenForward(t *testing.T) {
 	c := start(t, 1)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestUsersAreInForceOnAllServers: a command changes them in ZooKeeper, and each server, leading or not, follows
-// within seconds.
+// TestUsersAreInForceOnAllServers: a command changes the users in ZooKeeper, and each server applies the change
+// within seconds, whether it leads or not.
 func TestUsersAreInForceOnAllServers(t *testing.T) {
 	c := start(t, 2)
 	scheduler := func(input string, args ...string) string {

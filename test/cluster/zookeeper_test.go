@@ -9,12 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// TestZooKeeperServersKilled kills each server of an ensemble of three and starts it again: schedulers connect to
-// another and go on.
+// TestZooKeeperServersKilled kills and restarts each server of an ensemble of three: schedulers connect to another
+// one and continue.
 func TestZooKeeperServersKilled(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 3, nil)
-	c.SessionTimeout *= 3 // an election of the ensemble fits into it
+	c.SessionTimeout *= 3 // long enough for an election of the ensemble
 	c.StartServers(2)
 	leader := c.AwaitLeader()
 	storm := system.NewStorm(c.Machine)
@@ -33,8 +33,8 @@ func TestZooKeeperServersKilled(t *testing.T) {
 	t.Logf("the leader was %d: %s", leader, storm.Settle(false))
 }
 
-// TestCutFromZooKeeper cuts the leader off ZooKeeper: it stops acting, another leads; when
-// it is back, it follows.
+// TestCutFromZooKeeper disconnects the leader from ZooKeeper: it stops acting, and another one leads; when it is
+// reconnected, it becomes a standby.
 func TestCutFromZooKeeper(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -62,7 +62,7 @@ func TestCutFromZooKeeper(t *testing.T) {
 			if test.deposes {
 				c.AwaitLeader(1)
 			} else {
-				c.AwaitLeader() // it connects again: either may lead
+				c.AwaitLeader() // it reconnects; either server may lead
 			}
 			storm.Ask("cut")
 			proxy.Heal()

@@ -36,7 +36,7 @@ func (u *user) write(name, text string) {
 	}
 }
 
-// expect runs a command line, in which ~ is the user's home, that is to end with a status and to say some texts, on
+// expect runs a command line, in which ~ is the user's home. It must end with this status and print these texts on
 // either stream.
 func (u *user) expect(status int, line string, wants ...string) said {
 	u.Helper()
@@ -53,7 +53,7 @@ func (u *user) expect(status int, line string, wants ...string) said {
 	return s
 }
 
-// defines writes an app whose script does what the job's parameter says, and jobs of it.
+// defines writes an app whose script executes the job's parameter, and jobs of it.
 func (u *user) defines(jobs ...string) {
 	u.Helper()
 	u.write("defs/app.yaml", fmt.Sprintf(appFile, u.serve("eval \"$ELASTICJOB_JOB_PARAMETER\"")))
@@ -84,7 +84,7 @@ func TestFilesAreAppliedOnceAndThenNothingDiffers(t *testing.T) {
 
 func TestMistakesAreReportedWithFileAndLineAndNothingChanges(t *testing.T) {
 	u := start(t)
-	u.defines("daily", "jobs") // the second is a route of the API
+	u.defines("daily", "jobs") // the second name is also a route of the API
 	u.write("defs/broken.yaml", fmt.Sprintf(jobFile, "broken")+"cron: 0 0 99 * * ?\nretries: 3\n")
 	u.expect(2, "apply -f ~/defs", "~/defs/broken.yaml:8: job broken: cron",
 		"~/defs/broken.yaml:9: job broken: retries: unknown field", "nothing was changed; 2 things are wrong")
@@ -100,7 +100,7 @@ func TestMistakesAreReportedWithFileAndLineAndNothingChanges(t *testing.T) {
 	u.expect(2, "apply -f nowhere", "nowhere")
 }
 
-// fullJob has every field of a job.
+// fullJob sets every field of a job.
 const fullJob = `kind: Job
 jobName: full
 appName: billing
@@ -161,7 +161,7 @@ func TestExportOfEveryFieldAppliesToNothing(t *testing.T) {
 	u.expect(0, "diff -f ~/out --exit-code", "Nothing differs: 2 unchanged.")
 	u.expect(4, "export --app bling", "there is no app bling")
 
-	// The files have secrets in clear, which the server hides: that is said, and is no difference.
+	// The files contain secrets in clear, which the server hides. That causes a note, but no difference.
 	u.expect(0, "diff -f ~/defs --exit-code", "job full: ", "env.API_TOKEN", "--send-secrets", "Nothing differs")
 }
 

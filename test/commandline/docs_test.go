@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// otherStatus has the commands of docs/cli.md that don't end with 0 where all of them are typed one after the other;
-// -1 is for one that isn't typed.
+// otherStatus contains the commands of docs/cli.md that do not end with 0 if all are typed one after the other; -1 is
+// for those that are not typed.
 var otherStatus = map[string]int{
 	"elasticjob login --context prod --user ann":      -1, // another server
-	"elasticjob app publish -f billing.yaml --check":  6,  // it is published already, by the first lines
+	"elasticjob app publish -f billing.yaml --check":  6,  // the first lines have published it already
 	"elasticjob app delete old-billing --jobs":        4,
 	"elasticjob job register -f nightly.yaml --check": 6,
 	"elasticjob run kill nightly@20260501T030000Z":    6, // it has ended
 }
 
-// TestTheDocumentsCommands types what docs/cli.md has, from its begin to its end.
+// TestTheDocumentsCommands types the commands in docs/cli.md, from the beginning to the end.
 func TestTheDocumentsCommands(t *testing.T) {
 	u := start(t)
 	text, err := os.ReadFile("../../docs/cli.md")
@@ -62,7 +62,7 @@ func TestTheDocumentsCommands(t *testing.T) {
 	}
 }
 
-// words splits a line as a shell does that expands nothing.
+// words splits a line as a shell does, without expansion.
 func words(line string) (all []string) {
 	for _, found := range regexp.MustCompile(`'([^']*)'|\S+`).FindAllStringSubmatch(line, -1) {
 		word := found[0]

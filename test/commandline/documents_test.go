@@ -52,7 +52,7 @@ func TestJobs(t *testing.T) {
 	u.fails(6, []string{"weekly", `"elasticjob job update"`}, "job", "register", "-f", file)
 	u.fails(2, []string{"which one"}, "job", "register", "-f", file, "monthly")
 
-	// A variable is set beside the others, of which one is secret and stays what it is.
+	// One variable is set and the others are kept, including a secret.
 	u.does("job", "update", "nightly", "--env", "LEVEL=debug", "--parameter", "p")
 	u.does("job", "update", "nightly", "--env", "MORE=x", "--unset-env", "LEVEL")
 	var job struct {
@@ -88,7 +88,7 @@ func TestJobs(t *testing.T) {
 	u.has(u.does("job", "list"), "no job matches")
 }
 
-// TestCompletion asks as a shell does.
+// TestCompletion requests completions as a shell does.
 func TestCompletion(t *testing.T) {
 	u := start(t)
 	u.publishes("true")
@@ -97,7 +97,7 @@ func TestCompletion(t *testing.T) {
 		{"job show ni", "nightly\n"}, {"app show b", "billing\n"}, {"job register x --app ", "billing\n"}, {"run show nightly@", id + "\n"},
 		{"logs n", "nightly\n"}, {"app list -o y", "yaml\n"}, {"job tri", "trigger\t"}, {"job pause nightly ", ":4\n"},
 	} {
-		// A server that is busy is not waited for: the shell gets nothing, and its user tries again.
+		// Completion does not wait for a busy server: the shell gets nothing, and the user tries again.
 		u.Until(test.typed+" is completed", func() string {
 			if got := u.does(append([]string{"__complete"},
 				strings.Split(test.typed, " ")...)...); !strings.HasPrefix(got, test.want) {

@@ -11,7 +11,7 @@ import (
 
 const password = "a password of many words"
 
-// withUsers makes a machine whose server has a user and an API token, and gives the token.
+// withUsers returns a machine whose server has a user and an API token, and the token.
 func withUsers(t *testing.T) (*user, string) {
 	t.Helper()
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestLogin(t *testing.T) {
 	if got := u.does("context", "list", "-o", "json") + u.does("context", "show"); strings.Contains(got, "ejl_") {
 		t.Errorf("the token is shown: %s", got)
 	}
-	// The login has ended on the server, not here alone.
+	// The logout must have ended the login on the server, not only removed it here.
 	token, err := os.ReadFile(u.home + "/.config/elasticjob/contexts.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestAToken: from the environment, or from a context; what it may not do is said.
+// TestAToken: a token is taken from the environment or from a context, and an error says what it does not permit.
 func TestAToken(t *testing.T) {
 	u, token := withUsers(t)
 	server := u.URL()

@@ -1,4 +1,4 @@
-// Package commandline_test types elasticjob's commands, as users do, with a real server behind them.
+// Package commandline_test runs elasticjob's commands as users do, against a real server.
 package commandline_test
 
 import (
@@ -19,14 +19,14 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 4)) }
 
-// user is somebody at a machine, with a home of his own.
+// user is a user of a machine with a home folder.
 type user struct {
 	*system.Machine
 	home string
 	env  []string
 }
 
-// start makes a machine with a server, and a user who talks to it.
+// start returns a user of a machine with a running server.
 func start(t *testing.T, args ...string) *user {
 	t.Helper()
 	t.Parallel()
@@ -42,13 +42,13 @@ func userOf(m *system.Machine) *user {
 	return u
 }
 
-// said is what a command did.
+// said is the result of a command.
 type said struct {
 	status   int
 	out, err string
 }
 
-// command is a command line, not started.
+// command returns a command line without starting it.
 func (u *user) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, bin.Client(), args...)
 	cmd.Env = append([]string{"HOME=" + u.home, "PATH=" + os.Getenv("PATH"), "TZ=UTC"}, u.env...)
@@ -56,7 +56,7 @@ func (u *user) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runs runs a command to its end, whatever that is.
+// runs runs a command and returns its result.
 func (u *user) runs(input string, args ...string) said {
 	u.Helper()
 	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
@@ -74,7 +74,7 @@ func (u *user) runs(input string, args ...string) said {
 	return said{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 }
 
-// does runs a command that is to end well and gives its standard output.
+// does runs a command that must succeed, and returns its standard output.
 func (u *user) does(args ...string) string {
 	u.Helper()
 	s := u.runs("", args...)
@@ -84,7 +84,7 @@ func (u *user) does(args ...string) string {
 	return s.out
 }
 
-// fails runs a command that is to end with a status and to say some things.
+// fails runs a command that must end with this status and print these texts.
 func (u *user) fails(status int, says []string, args ...string) {
 	u.Helper()
 	s := u.runs("", args...)
@@ -98,7 +98,7 @@ func (u *user) fails(status int, says []string, args ...string) {
 	}
 }
 
-// has complains about what a text has not.
+// has checks that a text contains all of wanted.
 func (u *user) has(text string, wanted ...string) {
 	u.Helper()
 	for _, want := range wanted {
@@ -108,7 +108,7 @@ func (u *user) has(text string, wanted ...string) {
 	}
 }
 
-// file writes a file and gives its path.
+// file writes a file and returns its path.
 func (u *user) file(name, text string) string {
 	u.Helper()
 	path := filepath.Join(u.home, name)
@@ -118,14 +118,15 @@ func (u *user) file(name, text string) string {
 	return path
 }
 
-// serve has the machine's package server give a package with one script.
+// serve makes the machine's package server serve a package with one script.
 func (u *user) serve(commands string) (url string) {
 	u.Helper()
 	u.Packages.Serve("/app.tar", system.Tar(u, "", system.Files{"bin/start.sh": "#!/bin/sh\n" + commands + "\n"}))
 	return u.Packages.URL("/app.tar")
 }
 
-// publishes publishes the app billing, whose script is some commands, and registers the job nightly with two shards.
+// publishes publishes the app billing, whose script runs these commands, and registers the job nightly with two
+// shards.
 func (u *user) publishes(commands string, flags ...string) {
 	u.Helper()
 	u.does("app", "publish", "billing", "--url", u.serve(commands), "--script", "bin/start.sh", "--cpu", "0.01",

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// screen is a terminal with a command on it.
+// screen is a terminal on which a command runs.
 type screen struct {
 	*user
 	keys *os.File
@@ -29,7 +29,7 @@ type screen struct {
 	cmd  *exec.Cmd
 }
 
-// types starts a command on a terminal of 80 columns and 24 lines.
+// types starts a command on a terminal with 80 columns and 24 lines.
 func (u *user) types(args ...string) *screen {
 	u.Helper()
 	keys, terminal := u.openTerminal(80, 24)
@@ -46,7 +46,7 @@ func (u *user) types(args ...string) *screen {
 		defer close(s.over)
 		part := make([]byte, 4096)
 		for {
-			n, err := keys.Read(part) // an error once nobody has the terminal any more
+			n, err := keys.Read(part) // an error once no process has the terminal open
 			if _, _ = s.out.Write(part[:n]); err != nil {
 				return
 			}
@@ -54,7 +54,7 @@ func (u *user) types(args ...string) *screen {
 	}()
 	u.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait() // once more where it has ended already
+		_ = cmd.Wait() // a second time if it has been waited for already
 		<-s.over
 		_ = keys.Close()
 	})
@@ -101,15 +101,15 @@ func (s *screen) shows(text string) {
 	})
 }
 
-// ends waits for the command's end and gives its status.
+// ends waits until the command has ended and returns its status.
 func (s *screen) ends() int {
 	s.Helper()
-	_ = s.cmd.Wait() // the status says how it went
+	_ = s.cmd.Wait() // the status is checked instead
 	<-s.over
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// TestTopIsLive: what is triggered elsewhere is seen without a key, the terminal is given back, and q ends it.
+// TestTopIsLive: a run triggered elsewhere appears without a key press, q ends top, and the terminal is restored.
 func TestTopIsLive(t *testing.T) {
 	u := start(t)
 	u.publishes("echo hello")
@@ -132,7 +132,7 @@ func TestTopIsLive(t *testing.T) {
 	}
 }
 
-// TestTopsKeysWorkWhileItsServerIsSilent: q ends it before the server is given up.
+// TestTopsKeysWorkWhileItsServerIsSilent: q ends top before the request to the server times out.
 func TestTopsKeysWorkWhileItsServerIsSilent(t *testing.T) {
 	t.Parallel()
 	var silent atomic.Bool
@@ -164,7 +164,7 @@ func TestTopsKeysWorkWhileItsServerIsSilent(t *testing.T) {
 	}
 }
 
-// TestTopOfAServerThatIsNotThere says so where it can be read.
+// TestTopOfAServerThatIsNotThere: the error is printed on the normal screen, so that the user can read it.
 func TestTopOfAServerThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	u := &user{Machine: system.New(t, bin), home: t.TempDir(), env: []string{"ELASTICJOB_SERVER=http://127.0.0.1:1"}}
@@ -175,7 +175,7 @@ func TestTopOfAServerThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestColoursAreForTerminals, and for people who want them.
+// TestColoursAreForTerminals, unless the user has disabled them.
 func TestColoursAreForTerminals(t *testing.T) {
 	u := start(t)
 	u.publishes("exit 3")

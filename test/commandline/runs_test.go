@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// greets writes on both streams; by its parameter it fails, or waits for a file.
+// greets writes to both streams. Depending on its parameter it fails, or waits for a file.
 const greets = `echo "hello from $ELASTICJOB_SHARDING_ITEM"; echo "a warning" >&2
 case "$ELASTICJOB_JOB_PARAMETER" in fail) exit 3;; /*) until [ -e "$ELASTICJOB_JOB_PARAMETER" ]; do read -r _ < "$PIPE" || true; done; echo done;; esac`
 
@@ -33,7 +33,7 @@ func (g gate) open(u *user) {
 	if err := os.WriteFile(g.path, nil, 0o644); err != nil {
 		u.Fatal(err)
 	}
-	// Whoever reads the pipe reads its end.
+	// Every reader of the pipe gets a line.
 	pipe, err := os.OpenFile(g.pipe, os.O_RDWR, 0)
 	if err == nil {
 		_, err = pipe.WriteString(strings.Repeat("\n", 100))
@@ -44,7 +44,7 @@ func (g gate) open(u *user) {
 	}
 }
 
-// TestTheStatusOfATriggerIsThatOfItsRun.
+// TestTheStatusOfATriggerIsThatOfItsRun: the exit status of trigger --wait is that of the run.
 func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
 	u := start(t)
 	u.publishes(greets)
@@ -68,7 +68,7 @@ func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
 		t.Errorf("the runs that failed are %s", got)
 	}
 
-	// The same key is the same run.
+	// The same key returns the same run.
 	once := u.does("job", "trigger", "nightly", "--key", "today")
 	if again := u.does("job", "trigger", "nightly", "--key", "today"); again != once {
 		t.Errorf("a second trigger with one key made %s beside %s", again, once)
@@ -77,7 +77,8 @@ func TestTheStatusOfATriggerIsThatOfItsRun(t *testing.T) {
 	u.fails(4, []string{"did you mean nightly?"}, "job", "trigger", "nightli", "--wait")
 }
 
-// TestOutput: of a job, a run and a task; of all shards and one, both streams and one, all and the end.
+// TestOutput prints the output of a job, a run and a task: of all shards and of one, both streams and one, all of it
+// and its end.
 func TestOutput(t *testing.T) {
 	u := start(t)
 	u.publishes(greets)
@@ -110,7 +111,7 @@ func TestOutput(t *testing.T) {
 	u.fails(2, []string{"--stream"}, "logs", id, "--stream", "stdot")
 }
 
-// waiting starts a command and waits until its standard output has a text.
+// waiting starts a command and waits until its standard output contains a text.
 func (u *user) waiting(text string, args ...string) (end func() said) {
 	u.Helper()
 	ctx, cancel := context.WithTimeout(u.Context(), system.Patience)
@@ -128,17 +129,18 @@ func (u *user) waiting(text string, args ...string) (end func() said) {
 		return "it says " + out.String() + err.String()
 	})
 	return func() said {
-		_ = cmd.Wait() // the status says how it went
+		_ = cmd.Wait() // the status is checked instead
 		return said{cmd.ProcessState.ExitCode(), out.String(), err.String()}
 	}
 }
 
-// TestAKilledServerIsWaitedFor: neither the waiting nor the output ends with it, and no line is lost or there twice.
+// TestAKilledServerIsWaitedFor: waiting and following continue after the server is restarted, and no line is lost or
+// duplicated.
 func TestAKilledServerIsWaitedFor(t *testing.T) {
 	u := start(t)
 	g := u.gate()
 	u.publishes(greets, "--env", "PIPE="+g.pipe)
-	// The server's address stays the same, as users' servers have it.
+	// The server keeps its address, as those of users do.
 	address := strings.TrimPrefix(u.URL(), "http://")
 	waits := u.waiting("shard 1 RUNNING", "job", "trigger", "nightly", "--parameter", g.path, "--wait")
 	follows := u.waiting("hello from 0", "logs", "-f", "nightly", "--stream", "stdout", "--item", "0")
@@ -153,7 +155,7 @@ func TestAKilledServerIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestARunIsKilled, and one of its tasks alone.
+// TestARunIsKilled: a run can be killed, and one of its tasks alone.
 func TestARunIsKilled(t *testing.T) {
 	u := start(t)
 	g := u.gate()

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTLS: a certificate that this machine does not trust is named once, in a context; without it nothing is sent, and
-// what to do is said.
+// TestTLS: a certificate that the machine does not trust is named once, in a context. Without it nothing is sent, and
+// the error says what to do.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
@@ -23,6 +23,6 @@ func TestTLS(t *testing.T) {
 	u.env = nil
 	u.does("context", "set", "test", "--server", m.URL(), "--ca", cert)
 	u.publishes(greets)
-	// HTTP/2 is spoken: the run is watched, and its output followed, on one connection.
+	// With HTTP/2, watching the run and following its output use one connection.
 	u.has(u.does("job", "trigger", "nightly", "--logs"), "0| hello from 0\n", "1| hello from 1\n")
 }

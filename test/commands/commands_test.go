@@ -13,10 +13,10 @@ import (
 
 const root = "../.."
 
-// cloned is what of the repository a document's commands need.
+// cloned are the parts of the repository that the documents' commands need.
 var cloned = []string{"Makefile", "go.mod", "go.sum", "sdk", "examples"}
 
-// TestDocuments types the commands of every document, and says which nobody types, and why.
+// TestDocuments types the commands of every document, and lists those that are not typed, with the reason.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	master := builtClone(t)
@@ -103,7 +103,7 @@ func (s *sandbox) calls(path string, b block) {
 	}
 }
 
-// builtClone is a clone in which make build has been typed.
+// builtClone returns a clone in which make build has run.
 func builtClone(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -116,8 +116,8 @@ func builtClone(t *testing.T) (folder string) {
 	return folder
 }
 
-// untested says what is wrong with "folder: test" where that names no test, or one of a package that does not read the
-// document: who changes a line of it would not know that the test types another.
+// untested returns what is wrong with "folder: test" if there is no such test, or if its package does not read the
+// document. In that case the test would still type the old line after the document changes.
 func untested(path, reference string) string {
 	folder, name, _ := strings.Cut(reference, ": ")
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))

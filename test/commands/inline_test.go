@@ -22,13 +22,14 @@ var (
 	flagName   = regexp.MustCompile(`^--[a-z][a-z-]*`)
 )
 
-// inlineCommand is what a document has of a command that nobody types: its program and subcommands, and the names of
-// its flags.
+// inlineCommand is a command in a document that no test types: its program and subcommands, and the names of its
+// flags.
 type inlineCommand struct {
 	words, flags []string
 }
 
-// inlineCommands are those that a pattern finds in a text. One such as scheduler user add|rm is several.
+// inlineCommands returns the commands that a pattern finds in a text. A command such as scheduler user add|rm counts
+// as several.
 func inlineCommands(pattern *regexp.Regexp, text string) (all []inlineCommand) {
 	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
 		words := strings.Fields(found[1])
@@ -73,8 +74,8 @@ func TestInlineCommandsOf(t *testing.T) {
 	}
 }
 
-// TestInlineCommands asks the programs whether they have the commands and flags that stand in the sentences of
-// documents, and in blocks that no test types.
+// TestInlineCommands asks the programs whether the commands and flags exist that occur in sentences of documents, and
+// in blocks that no test types.
 func TestInlineCommands(t *testing.T) {
 	t.Parallel()
 	bin := filepath.Join(builtClone(t), "bin")
@@ -108,7 +109,7 @@ func TestInlineCommands(t *testing.T) {
 				helps[name] = help
 			}
 			asked++
-			// Of a command that is not there the one above it speaks. A last word may be an argument.
+			// If a command does not exist, the help of its parent is printed. The last word may be an argument.
 			before, last := c.words[:len(c.words)-1], c.words[len(c.words)-1]
 			usage := `(?m)^(usage:)?\s*` + strings.Join(before, " ") + ` ?(` + last + `|[A-Z]+)(\s|$)`
 			if !regexp.MustCompile(usage).MatchString(help) {

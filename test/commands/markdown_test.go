@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// block is what a document tells its reader to type at once.
+// block is a block of commands in a document.
 type block struct {
 	line     int
 	commands string
-	ends     bool   // what goes on is ended first
+	ends     bool   // end the running commands first
 	before   []step // in order
-	notRun   string // why, where nobody types it here
-	runBy    string // "folder: test", where another test types it
-	stays    string // the address that answers once it is ready, for what goes on
-	given    string // what is typed when a command asks
+	notRun   string // the reason if it is not typed here
+	runBy    string // "folder: test" if another test types it
+	stays    string // the address that answers once it is ready, if it keeps running
+	given    string // the input when a command asks
 	exits    int
 	answers  bool   // curl lines, each with an example of its answer
-	writes   string // what it writes, where the document shows it
+	writes   string // its output, if the document contains it
 }
 
-// step is typed before a block, unseen by readers.
+// step is typed before a block, and is invisible to readers.
 type step struct{ commands, stays string }
 
 var (
@@ -31,7 +31,7 @@ var (
 	before  = regexp.MustCompile(`(?s)^before(?:, stays until (\S+))?:\s+(.*)$`)
 )
 
-// blocksOf reads a document. What it can't make out in it is an error, with its line.
+// blocksOf parses a document. Its errors contain the line.
 func blocksOf(text string) (all []block, err error) {
 	var next block
 	directed, previous := false, -1
@@ -82,7 +82,7 @@ type fencedBlock struct {
 	length            int
 }
 
-// fenced is the code block that a text begins with, if it does.
+// fenced returns the code block at the beginning of a text, if there is one.
 func fenced(text string) *fencedBlock {
 	opening := firstLine(text)
 	if !strings.HasPrefix(opening, "```") {
@@ -96,7 +96,7 @@ func fenced(text string) *fencedBlock {
 	return &fencedBlock{strings.TrimSpace(opening[3:]), content + "\n", len(opening) + len(content) + len("\n```\n")}
 }
 
-// firstLine is a text's, its end included.
+// firstLine returns the first line of a text with its line end.
 func firstLine(text string) string {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return text[:i+1]
@@ -104,7 +104,7 @@ func firstLine(text string) string {
 	return text
 }
 
-// direct follows a comment. One that is not for this test is none of ours.
+// direct applies a comment. ours is false if the comment is not for this test.
 func (b *block) direct(said string) (ours bool, err error) {
 	if found := before.FindStringSubmatch(said); found != nil {
 		b.before = append(b.before, step{commands: found[2], stays: found[1]})
@@ -134,10 +134,10 @@ func (b *block) direct(said string) (ours bool, err error) {
 	return false, nil
 }
 
-// call is a curl line with what a document shows of its answer.
+// call is a curl line with the example of its answer.
 type call struct{ line, answer string }
 
-// calls are those of a block of curl lines and their answers.
+// calls returns the curl lines of a block with their answers.
 func (b block) calls() (all []call) {
 	for line := range strings.Lines(b.commands) {
 		switch {
@@ -155,7 +155,7 @@ var (
 	quoted = regexp.MustCompile(`^"(\\.|[^"\\])*"`)
 )
 
-// missing is the first line of what should have been written that is not among what was, in order.
+// missing returns the first line of want that is missing in said, in order.
 func missing(want, said string) string {
 	said = moment.ReplaceAllString(said, "TIME")
 	for line := range strings.Lines(want) {
@@ -172,8 +172,8 @@ func missing(want, said string) string {
 	return ""
 }
 
-// unanswered is the first field of an example of an answer that an answer doesn't have. What fields hold is not looked
-// at, and an empty list has none.
+// unanswered returns the first field of an example that an answer lacks. It does not compare values, and an empty
+// list has no fields.
 func unanswered(example, answer string) string {
 	if strings.HasPrefix(answer, "[]") || strings.HasPrefix(answer, `{"rows":[]`) {
 		return ""
@@ -187,7 +187,7 @@ func unanswered(example, answer string) string {
 	return ""
 }
 
-// fields are those of an object, or of the objects of a list, also where … stands for some of them.
+// fields returns the fields of an object, or of the objects in a list, even if … replaces some of them.
 func fields(answer string) (names []string) {
 	depth := 0
 	for len(answer) > 0 {

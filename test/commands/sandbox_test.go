@@ -22,20 +22,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// sandbox is the machine of somebody who follows one document.
+// sandbox is the machine of a reader who follows one document.
 type sandbox struct {
 	testing.TB
 	dir, clone string
-	text       *strings.Replacer // from what the document says to what is here
+	text       *strings.Replacer // replaces texts of the document by those of this machine
 	env        []string
-	terminals  []*child.Process // where commands go on
+	terminals  []*child.Process // for commands that keep running
 }
 
-// addresses are those that documents speak of.
+// addresses are the addresses in the documents.
 var addresses = []string{"127.0.0.1:8899", "127.0.0.1:8900", "127.0.0.1:8080", "127.0.0.1:8090", "127.0.0.1:5050",
 	"127.0.0.1:2181"}
 
-// newSandbox clones what is in master, whose bin it shares.
+// newSandbox clones the repository, and shares the folder bin of master.
 func newSandbox(t testing.TB, master string) *sandbox {
 	t.Helper()
 	s := &sandbox{TB: t, dir: t.TempDir()}
@@ -60,7 +60,7 @@ func newSandbox(t testing.TB, master string) *sandbox {
 		"clientPort=2181", fmt.Sprint("clientPort=", ports[5]),
 		"local-cluster ", fmt.Sprint("local-cluster --listen 127.0.0.1:", ports[4], " "),
 		"./serve .", fmt.Sprint("./serve -listen 127.0.0.1:", ports[2], " ."),
-		"make run", "make --silent --old-file=build run", // bin is this commit's, and shared
+		"make run", "make --silent --old-file=build run", // bin belongs to this commit, and is shared
 		"make build", "true",
 		"/tmp/", filepath.Join(s.dir, "tmp")+"/")
 	s.text = strings.NewReplacer(pairs...)
@@ -70,14 +70,14 @@ func newSandbox(t testing.TB, master string) *sandbox {
 			t.Fatal(err)
 		}
 	}
-	// What curl is not told to say with an exit status it says with this.
+	// With these settings curl exits with a status for errors that documents' commands do not handle.
 	s.write(filepath.Join(home, ".curlrc"), "fail-with-body\nsilent\nshow-error\n")
 	s.write(s.state(), "cd "+s.clone+"\n")
 	s.env = append(goEnvironment(t), "PATH="+filepath.Join(s.clone, "bin")+":"+os.Getenv("PATH"), "HOME="+home,
 		"TMPDIR="+filepath.Join(s.dir, "tmp"), "ZOO_LOG_DIR="+s.dir,
 		"ELASTICJOB_LISTEN="+listen, "ELASTICJOB_SERVER=http://"+listen, "ELASTICJOB_KILL_GRACE=1s")
 	if os.Geteuid() == 0 {
-		// Without a data folder at home root's would be the machine's own, /var/lib/elasticjob.
+		// Without a data folder below home, root's would be /var/lib/elasticjob of this machine.
 		s.env = append(s.env, "ELASTICJOB_RUN_AS=root", "XDG_DATA_HOME="+filepath.Join(home, ".local", "share"))
 	}
 	return s
@@ -92,25 +92,25 @@ func (s *sandbox) write(path, text string) {
 	}
 }
 
-// remember keeps variables and folder from one block to the next, as a terminal does.
+// remember keeps variables and the working folder between blocks, like a terminal.
 const remember = `trap '{ export -p | grep -v "^declare -[a-z]*r"; printf "cd %q\n" "$PWD"; } >"$STATE"' EXIT
 `
 
-// helpers are for commands that come "before".
+// helpers are for commands of "before".
 const helpers = `eventually() { local tried; for tried in $(seq 600); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done; echo "never: $*" >&2; "$@"; }
 `
 
-// longest is how long commands may take that come to an end.
+// longest is the timeout of commands that end.
 const longest = 3 * time.Minute
 
-// types types commands in the terminal that is in use, and what they ask for, and gives what they wrote and their exit
-// status. At is where the document has them.
+// types types commands, with their input, in the current terminal, and returns their output and exit status. at is
+// their place in the document.
 func (s *sandbox) types(at, commands, given string) (said string, status int) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), longest)
 	defer cancel()
 	cmd := s.bash(ctx, remember+s.text.Replace(commands))
-	// What the shell has started ends with it: it would go on for ever.
+	// At the timeout, all processes that the shell has started are killed too, because they might never end.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
@@ -129,7 +129,7 @@ func (s *sandbox) types(at, commands, given string) (said string, status int) {
 	return out.String(), 0
 }
 
-// opens types commands in a terminal of their own, where they go on, and waits until an address answers.
+// opens types commands in a new terminal, where they keep running, and waits until an address answers.
 func (s *sandbox) opens(commands, address string) {
 	s.Helper()
 	address = s.text.Replace(address)
@@ -137,7 +137,7 @@ func (s *sandbox) opens(commands, address string) {
 		s.Fatalf("%s answers already, before\n%s", address, commands)
 	}
 	log := filepath.Join(s.dir, fmt.Sprint("terminal-", len(s.terminals)))
-	// With a command behind it the shell stays, and does not become the last one of them.
+	// With another command after it, the shell does not replace itself by the last command.
 	p, err := child.Start(s.bash(context.Background(), s.text.Replace(commands)+"\n:\n"), log)
 	if err != nil {
 		s.Fatal(err)
@@ -156,7 +156,8 @@ func (s *sandbox) opens(commands, address string) {
 	})
 }
 
-// answers is nil once a server is ready: http://… says so with a status, of tcp://… the port is open.
+// answers returns nil once a server is ready: http://… must answer with a status below 500, and the port of tcp://…
+// must be open.
 func answers(address string) error {
 	if port, tcp := strings.CutPrefix(address, "tcp://"); tcp {
 		conn, err := net.Dial("tcp", port)
@@ -165,7 +166,7 @@ func answers(address string) error {
 		}
 		return conn.Close()
 	}
-	// Readers check the certificates, with what they type.
+	// The readers' own commands check the certificates.
 	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	client := &http.Client{Timeout: 5 * time.Second, Transport: transport}
 	answer, err := client.Get(address)
@@ -184,7 +185,7 @@ func (s *sandbox) bash(ctx context.Context, script string) *exec.Cmd {
 	return cmd
 }
 
-// goEnvironment is what go needs to use what it has fetched and built already, from another home.
+// goEnvironment returns the variables with which go uses its caches from another home.
 func goEnvironment(t testing.TB) (env []string) {
 	t.Helper()
 	names := []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOSUMDB"}
@@ -198,7 +199,7 @@ func goEnvironment(t testing.TB) (env []string) {
 	return append(env, "GOTOOLCHAIN=local")
 }
 
-// copyTree copies a file, or a folder without what git ignores in this repository.
+// copyTree copies a file, or a folder without the files that git ignores in this repository.
 func copyTree(t testing.TB, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -213,7 +214,7 @@ func copyTree(t testing.TB, from, to string) {
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-			return nil // a worktree's .git
+			return nil // the .git of a worktree
 		case d.IsDir():
 			return nil
 		}

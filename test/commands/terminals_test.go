@@ -14,20 +14,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// patience is for what is asked to end: a server ends its executors, which nobody but root finds by themselves, with
-// their tasks.
+// patience is how long processes may take to end. A server ends its executors with their tasks, which only root could
+// find otherwise.
 const patience = 20 * time.Second
 
-// ends ends all that goes on: what terminals have started, and executors, which outlive their server.
+// ends ends everything that is running: the processes of terminals, and executors, which outlive their server.
 func (s *sandbox) ends() {
 	s.Helper()
-	for _, terminal := range slices.Backward(s.terminals) { // the last first: a server hands over while its ZooKeeper is there
+	// In reverse order, so that a server can hand over while its ZooKeeper runs.
+	for _, terminal := range slices.Backward(s.terminals) {
 		s.signal(descendants(terminal.PID()), syscall.SIGTERM)
 		select {
 		case <-terminal.Done():
 		case <-time.After(patience):
 		}
-		// Stopped first: what still ran would go on to start others.
+		// They are stopped first, because running ones could start others.
 		var below []int
 		for all := descendants(terminal.PID()); len(all) > len(below); all = descendants(terminal.PID()) {
 			below = all
@@ -51,10 +52,10 @@ func (s *sandbox) signal(pids []int, sig syscall.Signal) {
 	}
 }
 
-// descendants are the processes that a process and its own have started. Of a server that is not root's nobody else
-// can read where it works; who started it can be seen.
+// descendants returns all descendants of a process. Other users cannot read the working folder of a server, but they
+// can see its parent.
 func descendants(pid int) (all []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	parents := map[int]int{}
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)

@@ -12,11 +12,11 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// repository is the folder of the repository.
+// repository is the root folder of the repository.
 const repository = "../.."
 
-// TestCompose: docker-compose.yml is what Compose takes, names nothing that is not there, publishes to this machine
-// only and has no secret. What it gives our servers is cmd/scheduler's to check.
+// TestCompose: docker-compose.yml is valid for Compose, names only existing files, publishes ports to this machine
+// only and contains no secret. cmd/scheduler checks the flags of our servers.
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
@@ -65,7 +65,7 @@ func TestCompose(t *testing.T) {
 			}
 		}
 		for variable, value := range s.Environment {
-			// These only name the file of a secret, or ask for one to be made.
+			// These variables name the file of a secret, or request that one is generated.
 			if regexp.MustCompile(`(?i)password|secret|token|digest`).MatchString(variable) &&
 				!strings.HasPrefix(*value, "/secrets/") && variable != "MYSQL_RANDOM_ROOT_PASSWORD" {
 				t.Errorf("%s has %s=%s: want the file of a secret that setup has made", name, variable, *value)
@@ -83,7 +83,7 @@ func TestCompose(t *testing.T) {
 
 func has[V any](m map[string]V, key string) bool { _, ok := m[key]; return ok }
 
-// stages are the named stages of the Dockerfile.
+// stages returns the named stages of the Dockerfile.
 func stages(t *testing.T) (names []string) {
 	t.Helper()
 	dockerfile, err := os.ReadFile(filepath.Join(repository, "Dockerfile"))

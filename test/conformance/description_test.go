@@ -24,10 +24,10 @@ import (
 //go:embed openapi-3.1.json
 var openAPI []byte
 
-// address is what the schemas that are compiled here are compiled under.
+// address is the address under which this test compiles schemas.
 const address = "https://elasticjob.test/schema.json"
 
-// nobody is an access without users, which lets everybody do everything.
+// nobody is an access without users, which permits everything.
 type nobody struct{ access.Access }
 
 func (nobody) State() auth.State { return auth.Empty }
@@ -37,7 +37,7 @@ type leader struct{ api.Scheduler }
 
 func (leader) Health() scheduler.Health { return scheduler.Health{Leading: true} }
 
-// description is what GET /api/openapi.json answers.
+// description returns the answer of GET /api/openapi.json.
 func description(t *testing.T) []byte {
 	t.Helper()
 	server := httptest.NewServer(api.New(api.Options{Scheduler: leader{}, Access: nobody{}}))
@@ -54,7 +54,7 @@ func description(t *testing.T) []byte {
 	return text
 }
 
-// compile reads a schema at a JSON pointer into a document.
+// compile compiles the schema at a JSON pointer into a document.
 func compile(t *testing.T, document any, pointer string) *complete.Schema {
 	t.Helper()
 	c := complete.NewCompiler()
@@ -69,7 +69,7 @@ func compile(t *testing.T, document any, pointer string) *complete.Schema {
 	return schema
 }
 
-// value is a text's JSON value.
+// value decodes a JSON value.
 func value(t *testing.T, text []byte) any {
 	t.Helper()
 	v, err := complete.UnmarshalJSON(bytes.NewReader(text))
@@ -110,9 +110,9 @@ func closeObjects(v any) {
 	}
 }
 
-// TestSchemasAreReadAlike: what the exchanges of other tests are checked with, test/jsonschema, accepts and refuses by
-// each of the description's schemas what a complete implementation of JSON Schema accepts and refuses: the examples,
-// and the examples with one thing changed.
+// TestSchemasAreReadAlike: for each schema of the description, test/jsonschema, which other tests use, accepts and
+// rejects the same values as a complete implementation of JSON Schema: the examples, and the examples with one
+// change.
 func TestSchemasAreReadAlike(t *testing.T) {
 	t.Parallel()
 	var d struct {
@@ -155,13 +155,13 @@ func TestSchemasAreReadAlike(t *testing.T) {
 // pointer escapes a name for a JSON pointer in a URL.
 var pointer = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25", " ", "%20", "{", "%7B", "}", "%7D")
 
-// media is a body that is described.
+// media is a described body.
 type media struct {
 	Schema  *jsonschema.Schema
 	Example json.RawMessage
 }
 
-// pair asks both readers of schemas, and counts on what they agree.
+// pair asks both implementations, and counts the values on which they agree.
 type pair struct {
 	*testing.T
 	shared            map[string]*jsonschema.Schema
@@ -169,7 +169,7 @@ type pair struct {
 	accepted, refused int
 }
 
-// compare asks both of an example, and of it with one thing changed.
+// compare compares the implementations for an example, and for the example with each single change.
 func (p *pair) compare(m media, at string) {
 	if m.Schema == nil || m.Example == nil {
 		return
@@ -185,7 +185,7 @@ func (p *pair) compare(m media, at string) {
 	changes(example, func() { p.agree(m.Schema, standard, example, at) })
 }
 
-// agree asks both of a value.
+// agree compares the implementations for one value.
 func (p *pair) agree(own *jsonschema.Schema, standard *complete.Schema, v any, at string) {
 	got, want := own.Check(v), standard.Validate(v)
 	if (got == nil) != (want == nil) {
@@ -199,7 +199,7 @@ func (p *pair) agree(own *jsonschema.Schema, standard *complete.Schema, v any, a
 	}
 }
 
-// changes has do look at a value, and at it with each of its parts, one after the other, left out, added or replaced.
+// changes calls do with a value, and with each of its parts, one after the other, removed, added or replaced.
 func changes(v any, do func()) {
 	do()
 	others := []any{nil, true, "", "2026-03-04T05:06:07Z", strings.Repeat("x", 5000), json.Number("-1"),
@@ -231,7 +231,7 @@ func changes(v any, do func()) {
 	}
 }
 
-// TestKeywordsAreReadAlike: of each keyword, what a complete JSON Schema accepts and refuses.
+// TestKeywordsAreReadAlike: values that a complete implementation accepts and rejects for each keyword.
 func TestKeywordsAreReadAlike(t *testing.T) {
 	t.Parallel()
 	p := pair{T: t}
@@ -277,7 +277,7 @@ func TestKeywordsAreReadAlike(t *testing.T) {
 	}
 }
 
-// TestOtherSchemasAreNotRead: a rule that test/jsonschema does not know is not passed over.
+// TestOtherSchemasAreNotRead: test/jsonschema does not ignore keywords that it does not know.
 func TestOtherSchemasAreNotRead(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{`{"const":1}`, `{"items":{"uniqueItems":true}}`, `{"anyOf":[{"multipleOf":2}]}`,

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// TestPodsAreRestricted: the pods that cluster/kubernetes/pod shows in its testdata are such as the restricted
-// standard takes, by the rules that API servers themselves ask. What an app's template does otherwise they see.
+// TestPodsAreRestricted: the pods in the testdata of cluster/kubernetes/pod conform to the restricted standard, by
+// the rules that API servers use. The rules detect deviations that an app's template causes.
 func TestPodsAreRestricted(t *testing.T) {
 	t.Parallel()
 	rules, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

@@ -19,16 +19,16 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 1)) }
 
-// TestUnits runs what needs no browser.
+// TestUnits runs the tests that need no browser.
 func TestUnits(t *testing.T) { node(t, "test/unit/*.test.js") }
 
-// TestInABrowser runs what a user does, against servers with the race detector.
+// TestInABrowser runs the tests of a user's actions, against servers with the race detector.
 func TestInABrowser(t *testing.T) {
 	t.Setenv("ELASTICJOB_SCHEDULER", bin.Scheduler())
 	node(t, "test/*.test.js", "--test-concurrency=2")
 }
 
-// node runs the tests in some files, and passes on what it says.
+// node runs the tests in some files, and prints node's output.
 func node(t *testing.T, files string, flags ...string) {
 	t.Helper()
 	for _, wanted := range []string{"node_modules/axe-core", "node_modules/playwright-core"} {
@@ -36,7 +36,7 @@ func node(t *testing.T, files string, flags ...string) {
 			t.Fatalf("there is no web/%s: tools/prepare fetches it", wanted)
 		}
 	}
-	// Resolved here: not every node that will do knows patterns.
+	// Resolved here, because not every suitable version of node supports patterns.
 	found, err := filepath.Glob(filepath.Join(folder, files))
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no tests in %s: %v", files, err)
@@ -49,7 +49,7 @@ func node(t *testing.T, files string, flags ...string) {
 		}
 		args = append(args, path)
 	}
-	// Its own end comes before go's, so that it ends what it has started.
+	// Node's timeout is earlier than go's, so that node ends the processes that it has started.
 	deadline, ok := t.Deadline()
 	if !ok {
 		deadline = time.Now().Add(time.Hour)
@@ -58,7 +58,7 @@ func node(t *testing.T, files string, flags ...string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", args...)
 	cmd.Dir = folder
-	// What it starts has its data there, is known by it, and does not outlive the test.
+	// The processes that it starts have their data in this folder, by which they are found and ended with the test.
 	dir := t.TempDir()
 	t.Cleanup(func() {
 		if err := child.EndAll(dir); err != nil {

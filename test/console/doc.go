@@ -1,3 +1,3 @@
-// Package console has the console tested in a real browser: web/test, by node, against the real server. What is in
-// web/test/unit needs neither.
+// Package console tests the console in a real browser: node runs web/test against the real server. The tests in
+// web/test/unit need neither.
 package console

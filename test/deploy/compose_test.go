@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSetupOfCompose plays the first service of docker-compose.yml with a real ZooKeeper: the secrets that it makes
-// are taken by a server, stay what they are at the next start, and let Prometheus read metrics and nothing else.
+// TestSetupOfCompose runs the first service of docker-compose.yml with a real ZooKeeper: a server accepts the secrets
+// that it creates, they are unchanged after the next start, and Prometheus can read metrics and nothing else with its
+// own.
 func TestSetupOfCompose(t *testing.T) {
 	t.Parallel()
 	c := system.NewCluster(t, bin, 1, nil)
@@ -53,7 +54,7 @@ func TestSetupOfCompose(t *testing.T) {
 	}
 }
 
-// secrets reads the files of a folder, which only their owners may read.
+// secrets reads the files in a folder, which only their owner may read.
 func secrets(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(dir)

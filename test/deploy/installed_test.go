@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// overlay is deploy/kubernetes/base on a Kubernetes whose pods have no network: the server has the machine's, and so
-// is one, in a namespace that takes it. The jobs' namespace is as it is delivered, a restricted one.
+// overlay is deploy/kubernetes/base for a Kubernetes whose pods have no network: there is one server, which uses the
+// machine's network, in a namespace that permits it. The jobs' namespace is unchanged, a restricted one.
 const overlay = `
 resources: [%[4]s/base]
 components: [%[4]s/autoscaler]
@@ -54,9 +54,9 @@ secretGenerator:
     literals: ["ELASTICJOB_REGISTRY=%[3]s"]
 `
 
-// installed runs what deploy/kubernetes installs, with no more rights than that gives it: a job is published, runs in
-// a restricted namespace, has its output read, and is shown to autoscalers when no node has room; then the first user
-// is made as docs/kubernetes.md says, and the API is closed.
+// installed runs what deploy/kubernetes installs, with only the permissions that it grants: a job is published, runs
+// in a restricted namespace, its output is read, and autoscalers see its shards when no node has room. Then the first
+// user is added as in docs/kubernetes.md, after which the API requires a login.
 func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	database := mariadb.Start(t)
 	ports, err := child.FreePorts(1)

@@ -19,7 +19,7 @@ import (
 // kubectlDir is the folder of kubectl, once a test needs it. TestMain removes it.
 var kubectlDir string
 
-// builtKubectl is built once for all tests.
+// builtKubectl builds kubectl once for all tests.
 var builtKubectl = sync.OnceValues(func() (k kubernetesserver.Kubectl, err error) {
 	if kubectlDir, err = os.MkdirTemp("", "elasticjob-kubectl-*"); err != nil {
 		return k, err
@@ -27,10 +27,10 @@ var builtKubectl = sync.OnceValues(func() (k kubernetesserver.Kubectl, err error
 	return kubernetesserver.BuildKubectl(kubectlDir)
 })
 
-// manifests is the folder that docs/kubernetes.md has its reader apply.
+// manifests is the folder that readers of docs/kubernetes.md apply.
 const manifests = "../../deploy/kubernetes"
 
-// TestOnKubernetes applies deploy/kubernetes by kubectl, as it is, removes it, and then runs what it installs.
+// TestOnKubernetes applies deploy/kubernetes with kubectl, unchanged, removes it, and then runs what it installs.
 func TestOnKubernetes(t *testing.T) {
 	t.Parallel()
 	kubernetesserver.Require(t)
@@ -40,7 +40,7 @@ func TestOnKubernetes(t *testing.T) {
 	}
 	server := kubernetesserver.Server(bin.Dir)
 	named := server
-	named.Name = "docker.io/library/elasticjob:dev" // so that no node asks for it elsewhere
+	named.Name = "docker.io/library/elasticjob:dev" // so that no node tries to pull it
 	c := kubernetesserver.Start(t, kubernetesserver.Options{
 		Images: []kubernetesserver.Image{named, server, kubernetesserver.Task(bin.Dir)},
 	})
@@ -49,7 +49,7 @@ func TestOnKubernetes(t *testing.T) {
 	t.Run("installed", func(t *testing.T) { installed(t, c, kubectl) })
 }
 
-// asItIs applies the files, and asks the API what came of it.
+// asItIs applies the files, and asks the API for the results.
 func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	applied := kubectl.Run(t, c, "apply", "-k", manifests)
 	if strings.Contains(applied, "Warning") {
@@ -58,7 +58,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 
 	t.Run("what the servers may do", func(t *testing.T) { mayDo(t, c) })
 	t.Run("two servers", func(t *testing.T) {
-		// The namespace takes no pod that does not fit the restricted standard.
+		// The namespace rejects pods that do not conform to the restricted standard.
 		eventually.Works(t, "make two pods", func() error {
 			if names := kubectl.Run(t, c, "get", "pods", "-n", "elasticjob", "-l", "app.kubernetes.io/name=elasticjob",
 				"-o", "name"); strings.Count(names, "pod/") != 2 {
@@ -133,7 +133,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		}
 	})
 	t.Run("nothing of the servers where jobs are", func(t *testing.T) {
-		// Whoever may publish an app can name all of these in its podTemplate.
+		// Users who may publish an app can name all of these in its podTemplate.
 		for resource, want := range map[string]string{"secrets": "", "serviceaccounts": "serviceaccount/default",
 			"persistentvolumeclaims": ""} {
 			if names := strings.TrimSpace(kubectl.Run(t, c, "get", resource, "-n", "elasticjob-jobs", "-o",
@@ -144,7 +144,7 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 	})
 }
 
-// mayDo asks, with a token of the servers' account, what they may do.
+// mayDo asks, with a token of the servers' account, for their permissions.
 func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 	token := c.Token(t, "elasticjob", "elasticjob")
 	const own, servers, other, everywhere = "elasticjob-jobs", "elasticjob", "default", ""
@@ -195,7 +195,7 @@ func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 			}
 		}
 	}
-	// Whatever that table forgets: there is no rule with everything in it.
+	// In case that table omits something: no rule may contain everything.
 	a := c.CallAs(t, token, "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
 		`{"spec":{"namespace":"elasticjob-jobs"}}`)
 	var said struct {
@@ -213,7 +213,7 @@ func mayDo(t *testing.T, c *kubernetesserver.Cluster) {
 	}
 }
 
-// asked asks whether the token's owner may do something.
+// asked asks whether the token's owner has a permission.
 func asked(t *testing.T, c *kubernetesserver.Cluster, token, namespace, resource, verb string) bool {
 	t.Helper()
 	resource, group, _ := strings.Cut(resource, ".")

@@ -1,4 +1,5 @@
-// Package deploy_test tries the files of deploy/ with the programs that read them: a real nginx, systemd's own checks.
+// Package deploy_test checks the files in deploy/ with the programs that read them: a real nginx, and systemd's own
+// checks.
 package deploy_test
 
 import (
@@ -29,7 +30,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// replace replaces what must be there.
+// replace replaces texts that must exist.
 func replace(t *testing.T, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -41,7 +42,7 @@ func replace(t *testing.T, text string, pairs ...string) string {
 	return text
 }
 
-// program finds a program that only root's PATH may have.
+// program finds a program that may only be in root's PATH.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	for _, path := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {

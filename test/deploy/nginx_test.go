@@ -19,9 +19,9 @@ import (
 
 const password = "a password of many words"
 
-// TestStreamsThroughNginx: behind deploy/nginx.conf, with TLS, a server without users lets nobody in; with one, the
-// output of a task that runs arrives line by line, and so do events; a login's cookie is for https only, and too many
-// logins are refused, in both ways to log in.
+// TestStreamsThroughNginx: behind deploy/nginx.conf with TLS, a server without users rejects every request. With a
+// user, the output of a running task arrives line by line, and so do events, the cookie of a login is for https only,
+// and too many logins are rejected, for both ways to log in.
 func TestStreamsThroughNginx(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -50,7 +50,7 @@ func TestStreamsThroughNginx(t *testing.T) {
 	if line := next(t, lines); line != "first\n" {
 		t.Errorf("the first line is %q", line)
 	}
-	release() // only now, so that the first line did not wait for the second one
+	release() // only now, which shows that the first line did not wait for the second
 	if line := next(t, lines); line != "second\n" {
 		t.Errorf("the second line is %q", line)
 	}
@@ -60,7 +60,7 @@ func TestStreamsThroughNginx(t *testing.T) {
 		}
 		return ""
 	})
-	// Each try is refused by the server, until nginx does it.
+	// The server rejects each attempt, until nginx does.
 	for _, path := range []string{"/api/session", "/api/login"} {
 		m.Until("nginx refuses one POST "+path+" too many", func() string {
 			status, text := ask(t, client, "POST", url+path, `{"username":"ann","password":"wrong"}`)
@@ -75,7 +75,8 @@ func TestStreamsThroughNginx(t *testing.T) {
 	}
 }
 
-// refusesOtherNames: nothing is answered to who names the server otherwise than nginx.conf does, in TLS or as Host.
+// refusesOtherNames: nginx does not answer requests with another name of the server than in nginx.conf, in TLS or as
+// Host.
 func refusesOtherNames(t *testing.T, client *http.Client, url string) {
 	t.Helper()
 	for _, c := range []struct{ url, host string }{{strings.Replace(url, "localhost", "127.0.0.1", 1), ""},
@@ -92,7 +93,7 @@ func refusesOtherNames(t *testing.T, client *http.Client, url string) {
 	}
 }
 
-// login logs ann in as the console does, and gives the header of her requests.
+// login logs ann in as the console does, and returns the header for her requests.
 func login(t *testing.T, client *http.Client, url string) (header string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/session",
@@ -114,7 +115,7 @@ func login(t *testing.T, client *http.Client, url string) (header string) {
 	return "Authorization: Bearer " + cookies[0].Value
 }
 
-// ask sends a request and gives the answer.
+// ask sends a request and returns the response.
 func ask(t *testing.T, client *http.Client, method, url, body string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -134,8 +135,8 @@ func ask(t *testing.T, client *http.Client, method, url, body string) (status in
 	return answer.StatusCode, string(said)
 }
 
-// nginx starts one before the machine's server, by deploy/nginx.conf with other addresses, and gives a client that
-// trusts it and its address.
+// nginx starts an nginx in front of the machine's server, with deploy/nginx.conf and other addresses. It returns its
+// address and a client that trusts it.
 func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	t.Helper()
 	path := program(t, "nginx")
@@ -156,10 +157,10 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 		"listen 443 ssl;", fmt.Sprintf("listen 127.0.0.1:%d ssl;", ports[1]),
 		"/etc/nginx/elasticjob.crt", cert, "/etc/nginx/elasticjob.key", key,
 		"elasticjob.example.com", "localhost")
-	// One process, which ends as a whole.
+	// A single process, so that it ends completely.
 	whole := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents { worker_connections 64; }\nhttp {\naccess_log off;\n"
 	if os.Geteuid() == 0 {
-		whole = "user root;\n" + whole // who owns the folder and the key
+		whole = "user root;\n" + whole // the owner of the folder and the key
 	}
 	for _, temporary := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		whole += temporary + "_temp_path " + temporary + ";\n"

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestUnits: systemd takes the units as they are, and says that they are exposed no more than they were made to be.
+// TestUnits: systemd accepts the units unchanged, and rates their exposure as intended.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	analyze := program(t, "systemd-analyze")
@@ -24,7 +24,7 @@ func TestUnits(t *testing.T) {
 		t.Run(unit, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			// The program is not installed here.
+			// The program is not installed on this machine.
 			text := replace(t, read(t, filepath.Join("../../deploy/systemd", unit)), "/opt/elasticjob/scheduler",
 				bin.Scheduler())
 			path := filepath.Join(dir, unit)

@@ -33,7 +33,7 @@ func (d *Description) check(r *http.Request, body []byte, answer *http.Response,
 	}
 	path := d.find(r)
 	if path == "" {
-		// Other paths are the console's.
+		// Other paths belong to the console.
 		if answer.StatusCode < http.StatusBadRequest && strings.HasPrefix(r.URL.Path, "/api/") {
 			return fmt.Errorf("%s %s is answered with %d, and no operation is described for it",
 				r.Method, r.URL.Path, answer.StatusCode)
@@ -57,7 +57,7 @@ func (d *Description) check(r *http.Request, body []byte, answer *http.Response,
 	return nil
 }
 
-// checkParameters checks the described parameters of a request. Others are the server's to refuse.
+// checkParameters checks the described parameters of a request. The server must reject others.
 func (o *operation) checkParameters(path string, r *http.Request) (bad error) {
 	inPath, query := variables(path, r.URL.EscapedPath()), r.URL.Query()
 	for _, p := range o.Parameters {
@@ -98,8 +98,8 @@ func variables(template, path string) map[string][]string {
 	return values
 }
 
-// scalar is a parameter's text as a JSON value of its type; a text that is not of the type stays a string, which its
-// schema refuses.
+// scalar returns a parameter as a JSON value of its type. If the text is not of the type, the result is a string,
+// which the schema rejects.
 func scalar(types []string, text string) any {
 	switch value, err := jsonschema.Decode([]byte(text)); value.(type) {
 	case bool:
@@ -137,7 +137,7 @@ func (o *operation) checkAnswer(answer *http.Response, text []byte) error {
 	return checkContent(described.Content, answer.Header.Get("Content-Type"), text)
 }
 
-// checkContent checks a body, and its type, against the content that is described.
+// checkContent checks a body and its content type against the described content.
 func checkContent(content map[string]media, kind string, body []byte) error {
 	described, err := matching(content, kind)
 	if err != nil {
@@ -154,7 +154,7 @@ func checkContent(content map[string]media, kind string, body []byte) error {
 	return schema.Check(value)
 }
 
-// matching returns the described content type that a given one is of.
+// matching returns the described content type that includes the given one.
 func matching(content map[string]media, kind string) (string, error) {
 	given, _, err := mime.ParseMediaType(kind)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package described checks HTTP exchanges against an OpenAPI 3.1 description: every request that succeeds and every
-// answer must be as the description says.
+// Package described checks HTTP exchanges against an OpenAPI 3.1 description: every successful request and every
+// answer must conform to it.
 package described
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/jsonschema"
 )
 
-// Description is an OpenAPI description that exchanges are checked against. Several goroutines may use it.
+// Description is an OpenAPI description that exchanges are checked against. It is safe for concurrent use.
 type Description struct {
 	paths    map[string]map[string]*operation
 	mu       sync.Mutex
@@ -47,8 +47,8 @@ type media struct {
 	Schema *jsonschema.Schema
 }
 
-// New reads a description. It returns an error if a schema has a keyword that is not known, or names one that is not
-// there. test/conformance checks that the text is an OpenAPI 3.1 document.
+// New reads a description. It returns an error if a schema contains an unknown keyword or an unresolved reference.
+// test/conformance checks that the text is an OpenAPI 3.1 document.
 func New(text []byte) (*Description, error) {
 	var read struct {
 		Paths      map[string]map[string]*operation
@@ -138,8 +138,7 @@ func (d *Description) find(r *http.Request) string {
 	return best
 }
 
-// fits reports whether a path is one of a template such as /api/job/{jobName}, and how many variables the template
-// has.
+// fits reports whether a path matches a template such as /api/job/{jobName}, and how many variables the template has.
 func fits(template, path string) (variables int, ok bool) {
 	wanted, given := strings.Split(template, "/"), strings.Split(strings.TrimSuffix(path, "/"), "/")
 	if template == "/" {

@@ -1,4 +1,4 @@
-// Package dist tries make dist as who makes a release does: in clones, by looking at what it puts into dist/.
+// Package dist tests make dist as the maker of a release uses it: in clones, by checking the files in dist/.
 package dist
 
 import (
@@ -36,7 +36,7 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	if commit != again {
 		t.Fatalf("the clones have different commits, %s and %s: the test compares builds of one", commit, again)
 	}
-	// Habits of somebody else: a file that is in no commit, and settings of go that are kept.
+	// The second user has a file that is in no commit, and permanent settings of go.
 	if err := os.WriteFile(filepath.Join(second, "docs", "notes.md"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,8 @@ func TestTwoBuildsOfACommitAreTheSame(t *testing.T) {
 	}
 }
 
-// clone is a repository of its own with the files that are tracked or could be, in one commit that depends on them
-// only.
+// clone creates a repository with the files that are tracked or could be, in one commit that depends only on these
+// files.
 func clone(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()

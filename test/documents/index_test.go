@@ -26,11 +26,11 @@ func TestTheIndexHasEveryDocument(t *testing.T) {
 	}
 }
 
-// TestTheREADMEsAreShort: what a newcomer reads first fits on three screens, and the first one has the commands to
-// begin with.
+// TestTheREADMEsAreShort: the first document for newcomers fits on three screens, and the first one contains the
+// commands to begin with.
 func TestTheREADMEsAreShort(t *testing.T) {
 	t.Parallel()
-	const screen = 50 // lines
+	const screen = 50 // in lines
 	for _, name := range []string{"README.md", "README.zh-CN.md"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {

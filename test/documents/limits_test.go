@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestTheConsolesNumbers compares the numbers that the console's help texts say with those that hold.
+// TestTheConsolesNumbers compares the numbers in the console's help texts with the limits in the code.
 func TestTheConsolesNumbers(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../web/static/js/lib/limits.js")

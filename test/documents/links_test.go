@@ -19,7 +19,7 @@ var (
 	linked  = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
-// TestLinksLeadSomewhere: links from one document of the repository to another, and to a heading of it.
+// TestLinksLeadSomewhere: links between documents of the repository, and to their headings, have a target.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	for _, from := range reference.Documents(t, root) {
@@ -45,7 +45,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are the names that links have for the headings of a document.
+// anchors returns the names of the headings of a document in links.
 func anchors(t *testing.T, path string) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))
@@ -59,7 +59,7 @@ func anchors(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// anchorOf is a heading as GitHub has it in links: lower case, hyphens for spaces, no other punctuation.
+// anchorOf returns the name of a heading in links on GitHub: lower case, hyphens for spaces, no other punctuation.
 func anchorOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -1,4 +1,4 @@
-// Package documents checks that the documents say what is so.
+// Package documents checks statements of the documents.
 package documents
 
 import (
@@ -16,8 +16,8 @@ import (
 
 const root = "../.."
 
-// TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in order; a row that promises something
-// names a test, the tests that it names are there, and what it names as not built yet is not.
+// TestOriginalNamesTestsThatExist: docs/original.md has a row for each defect, in order. A row that promises
+// something names a test, these tests exist, and anything described as not built yet does not exist.
 func TestOriginalNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs/original.md"))
@@ -69,15 +69,15 @@ func TestOriginalNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// nothingElse matches what says that something is missing, and promises nothing.
+// nothingElse matches a text that says that something is missing, and promises nothing.
 var nothingElse = regexp.MustCompile(`^Not built yet: [A-Za-z ]+$`)
 
-// missing are what rows may name as not built yet: folders that are not there.
+// missing are the folders that rows may describe as not built yet.
 var missing = []string{"auth", "history"}
 
 var notBuilt = regexp.MustCompile(`ot built yet: ([A-Za-z ]+)`)
 
-// stale says what is wrong with a row that names something as not built yet: it is there, or nobody knows what it is.
+// stale returns what is wrong with a row that describes something as not built yet: it exists, or it is unknown.
 func stale(here string) string {
 	for _, found := range notBuilt.FindAllStringSubmatch(here, -1) {
 		if !slices.Contains(missing, found[1]) {
@@ -90,7 +90,7 @@ func stale(here string) string {
 	return ""
 }
 
-// testsIn are the functions of a folder's test files.
+// testsIn returns the names of the functions in a folder's test files.
 func testsIn(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// places are the folders of the packages that docs/rules.md names functions of; one without a package is of the core,
-// and any other package is a folder of the core.
+// places are the folders of the packages whose functions docs/rules.md names. A function without a package is in the
+// core, and any other package is a folder of the core.
 var places = map[string]string{
 	"": "scheduler/core", "term": "scheduler/term", "scheduler": "scheduler", "offers": "offers",
 	"executor": "executor", "supervisor": "executor/supervisor", "daemon": "executor/daemon",
@@ -29,7 +29,7 @@ func TestRulesNameFunctionsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions := map[string]map[string]bool{} // of the folders named so far
+	functions := map[string]map[string]bool{} // of the folders used so far
 	rules := 0
 	for line := range strings.Lines(string(text)) {
 		if !regexp.MustCompile(`^\| [A-Z]\d`).MatchString(line) {
@@ -63,7 +63,7 @@ func TestRulesNameFunctionsThatExist(t *testing.T) {
 	}
 }
 
-// functionsOf are the names of all functions and methods of a package.
+// functionsOf returns the names of all functions and methods of a package.
 func functionsOf(t *testing.T, folder string) map[string]bool {
 	names := map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))

@@ -1,4 +1,4 @@
-// Package eventually waits in tests for what a real server needs a moment for.
+// Package eventually waits in tests until an operation with a real server succeeds.
 package eventually
 
 import (
@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// patience is more than a busy machine needs.
+// patience is longer than a busy machine needs.
 const patience = 2 * time.Minute
 
-// Works tries until there is no error: a client of a server that was away needs a moment to come back.
+// Works repeats try until it returns no error, for example because a client needs time to reconnect.
 func Works(t testing.TB, what string, try func() error) {
 	t.Helper()
 	poll := time.NewTicker(20 * time.Millisecond)

@@ -21,7 +21,7 @@ func (r *reader) second(name string) {
 	r.types(folder, r.blocks(filepath.Join(folder, "README.md"))[1])
 }
 
-// untilWrote waits until shard 0 of a daemon has written something.
+// untilWrote waits until the output of shard 0 of a daemon matches want.
 func (r *reader) untilWrote(job string, want *regexp.Regexp) (found []string) {
 	r.Helper()
 	r.Until(job+" writes "+want.String(), func() string {
@@ -50,8 +50,8 @@ func TestGoSimpleDaemon(t *testing.T) {
 	r.untilWrote("primes_daemon", regexp.MustCompile(`^(shard 0 of 2: 5133 primes from 0 to 49999\n){2}`))
 }
 
-// TestALongRun: what it says of how far it has come is seen while it runs, and over its timeoutSeconds it is timed
-// out, though its resident process ends in order.
+// TestALongRun: the progress that a run reports is shown while it runs. After timeoutSeconds it is timed out,
+// although its resident process ends normally.
 func TestALongRun(t *testing.T) {
 	r := follow(t)
 	r.example("go-simple")
@@ -101,7 +101,7 @@ func TestGoDataflowDaemon(t *testing.T) {
 	})
 }
 
-// TestPythonResidentDaemon: one process has all the runs.
+// TestPythonResidentDaemon: one process executes all runs.
 func TestPythonResidentDaemon(t *testing.T) {
 	r := follow(t)
 	r.example("python-resident")

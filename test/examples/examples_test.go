@@ -76,7 +76,7 @@ func TestWriteAJob(t *testing.T) {
 	}
 	said := r.types("", blocks[0])
 	const rows = "row 0\nrow 3\nrow 6\nrow 1\nrow 4\nrow 7\nrow 2\nrow 5\nrow 8\n"
-	// Lines of its progress, on standard error, come between the rows if it takes a while.
+	// Lines about its progress, on standard error, occur between the rows if it runs for long.
 	if wrote := regexp.MustCompile(`(?m)^shard .*\n`).ReplaceAllString(said, ""); !strings.Contains(wrote, rows) ||
 		!strings.Contains(said, "shard 2 of 3: finished after") {
 		t.Errorf("alone it says %s, want %q and that shard 2 of 3 finished", said, rows)

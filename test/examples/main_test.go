@@ -23,16 +23,17 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 8)) }
 
-// reader is somebody who follows a README: with a server, a clone of the repository, and examples/ served.
+// reader is a user who follows a README, with a server, a clone of the repository, and a server for the files in
+// examples/.
 type reader struct {
 	*system.Machine
 	clone    string
 	replacer *strings.Replacer
 	env      []string
-	tmp      string // what the README's /tmp is
+	tmp      string // stands for the README's /tmp
 }
 
-// follow makes a reader.
+// follow returns a reader.
 func follow(t *testing.T) *reader {
 	t.Helper()
 	t.Parallel()
@@ -51,7 +52,7 @@ func follow(t *testing.T) *reader {
 	r.replacer = strings.NewReplacer("http://127.0.0.1:8899", m.URL(), "http://127.0.0.1:8080", files.URL,
 		"127.0.0.1:8090", fmt.Sprint("127.0.0.1:", port[0]), "target.py &",
 		fmt.Sprint("target.py ", port[0], " >said 2>&1 &"), "/tmp/", r.tmp+"/")
-	// What curl is not told to say with an exit status it says with this.
+	// With these settings curl exits with a status for errors that documents' commands do not handle.
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\nsilent\nshow-error\n"),
 		0o600); err != nil {
@@ -99,10 +100,10 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// block matches what a README tells its reader to type.
+// block matches a block of commands in a README.
 var block = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// blocks are those of a document.
+// blocks returns the blocks of a document.
 func (r *reader) blocks(document string) []string {
 	r.Helper()
 	text, err := os.ReadFile(filepath.Join(r.clone, document))
@@ -135,7 +136,7 @@ func (r *reader) inGo() []string {
 	return blocksOf(section)
 }
 
-// types types lines in a folder of the clone, in order, as the reader would, and gives what they wrote.
+// types types lines in a folder of the clone, in order, and returns their output.
 func (r *reader) types(folder, lines string) string {
 	r.Helper()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", r.replacer.Replace(lines))
@@ -148,7 +149,7 @@ func (r *reader) types(folder, lines string) string {
 	return said.String()
 }
 
-// example types the only block, or the first of some, of an example's README, and waits for the run that it triggers.
+// example types the first or only block of an example's README, and waits for the run that it triggers.
 func (r *reader) example(name string) (said string, e system.Execution) {
 	r.Helper()
 	folder := filepath.Join("examples", name)
@@ -158,7 +159,7 @@ func (r *reader) example(name string) (said string, e system.Execution) {
 
 var executionID = regexp.MustCompile(`\{"executionId":"([^"]+)"\}`)
 
-// triggered waits for the end of a run whose trigger is among what was said.
+// triggered waits for the end of the run whose trigger is in said.
 func (r *reader) triggered(said string) system.Execution {
 	r.Helper()
 	found := executionID.FindStringSubmatch(said)
@@ -168,7 +169,7 @@ func (r *reader) triggered(said string) system.Execution {
 	return r.Await(found[1], "FINISHED")
 }
 
-// wrote is what the shards of a run wrote, in order.
+// wrote returns the output of a run's shards, in order.
 func (r *reader) wrote(e system.Execution) string {
 	r.Helper()
 	var all strings.Builder
@@ -178,7 +179,7 @@ func (r *reader) wrote(e system.Execution) string {
 	return all.String()
 }
 
-// names are the files of a folder.
+// names returns the names of the files in a folder.
 func names(t testing.TB, folder string) []string {
 	t.Helper()
 	files, err := os.ReadDir(folder)

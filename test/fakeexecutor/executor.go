@@ -1,12 +1,12 @@
-// Package fakeexecutor is an executor as Mesos' agents start them, for tests of an agent, whose binary acts as one. It
-// speaks HTTP and JSON, without any library of Mesos' but its types, and obeys the data of its tasks:
+// Package fakeexecutor is an executor as Mesos agents start it, for tests of an agent, whose test binary acts as one.
+// It uses HTTP and JSON, with no library of Mesos except its types, and obeys the data of its tasks:
 //
 //	finish       RUNNING, FINISHED
 //	child        RUNNING, with a process of its own in its session; its pid is the data
 //	exit <n>     RUNNING, and the executor exits
-//	quiet        no update; a file got-<task> says that it is here
+//	quiet        no update; a file got-<task> says that it has arrived
 //	say          the task's id as a message, and RUNNING
-//	else         RUNNING, and goes on
+//	else         RUNNING, and continues
 package fakeexecutor
 
 import (
@@ -30,19 +30,19 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
-// Options say how an executor reaches its agent, and what it does otherwise than others.
+// Options say how an executor reaches its agent, and how it misbehaves.
 type Options struct {
 	Agent    string       // its URL
-	Client   *http.Client // nil is http.DefaultClient
-	Token    string       // what it shows the agent; empty for nothing
-	Stubborn bool         // it does not obey SHUTDOWN
+	Client   *http.Client // nil means http.DefaultClient
+	Token    string       // sent to the agent; empty for none
+	Stubborn bool         // it ignores SHUTDOWN
 }
 
-// How an executor exits.
+// The exit statuses of an executor.
 const (
 	Unknown  = 4 // its agent does not know it (rule X6)
-	NoChild  = 8 // a task's own process did not start
-	NoAgent  = 9 // it did not reach its agent for long
+	NoChild  = 8 // the process of a task did not start
+	NoAgent  = 9 // it could not reach its agent for a long time
 	patience = 20 * time.Second
 )
 
@@ -50,12 +50,12 @@ type fake struct {
 	Options
 
 	mu      sync.Mutex
-	tasks   map[string]mesos.TaskInfo   // whose first update is not acknowledged
-	updates map[string]mesos.TaskStatus // by uuid, not acknowledged
+	tasks   map[string]mesos.TaskInfo   // without an acknowledged update
+	updates map[string]mesos.TaskStatus // not acknowledged, by uuid
 	order   []string
 }
 
-// Run is the executor's life. It returns the status to exit with. A stream that breaks is opened again.
+// Run runs the executor and returns its exit status. It reconnects after its stream breaks.
 func Run(o Options) int {
 	if o.Client == nil {
 		o.Client = http.DefaultClient
@@ -93,14 +93,14 @@ func (x *fake) call(call *executor.Call) (*http.Response, error) {
 	return x.Client.Do(request)
 }
 
-// tell makes a call whose answer does not matter.
+// tell makes a call and ignores the answer.
 func (x *fake) tell(call *executor.Call) {
 	if response, err := x.call(call); err == nil {
 		_ = response.Body.Close()
 	}
 }
 
-// subscribe follows a stream to its end. Without an error the executor's life is over.
+// subscribe reads a stream to its end. Without an error the executor must exit.
 func (x *fake) subscribe() (code int, connected bool, err error) {
 	x.mu.Lock()
 	subscribe := &executor.Call_Subscribe{}
@@ -181,7 +181,7 @@ func (x *fake) launch(t mesos.TaskInfo) (code int, over bool) {
 	data := ""
 	switch order {
 	case "quiet":
-		_ = os.WriteFile("got-"+id, nil, 0o600) // the test waits for it
+		_ = os.WriteFile("got-"+id, nil, 0o600) // the test waits for this file
 		return 0, false
 	case "say":
 		x.tell(&executor.Call{Type: executor.Call_MESSAGE, Message: &executor.Call_Message{Data: []byte(id)}})

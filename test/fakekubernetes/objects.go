@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// AddNode adds a node, or writes it again.
+// AddNode adds or replaces a node.
 func (s *Server) AddNode(name, cpu, memory, pods string, ready corev1.ConditionStatus) {
 	s.PutNode(name, func(n *corev1.Node) {
 		*n = corev1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}}
@@ -22,7 +22,7 @@ func (s *Server) AddNode(name, cpu, memory, pods string, ready corev1.ConditionS
 	})
 }
 
-// PutNode changes a node.
+// PutNode changes a node, or adds it.
 func (s *Server) PutNode(name string, change func(*corev1.Node)) {
 	s.With(func() {
 		n, what := &corev1.Node{}, "ADDED"
@@ -44,8 +44,7 @@ func (s *Server) RemoveNode(name string) {
 	})
 }
 
-// PutPod writes a pod as it is, past all checks: what a kubelet, or another client, does. A pod that is new has its
-// name and a uid.
+// PutPod writes a pod without any check, as a kubelet or another client does. A new pod gets its name and a uid.
 func (s *Server) PutPod(namespace, name string, change func(*corev1.Pod)) {
 	s.With(func() {
 		key, what := namespace+"/"+name, "MODIFIED"
@@ -73,7 +72,7 @@ func (s *Server) RemovePod(namespace, name string) {
 	})
 }
 
-// Pod is a pod as it is now; nil if there is none.
+// Pod returns a pod as it is now; nil if there is none.
 func (s *Server) Pod(namespace, name string) *corev1.Pod {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,23 +7,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// output is what a pod's containers have written, as far as its node keeps it.
+// output is the output of a pod's containers that its node keeps.
 type output struct {
 	text string
-	cuts int // how often what follows it was cut
+	cuts int // how often the followers were disconnected
 }
 
-// Write has a pod write more.
+// Write appends to the output of a pod.
 func (s *Server) Write(namespace, name, text string) {
 	s.put(namespace, name, func(o *output) { o.text += text })
 }
 
-// Rotate has the node of a pod keep only what is written from now on, which begins with a text.
+// Rotate makes the node of a pod keep only output from now on, which begins with text.
 func (s *Server) Rotate(namespace, name, text string) {
 	s.put(namespace, name, func(o *output) { o.text = text })
 }
 
-// Cut breaks the connections of all that follow a pod's output.
+// Cut disconnects all followers of a pod's output.
 func (s *Server) Cut(namespace, name string) { s.put(namespace, name, func(o *output) { o.cuts++ }) }
 
 func (s *Server) put(namespace, name string, change func(*output)) {
@@ -37,7 +37,8 @@ func (s *Server) put(namespace, name string, change func(*output)) {
 	})
 }
 
-// follow sends the output of a pod's container, and with follow=true what comes, until the container has ended.
+// follow sends the output of a pod's container, and with follow=true also later output, until the container has
+// ended.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request, key string) {
 	look := func() (p *corev1.Pod, now output, grown, cut chan struct{}) {
 		s.mu.Lock()

@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// target is what a request is about.
+// target is the object of a request.
 type target struct{ namespace, resource, name, sub string }
 
-// targetOf reads a path: /api/v1/[namespaces/N/]resource[/name[/sub]], or behind /apis/group/v1.
+// targetOf parses a path: /api/v1/[namespaces/N/]resource[/name[/sub]], or below /apis/group/v1.
 func targetOf(r *http.Request) (at target) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	skip := 2
@@ -37,7 +37,7 @@ func targetOf(r *http.Request) (at target) {
 
 func (at target) key() string { return at.namespace + "/" + at.name }
 
-// do does a request that is answered at once.
+// do executes a request that is answered at once.
 func (s *Server) do(r *http.Request, at target, body runtime.Object, raw []byte) (int, any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package fakekubernetes is an API server of Kubernetes in memory, for tests of what speaks with one: the few
-// endpoints that this repository uses, and hooks to make faults. Nothing runs its pods: a test says what a kubelet
-// would. test/kubernetesserver is a real one.
+// Package fakekubernetes is a Kubernetes API server in memory, for tests of its clients: the few endpoints that this
+// repository uses, and hooks that cause faults. Nothing runs its pods; a test plays the kubelet.
+// test/kubernetesserver is a real Kubernetes.
 package fakekubernetes
 
 import (
@@ -26,16 +26,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// Server is an API server. What is exported of it is read and changed within With, or before it is used.
+// Server is an API server. Its exported fields must only be used within With, or before the server is used.
 type Server struct {
-	Version int64                  // of the newest change
+	Version int64                  // of the latest change
 	Pods    map[string]*corev1.Pod // by namespace/name
 	Nodes   map[string]*corev1.Node
 	Secrets map[string]*corev1.Secret
 	Events  []*corev1.Event
-	// Fault may answer a request in place of the server; it returns true if it did.
+	// Fault may answer a request instead of the server; it returns true if it did.
 	Fault func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool
-	// After is called behind a request that was done, before its answer; it returns true if the answer is to be lost.
+	// After is called after a request was executed and before it is answered; if it returns true, the answer is lost.
 	After func(r *http.Request) bool
 	// Mutate changes pods that are created, as webhooks do.
 	Mutate func(*corev1.Pod)
@@ -47,8 +47,8 @@ type Server struct {
 	leases  map[string]*coordinationv1.Lease
 	outputs map[string]*output // of pods, by namespace/name
 	log     []change
-	// oldest is the first version that a watch may begin at; grown is closed when something changes, cut when watches
-	// are to end.
+	// oldest is the first version at which a watch may begin. grown is closed when something changes, cut when
+	// watches must end.
 	oldest     int64
 	grown, cut chan struct{}
 }
@@ -89,19 +89,19 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Config is what a client of the server needs.
+// Config returns the configuration for clients.
 func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: s.web.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
-// With has do look at what the server has and does, or change it.
+// With calls do while the server is locked, so that do may read and change its fields.
 func (s *Server) With(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// CutWatches ends all watches, and what follows output.
+// CutWatches ends all watches and all followers of output.
 func (s *Server) CutWatches() {
 	s.With(func() {
 		close(s.cut)
@@ -109,13 +109,14 @@ func (s *Server) CutWatches() {
 	})
 }
 
-// Expire ends all watches, and forgets what they would need to go on, also of so many changes to come.
+// Expire ends all watches and forgets the changes that they would need to continue, including this many changes to
+// come.
 func (s *Server) Expire(coming int64) {
 	s.With(func() { s.oldest, s.log = s.Version+coming, nil })
 	s.CutWatches()
 }
 
-// changed writes a change down; s.mu is held.
+// changed records a change; s.mu must be held.
 func (s *Server) changed(resource, what string, object metav1.Object) {
 	s.Version++
 	object.SetResourceVersion(strconv.FormatInt(s.Version, 10))
@@ -127,13 +128,13 @@ func (s *Server) changed(resource, what string, object metav1.Object) {
 	s.wake()
 }
 
-// wake tells whoever waits for a change; s.mu is held.
+// wake wakes everything that waits for a change; s.mu must be held.
 func (s *Server) wake() {
 	close(s.grown)
 	s.grown = make(chan struct{})
 }
 
-// collect removes a pod that is to be deleted, if nothing keeps it any more; s.mu is held.
+// collect removes a deleted pod once nothing keeps it; s.mu must be held.
 func (s *Server) collect(p *corev1.Pod) {
 	if p.DeletionTimestamp != nil && len(p.Finalizers) == 0 && (p.Spec.NodeName == "" || pod.Over(p)) {
 		delete(s.Pods, p.Namespace+"/"+p.Name)
@@ -177,15 +178,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// Do does what a request asks for, so that Fault can answer it otherwise.
+// Do executes a request, so that Fault can answer it differently.
 func (s *Server) Do(r *http.Request, body runtime.Object) { s.do(r, targetOf(r), body, nil) }
 
-// Refuse answers as an API server that refuses a request.
+// Refuse answers like an API server that rejects a request.
 func Refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	said := failure(code, reason, message)
-	if strings.Contains(message, "is being terminated") { // of a namespace, which the API server says so, too
+	// The API server marks this cause, of a namespace, in the details too.
+	if strings.Contains(message, "is being terminated") {
 		said.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}}
 	}
 	_ = json.NewEncoder(w).Encode(said)
@@ -196,7 +198,7 @@ func failure(code int, reason metav1.StatusReason, message string) *metav1.Statu
 		Code: int32(code), Reason: reason, Message: message}
 }
 
-// watch sends what changes from a version on until it is cut or its client goes.
+// watch sends the changes since a version until it is cut or the client disconnects.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, resource string) {
 	from, _ := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64)
 	s.mu.Lock()

@@ -24,9 +24,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// BenchmarkScheduleLatency measures, at 1,000 shards a second, how long it takes from a trigger until the last shard
-// is launched: without a history and with one in MariaDB, in turns of a second, so that what else the machine does
-// meets both.
+// BenchmarkScheduleLatency measures the time from a trigger until the last shard is launched, at 1,000 shards a
+// second: without a history and with one in MariaDB. The two alternate every second, so that other load of the
+// machine affects both.
 func BenchmarkScheduleLatency(b *testing.B) {
 	db, err := database.OpenMySQL(mariadb.Start(b).Database(b), database.Options{})
 	if err != nil {
@@ -119,7 +119,7 @@ func lead(b *testing.B, h scheduler.History) *leader {
 	return l
 }
 
-// second launches 100 shards each 100 ms, for a second.
+// second launches 100 shards every 100 ms, for a second.
 func (l *leader) second(b *testing.B) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

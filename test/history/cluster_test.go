@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// TestAnotherLeads: the leader is killed while the database is down. When that is back, the other leader has the ends
-// of executions, which are in the registry until they are stored (rule H1); what only the disk of the first holds
-// comes when that returns.
+// TestAnotherLeads: the leader is killed while the database is down. When the database is back, the next leader
+// writes the ends of executions, which are kept in the registry until they are stored (rule H1). Rows that exist only
+// on the disk of the first leader are written when that returns.
 func TestAnotherLeads(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)

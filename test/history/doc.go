@@ -1,3 +1,3 @@
 // Package history tests with real processes and a real MariaDB that the history is complete: whatever is killed, full
-// or wrong, what ran stands in the database once. What ran is known from the jobs' own processes, which write it down.
+// or misconfigured, each run is in the database once. The jobs' own processes record what ran.
 package history

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// TestDatabaseKilledUnderLoad: no row is lost and none stands twice, whenever the database is killed. Nothing waits
-// for it.
+// TestDatabaseKilledUnderLoad: no row is lost or duplicated whenever the database is killed, and scheduling does not
+// wait for it.
 func TestDatabaseKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -44,7 +44,7 @@ func TestDatabaseKilledUnderLoad(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestWrongPasswordAndReadOnlyUser: rows wait until somebody puts it right, and the log and the health say what is
+// TestWrongPasswordAndReadOnlyUser: rows wait until the user fixes the database, and the log and health say what is
 // wrong, without the password.
 func TestWrongPasswordAndReadOnlyUser(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestWrongPasswordAndReadOnlyUser(t *testing.T) {
 	m.Stop()
 }
 
-// TestServerKilledWithFullOutbox: what was on disk when the server was killed is written by the next start.
+// TestServerKilledWithFullOutbox: the next start writes the rows that were on disk when the server was killed.
 func TestServerKilledWithFullOutbox(t *testing.T) {
 	t.Parallel()
 	s := mariadb.Start(t)
@@ -112,8 +112,8 @@ func TestServerKilledWithFullOutbox(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestAsRootOutboxDiskFull: scheduling goes on, with a loud alarm; the loss is counted and shown; what comes after the
-// database is back is recorded again.
+// TestAsRootOutboxDiskFull: scheduling continues with a warning, the loss is counted and shown, and rows are recorded
+// again once the database is back.
 func TestAsRootOutboxDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

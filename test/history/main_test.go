@@ -18,7 +18,7 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 2)) }
 
-// recorded is a database with a history, as a test looks at it.
+// recorded is a database with a history, as a test reads it.
 type recorded struct {
 	m    *system.Machine
 	db   *sql.DB
@@ -48,7 +48,7 @@ func (h *recorded) query(query string) (rows []string, err error) {
 	return rows, found.Err()
 }
 
-// ran is what the jobs' processes say, one line for each run of a shard.
+// ran returns what the jobs' processes recorded, one line for each run of a shard.
 func (h *recorded) ran() (runs, executions []string) {
 	h.m.Helper()
 	for _, e := range h.m.Ledger() {
@@ -65,13 +65,13 @@ func (h *recorded) ran() (runs, executions []string) {
 	return runs, slices.Compact(executions)
 }
 
-// awaitComplete waits until what ran is stored, once.
+// awaitComplete waits until everything that ran is stored exactly once.
 func (h *recorded) awaitComplete() {
 	h.m.Helper()
 	h.m.Until("what ran is in the database, once", func() string { return h.missing(h.ran()) })
 }
 
-// missing says what differs.
+// missing describes the difference between the database and what ran.
 func (h *recorded) missing(runs, executions []string) string {
 	for what, want := range map[string][]string{
 		"SELECT CONCAT(execution_id, ' ', sharding_item, ' ', attempt, ' ', state) FROM $JOB_EXECUTION_LOG": runs,
@@ -91,7 +91,7 @@ func (h *recorded) missing(runs, executions []string) string {
 	return ""
 }
 
-// load has jobs fire each second, until rest.
+// load registers jobs that fire each second until rest is called.
 func load(m *system.Machine, jobs, shards int) (rest func()) {
 	m.App("app", system.Files{"bin/start.sh": system.Ledger}, nil)
 	name := func(i int) string { return fmt.Sprintf("job_%d", i) }
@@ -100,7 +100,7 @@ func load(m *system.Machine, jobs, shards int) (rest func()) {
 	}
 	return func() {
 		m.Helper()
-		for i := range jobs { // what is under way ends
+		for i := range jobs { // running shards end
 			m.Update(name(i), system.Doc{"cron": "0 0 3 1 1 ?"})
 		}
 		m.Until("everything has ended", func() string {
@@ -114,7 +114,7 @@ func load(m *system.Machine, jobs, shards int) (rest func()) {
 	}
 }
 
-// awaitRuns waits until the jobs' processes have ended so many times more.
+// awaitRuns waits until the jobs' processes have ended this many times more.
 func awaitRuns(m *system.Machine, more int) {
 	m.Helper()
 	count := func() (n int) {
@@ -134,7 +134,7 @@ func awaitRuns(m *system.Machine, more int) {
 	})
 }
 
-// noneLost checks that the server knows of no loss.
+// noneLost checks that the server reports no lost rows.
 func noneLost(m *system.Machine) {
 	m.Helper()
 	for _, cause := range []string{"outbox_full", "outbox_failed", "refused"} {

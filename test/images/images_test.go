@@ -16,9 +16,9 @@ import (
 // servers are the services of docker-compose.yml that are schedulers, by the ports at which they are published.
 var servers = map[string]string{"scheduler1": "8899", "scheduler2": "8898"}
 
-// TestImagesAndCompose types what docs/install.md says of images and of Compose: the images are built and run as
-// their users, and a job runs on the cluster of docker-compose.yml, survives the death of the leader, and is still
-// there, with all of its history, after the containers were removed and made again.
+// TestImagesAndCompose types the commands about images and Compose in docs/install.md: the images are built and run
+// as their users, and a job runs on the cluster of docker-compose.yml, survives the death of the leader, and still
+// exists with all of its history after the containers were removed and recreated.
 func TestImagesAndCompose(t *testing.T) {
 	m := newMachine(t)
 	m.makeStandIns()
@@ -43,7 +43,7 @@ func TestImagesAndCompose(t *testing.T) {
 		}
 	})
 	m.step("run a job", func() {
-		// Each line is typed in the same shell, since the first sets TOKEN.
+		// All lines are typed in the same shell, because the first one sets TOKEN.
 		said := m.do(ownNetwork, "bash", "-euc", strings.Join(up[1:], "\n")+"\nprintf %s \"$TOKEN\" >"+m.tokenFile())
 		m.awaitFinished(said, nil)
 		m.checkMonitoring()
@@ -60,7 +60,7 @@ func TestImagesAndCompose(t *testing.T) {
 	})
 	var before state
 	m.step("remove the containers", func() {
-		// A paused job runs no more, so that the states before and after can be compared.
+		// A paused job does not run again, so that the states before and after can be compared.
 		m.do(ownNetwork, "sh", "-c", m.curl("-f -X POST http://127.0.0.1:8899/api/job/my_job/pause"))
 		m.until("the job is idle", 2*time.Minute, func() (err error) {
 			var running []json.RawMessage
@@ -118,7 +118,7 @@ func (m *machine) step(what string, do func()) {
 	}
 }
 
-// documented returns the lines of the block in docs/install.md whose first line begins so.
+// documented returns the lines of the block in docs/install.md whose first line has this prefix.
 func (m *machine) documented(begin string) []string {
 	m.Helper()
 	text, err := os.ReadFile(filepath.Join(root(), "docs", "install.md"))
@@ -150,7 +150,7 @@ func (m *machine) checkImages() {
 	}
 }
 
-// awaitHealth waits until the health checks of both servers say so.
+// awaitHealth waits until the health checks of both servers report this state.
 func (m *machine) awaitHealth(want string) {
 	m.Helper()
 	m.until("both servers are "+want, 2*time.Minute, func() error {
@@ -180,7 +180,7 @@ func (m *machine) awaitServers() {
 	})
 }
 
-// leader names the server that leads; both must be ready.
+// leader returns the leading server; both must be ready.
 func (m *machine) leader() (leader string, err error) {
 	for name, port := range servers {
 		said, err := m.ask("curl", "-sf", "http://127.0.0.1:"+port+"/readyz")
@@ -196,12 +196,12 @@ func (m *machine) leader() (leader string, err error) {
 
 func (m *machine) tokenFile() string { return filepath.Join(m.dir, "token") }
 
-// curl is a command line with the token that docs/install.md gets.
+// curl returns a command line with the token of docs/install.md.
 func (m *machine) curl(args string) string {
 	return `curl -s -H "Authorization: Bearer $(cat ` + m.tokenFile() + `)" ` + args
 }
 
-// get asks a server of the cluster.
+// get sends a request to a server of the cluster.
 func (m *machine) get(path string, into any) error {
 	said, err := m.ask("sh", "-c", m.curl("-f 'http://127.0.0.1:8899"+path+"'"))
 	if err != nil {
@@ -226,7 +226,7 @@ func (m *machine) finished() (ids []string, err error) {
 	return ids, nil
 }
 
-// awaitFinished waits until a run finished that is not one of those before.
+// awaitFinished waits until a run has finished that is not in before.
 func (m *machine) awaitFinished(said string, before []string) {
 	m.Helper()
 	m.until("a run finishes", 3*time.Minute, func() error {
@@ -238,8 +238,8 @@ func (m *machine) awaitFinished(said string, before []string) {
 	})
 }
 
-// killLeader kills the process of the server that leads, waits until the other leads and the killed one was
-// started again, and returns the runs that finished until then.
+// killLeader kills the process of the leading server, waits until the other one leads and the killed one is running
+// again, and returns the runs that have finished by then.
 func (m *machine) killLeader() (finished []string) {
 	killed, err := m.leader()
 	if err != nil || killed == "" {
@@ -274,11 +274,11 @@ func (m *machine) checkMonitoring() {
 	m.do(ownNetwork, "curl", "-sf", "http://127.0.0.1:3000/api/health")
 }
 
-// state is what must outlive the containers.
+// state is what must survive the removal of the containers.
 type state struct {
 	App, Job json.RawMessage
-	Runs     []string // that finished
-	History  []string // the tasks that the database has
+	Runs     []string // those that have finished
+	History  []string // the tasks in the database
 }
 
 func (m *machine) state() (s state, err error) {
@@ -301,7 +301,7 @@ func (m *machine) state() (s state, err error) {
 	return s, nil
 }
 
-// missing says what a later state lacks.
+// missing returns an error about what a later state lacks.
 func (s state) missing(later state) error {
 	if string(s.App) != string(later.App) || string(s.Job) != string(later.Job) {
 		return fmt.Errorf("app and job are %s and %s; before: %s and %s", later.App, later.Job, s.App, s.Job)

@@ -42,9 +42,8 @@ const (
 	hostNetwork network = true
 )
 
-// keeper is the first process in the namespaces, and the parent of orphans. The file systems that it mounts hide
-// folders in which podman leaves files wherever its store is. The name servers of the machine may be named below
-// /run.
+// keeper is the first process in the namespaces, and becomes the parent of orphans. The file systems that it mounts
+// hide folders to which podman writes regardless of its store. /etc/resolv.conf may be a link to a file below /run.
 const keeper = `set -e
 resolv=$(readlink -f /etc/resolv.conf)
 cp "$resolv" "$1/resolv.conf"
@@ -99,7 +98,7 @@ func (m *machine) end() {
 	}
 	m.holder.Kill()
 	eventually.Works(m, "remove the cgroups", func() (failed error) {
-		for _, group := range slices.Backward(podmanCgroups()) { // those below are removed first
+		for _, group := range slices.Backward(podmanCgroups()) { // children first
 			if slices.Contains(m.cgroups, group) {
 				continue
 			}
@@ -114,8 +113,8 @@ func (m *machine) end() {
 	}
 }
 
-// podmanCgroups lists the cgroups that podman makes, each behind the one that it is in. Version 2 has one tree,
-// version 1 has one for each controller.
+// podmanCgroups lists the cgroups of podman, parents first. Version 2 has one tree, version 1 has one for each
+// controller.
 func podmanCgroups() (groups []string) {
 	for _, pattern := range []string{"libpod*", "*/libpod*", "buildah*", "*/buildah*"} {
 		found, _ := filepath.Glob(filepath.Join("/sys/fs/cgroup", pattern))
@@ -124,14 +123,14 @@ func podmanCgroups() (groups []string) {
 				if err == nil && entry.IsDir() {
 					groups = append(groups, path)
 				}
-				return nil // a cgroup that is gone meanwhile is not listed
+				return nil // a cgroup that was removed meanwhile is omitted
 			})
 		}
 	}
 	return groups
 }
 
-// command is a command in the namespaces. Its process ends with the test's.
+// command returns a command in the namespaces. Its process ends with the test's.
 func (m *machine) command(ctx context.Context, on network, args ...string) *exec.Cmd {
 	spaces := []string{"--target", strconv.Itoa(m.pid), "--pid", "--mount"}
 	var environment []string
@@ -147,12 +146,12 @@ func (m *machine) command(ctx context.Context, on network, args ...string) *exec
 		"HOME="+filepath.Join(m.dir, "home"), "TMPDIR="+filepath.Join(m.dir, "tmp"),
 		"CONTAINERS_CONF="+testdata("containers.conf"), "DOCKER_HOST=unix://"+m.socket(), "COMPOSE_HTTP_TIMEOUT=300",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*")
-	// The kill of nsenter does not reach the command, which ends with the namespaces: it is not waited for.
+	// Killing nsenter does not kill the command, which ends with the namespaces and need not be waited for.
 	cmd.WaitDelay = time.Second
 	return cmd
 }
 
-// do runs a command to its end, which must be a success, and returns its output.
+// do runs a command that must succeed, and returns its output.
 func (m *machine) do(on network, args ...string) string {
 	m.Helper()
 	out, err := m.command(m.ctx, on, args...).CombinedOutput()
@@ -162,7 +161,7 @@ func (m *machine) do(on network, args ...string) string {
 	return string(out)
 }
 
-// ask runs a command to its end and returns what it prints, for questions that are asked until the answer is right.
+// ask runs a command and returns its output, for conditions that are polled.
 func (m *machine) ask(args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(m.ctx, 30*time.Second)
 	defer cancel()
@@ -174,7 +173,7 @@ func (m *machine) ask(args ...string) (string, error) {
 	return string(out), err
 }
 
-// until asks until there is no error.
+// until repeats try until it returns no error.
 func (m *machine) until(what string, within time.Duration, try func() error) {
 	m.Helper()
 	poll := time.NewTicker(time.Second)
@@ -197,7 +196,7 @@ func (m *machine) until(what string, within time.Duration, try func() error) {
 
 func (m *machine) socket() string { return filepath.Join(m.dir, "podman.sock") }
 
-// podman is the command line of podman with all its files below dir.
+// podman returns the command line of podman with all its files below dir.
 func (m *machine) podman(args ...string) []string {
 	return append([]string{"podman", "--root", filepath.Join(m.dir, "store"), "--runroot", filepath.Join(m.dir, "run"),
 		"--tmpdir", filepath.Join(m.dir, "libpod"), "--network-config-dir", filepath.Join(m.dir, "networks")}, args...)

@@ -30,7 +30,7 @@ var standIns = map[string]string{
 	"grafana/grafana:11.6.0":        "grafana",
 }
 
-// makeStandIns makes the images that the Dockerfile and docker-compose.yml name. Only this needs the machine's
+// makeStandIns creates the images that the Dockerfile and docker-compose.yml name. Only this step needs the machine's
 // network.
 func (m *machine) makeStandIns() {
 	m.step("make a Debian", func() {
@@ -59,11 +59,11 @@ func (m *machine) makeStandIns() {
 	})
 }
 
-// makeDocker starts podman's server and writes a command docker for people and for docker-compose, which itself
-// has it build images and attach to containers. Builds get modules from those that this machine's go command has
-// fetched, and have no network.
+// makeDocker starts podman's server and writes a command docker, for users and for docker-compose, which uses it to
+// build images and to attach to containers. Builds get modules from the cache of this machine's go command, and have
+// no network.
 func (m *machine) makeDocker() {
-	// docker-compose 1.29 does not know the name of a project in the file.
+	// docker-compose 1.29 does not accept the name of a project in the file.
 	text, err := os.ReadFile(filepath.Join(root(), "docker-compose.yml"))
 	if err != nil {
 		m.Fatal(err)
@@ -134,7 +134,8 @@ func ask(client *http.Client, path string, into any) error {
 	return json.NewDecoder(answer.Body).Decode(into)
 }
 
-// checkHealth runs the containers' health checks until the test ends. Podman itself has timers of systemd run them.
+// checkHealth runs the containers' health checks until the test ends, because podman itself uses timers of systemd
+// for this.
 func (m *machine) checkHealth(client *http.Client) {
 	pause := time.NewTicker(2 * time.Second)
 	defer pause.Stop()
@@ -142,7 +143,7 @@ func (m *machine) checkHealth(client *http.Client) {
 		var containers []struct {
 			ID string `json:"Id"`
 		}
-		// A container may end while it is asked; whether the others become healthy is seen by those who wait for it.
+		// A container may end during the request; other code waits until the others are healthy.
 		_ = ask(client, "/libpod/containers/json", &containers)
 		for _, c := range containers {
 			_ = ask(client, "/libpod/containers/"+c.ID+"/healthcheck", nil)

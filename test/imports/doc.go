@@ -1,11 +1,10 @@
-// Package imports checks which package imports which. The packages of this repository
-// stand in an order, the layout, and imports go down it only; a few packages have rules of their own beside that.
-// The check reads what "go list" says about the code, so it can't grow stale.
+// Package imports checks the imports between packages. The packages of this repository are ordered in layers, and may
+// only import packages below them. A few packages have additional rules. The check uses the output of "go list", so
+// it cannot become outdated.
 //
 //	go test ./test/imports
 //
-// A new package gets its place in the table order, in rules.go, with the change
-// that brings it. The rules do not hold for _test.go files: a test may bring any
-// implementation. Nor do they hold for the packages under test/. Programs under
-// examples/ stand for users and import no package of the product.
+// A new package gets its place in the table order, in rules.go, with the change that adds it. The rules do not apply
+// to _test.go files, because a test may use any implementation, nor to the packages below test/. Programs below
+// examples/ represent users and import no package of the product except the SDK.
 package imports

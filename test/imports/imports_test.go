@@ -38,7 +38,7 @@ func TestImportsFollowTheLayout(t *testing.T) {
 	}
 }
 
-// A pure package begins nothing and asks no clock: what its imports don't show.
+// A pure package starts no goroutine and reads no clock, which its imports do not show.
 func TestPurePackagesOnlyDecide(t *testing.T) {
 	t.Parallel()
 	looked := map[string]int{}
@@ -71,11 +71,12 @@ func TestPurePackagesOnlyDecide(t *testing.T) {
 	}
 }
 
-// What tests alone need would be required by everybody who imports a package of this module.
+// Libraries that only tests need would be required by every module that imports a package of this one.
 func TestTestsNeedFewLibrariesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	watch(t)
-	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil { // a test that needs a new library changes it
+	// A change that adds a library to a test changes this file.
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
 	const each = "{{with .Module}}{{.Path}}{{end}}"
@@ -97,7 +98,7 @@ func TestTestsNeedFewLibrariesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// The order of the core's packages is held by refusePart, which this shows to refuse.
+// refusePart enforces the order of the core's packages.
 func TestPartsOfTheCoreImportDownwards(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ from, to, says string }{
@@ -113,7 +114,7 @@ func TestPartsOfTheCoreImportDownwards(t *testing.T) {
 	}
 }
 
-// Whoever makes a Reader looks at the core past the gate, and says themselves what may be seen.
+// A package that creates a Reader reads the core's state without the gate, and itself determines what may be seen.
 func TestOnlyTheSchedulerMakesReaders(t *testing.T) {
 	t.Parallel()
 	makers := 0
@@ -132,7 +133,7 @@ func TestOnlyTheSchedulerMakesReaders(t *testing.T) {
 	}
 }
 
-// begins says what a node begins or asks that a pure package must not, or "".
+// begins returns what a node does that a pure package must not do, or "".
 func begins(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.GoStmt:
@@ -150,7 +151,7 @@ func begins(n ast.Node) string {
 func TestWhatTheRulesRefuse(t *testing.T) {
 	t.Parallel()
 	const mesos = "github.com/mesos/mesos-go/api/v1/lib"
-	// The rules on what is reached need to know what leads where.
+	// The rules on indirect imports need to know what each package imports.
 	world := []pkg{
 		{ImportPath: module + "/cluster/mesos", Imports: []string{mesos}, Deps: []string{mesos}},
 		{ImportPath: mesos},
@@ -158,8 +159,8 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from    string
 		imports string
-		reaches string // beside imports
-		want    string // a part of the only sentence; none if empty
+		reaches string // in addition to imports
+		want    string // a part of the only message; none if empty
 	}{
 		"down":                            {from: "api", imports: module + "/scheduler"},
 		"down to an interface":            {from: "scheduler", imports: module + "/registry"},
@@ -207,7 +208,7 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 	}
 }
 
-// list asks go list for every package of the module and all that they reach.
+// list returns every package of the module and all their dependencies.
 func list(t *testing.T) []pkg {
 	t.Helper()
 	var packages []pkg
@@ -225,7 +226,7 @@ func list(t *testing.T) []pkg {
 	}
 }
 
-// goList is what go list answers in the repository.
+// goList returns the output of go list in the repository.
 func goList(t *testing.T, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
@@ -239,8 +240,8 @@ func goList(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// watch looks at every source file, so that go test runs this test again when
-// one changes: it can't know what go list reads.
+// watch examines every source file, so that go test does not reuse a result of this test after one has changed: the
+// go command does not know which files go list reads.
 func watch(t *testing.T) {
 	t.Helper()
 	eachSource(t, func(path string) error {
@@ -249,7 +250,7 @@ func watch(t *testing.T) {
 	})
 }
 
-// eachSource has look see every source file that is no test.
+// eachSource calls look for every source file that is not a test.
 func eachSource(t *testing.T, look func(path string) error) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

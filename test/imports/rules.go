@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// module is the path that all import paths of this repository begin with.
+// module is the prefix of all import paths of this repository.
 const module = "github.com/elasticjob-go/elasticjob"
 
-// order is the layout from the top to the bottom: a package imports only
-// packages that stand further down. Subpackages count
-// as their parent: within one, Go's refusal of cycles is enough.
+// order is the layout from the top to the bottom: a package may only import packages below it. Subpackages count as
+// their parent; between them, Go's rejection of import cycles is sufficient.
 var order = []string{
 	"cmd/scheduler", "cmd/executor", "cmd/elasticjob",
 	"sdk", "client", "definitions",
@@ -22,12 +21,12 @@ var order = []string{
 	"cluster", "internal/document",
 	"executor",
 	"internal/wire",
-	"jobs/cron", // apart from jobs: executors fire daemons
+	"jobs/cron", // separate from jobs, because executors fire daemons
 	"registry",
 	"history",
 	"migrations",
-	"history/search", // apart from history: the API says what is asked for
-	"history/event",  // and so: the core says what is recorded
+	"history/search", // separate from history, because the API defines queries with it
+	"history/event",  // separate from history, because the core defines records with it
 	"internal/mysql",
 	"internal/zookeeper",
 	"internal/reason",
@@ -38,10 +37,10 @@ var order = []string{
 	"internal/release",
 }
 
-// outside are the folders that are not part of the product: nothing may import from them.
+// outside are the folders that do not belong to the product and must not be imported.
 var outside = []string{"test", "examples", "tools"}
 
-// only lists, for packages that may import few others, which these are.
+// only lists packages that may import only these packages of the repository.
 var only = map[string][]string{
 	"offers":              {"internal/resources", "internal/reason"},
 	"internal/reason":     {},
@@ -55,7 +54,7 @@ var only = map[string][]string{
 	"history/event":       {"internal/reason"},
 	"history/search":      {"history/event"},
 	"migrations":          {},
-	"sdk":                 {}, // what job authors import brings nothing else with it
+	"sdk":                 {}, // importing it must not add any other package to a job author's program
 	"client":              {},
 	"internal/zookeeper":  {},
 	"internal/mysql":      {},
@@ -66,8 +65,8 @@ var only = map[string][]string{
 	"internal/release":    {},
 }
 
-// assembled are the packages that only cmd/* may import, and they themselves their
-// own parts: whoever else needs one, needs an interface of his own.
+// assembled are the packages that only cmd/* and their own subpackages may import. Any other package must define an
+// interface for what it needs from them.
 var assembled = []string{
 	"api", "web", "client", "sdk", "executor", "notify", "auth/oidc",
 	"cluster/mesos", "cluster/local", "cluster/kubernetes",
@@ -75,10 +74,10 @@ var assembled = []string{
 	"history",
 }
 
-// closed are the packages whose own parts nothing outside of them imports.
+// closed are the packages whose subpackages must not be imported from outside.
 var closed = []string{"cluster/local"}
 
-// home says in which packages, with their parts, a library may be imported.
+// home says which packages, with their subpackages, may import a library.
 var home = map[string][]string{
 	"github.com/gin-gonic/gin":            {"api"},
 	"github.com/prometheus/client_golang": {"api"},
@@ -104,12 +103,12 @@ var home = map[string][]string{
 	"golang.org/x/oauth2":                 {"auth/oidc"},
 }
 
-// testLibraries are the only modules that tests alone may import: whoever imports a package of this module has them
-// among what he requires, too, and they bring nothing with them. A test for which another one is needed belongs into
-// test/conformance, a module of its own.
+// testLibraries are the only modules that only tests may import. Every module that imports a package of this one also
+// requires them, and they have no dependencies. A test that needs another module belongs into test/conformance, which
+// is a separate module.
 var testLibraries = []string{"github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}
 
-// never says what a package must not reach, not even through other packages.
+// never lists what a package must not import, directly or indirectly.
 var never = map[string][]string{
 	"scheduler": {
 		"github.com/mesos/mesos-go", "github.com/gogo/protobuf", "github.com/go-zookeeper/zk",
@@ -123,17 +122,16 @@ var never = map[string][]string{
 	"client":   {"github.com/gin-gonic/gin"},
 }
 
-// pure are packages that decide and do nothing else, with their parts: no I/O, no clock of their own, no goroutine, no
-// log. They import none of what those would need.
+// pure are the packages, with their subpackages, that only decide: without I/O, clocks, goroutines or logs. They must
+// not import packages for these.
 var pure = []string{
 	"internal/reason", "scheduler/core", "scheduler/explain", "scheduler/term", "history/event", "history/search",
 	"executor/daemon",
 	"definitions/convert",
 }
 
-// parts is the order of the packages of the core: what is shown stands above what decides, and that above what owns
-// state. A part imports only parts that stand further down, so that no decision depends on what people see, and no
-// state on decisions.
+// parts is the order of the packages of the core: views are above decisions, and decisions above state. A part may
+// only import parts below it, so that no decision depends on a view, and no state on a decision.
 var parts = []string{
 	"views", "watch", "operator", "minutes",
 	"attempts", "placement", "fires", "daemons", "imports", "retire", "reconcile",
@@ -148,11 +146,11 @@ var parts = []string{
 var impure = []string{"context", "crypto/rand", "io/fs", "log", "log/slog", "net", "net/http", "os", "os/exec", "sync",
 	"sync/atomic", "syscall"}
 
-// pkg is what go list says of one package, its tests left out.
+// pkg is go list's description of a package, without its tests.
 type pkg struct {
 	ImportPath string
 	Imports    []string
-	Deps       []string // all that it reaches
+	Deps       []string // all direct and indirect imports
 }
 
 // check returns one sentence per broken rule, naming the import and the rule.
@@ -191,7 +189,7 @@ func check(packages []pkg) []string {
 	return broken
 }
 
-// refuse says why a package may not import a path, or nothing.
+// refuse returns why a package may not import a path, or "".
 func refuse(from, path string) string {
 	to, ours := strings.CutPrefix(path, module+"/")
 	if !ours {
@@ -235,7 +233,7 @@ func refuse(from, path string) string {
 	return ""
 }
 
-// refusePart says why a package of the core may not import another one of it, or nothing.
+// refusePart returns why a package of the core may not import another one, or "".
 func refusePart(from, to string) string {
 	source, isPart := strings.CutPrefix(from, "scheduler/core/")
 	target := strings.TrimPrefix(to, "scheduler/core/")
@@ -264,7 +262,7 @@ func refuseLibrary(from, path string) string {
 	return ""
 }
 
-// packageOf is the entry of order that a path belongs to, the longest one, or "".
+// packageOf returns the longest entry of order that includes a path, or "".
 func packageOf(path string) (longest string) {
 	for _, p := range order {
 		if in(path, p) && len(p) > len(longest) {
@@ -281,7 +279,7 @@ func isOutside(path string) bool {
 // in reports whether path is root or lies below it.
 func in(path, root string) bool { return path == root || strings.HasPrefix(path, root+"/") }
 
-// chain is a shortest way of imports from one package to another.
+// chain returns a shortest chain of imports from one package to another.
 func chain(byPath map[string]pkg, from, to string) []string {
 	came := map[string]string{from: ""}
 	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {

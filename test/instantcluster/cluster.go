@@ -1,5 +1,5 @@
-// Package instantcluster is a cluster in memory, for measurements of what stands above one: its agents run nothing,
-// and every task has ended as soon as it is launched.
+// Package instantcluster is a cluster in memory, for measurements of its users: its agents run nothing, and every
+// task ends as soon as it is launched.
 package instantcluster
 
 import (
@@ -13,17 +13,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Cluster is one, of agents that have 8 CPUs each.
+// Cluster is a cluster whose agents have 8 CPUs each.
 type Cluster struct {
 	Agents int
-	// Launched, if not nil, is told of how many tasks were launched, before their updates come. Calls may overlap.
+	// Launched, if not nil, is called with the number of launched tasks, before their updates are sent. It may be
+	// called concurrently.
 	Launched func(tasks int)
 
 	mu     sync.Mutex
 	offers int
 }
 
-// Subscribe implements cluster.Driver: all agents are on offer at once.
+// Subscribe implements cluster.Driver. It offers all agents at once.
 func (c *Cluster) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
 	s := &session{c: c, events: make(chan cluster.Event, 1<<20)}
 	s.tell(cluster.Subscribed{FrameworkID: f.ID, MasterID: "instant"})
@@ -40,10 +41,10 @@ func (c *Cluster) offer(agent string, executors ...string) cluster.Offer {
 		ExecutorIDs: executors, Resources: resources.Amount{CPUMilli: 8000, MemMilli: 8_000_000}}
 }
 
-// session takes every call. It answers launches and requests for offers.
+// session accepts every call, and answers launches and requests for offers.
 type session struct {
 	c      *Cluster
-	events chan cluster.Event // has room for all that comes before its reader
+	events chan cluster.Event // large enough for all events before a reader starts
 
 	mu    sync.Mutex
 	ended bool

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// formats are the known formats of texts. Those of numbers only say how large one may become.
+// formats are the known formats of texts. The formats of numbers only limit their size.
 var formats = map[string]func(string) error{
 	"date-time": func(text string) error { _, err := time.Parse(time.RFC3339, text); return err },
 	"uri": func(text string) error {
@@ -26,7 +26,7 @@ var formats = map[string]func(string) error{
 	"int64": func(string) error { return nil },
 }
 
-// Check returns an error that lists in what a decoded value differs from the schema, and where.
+// Check returns an error that lists where and how a decoded value deviates from the schema.
 func (s *Schema) Check(value any) error { return errors.Join(s.check("", value)...) }
 
 func (s *Schema) check(at string, value any) (bad []error) {
@@ -85,7 +85,7 @@ func (s *Schema) check(at string, value any) (bad []error) {
 	return bad
 }
 
-// property is the schema of an object's field, nil if it may be anything, and whether there may be such a field.
+// property returns the schema of a field, nil if any value is valid, and whether the object may have the field.
 func (s *Schema) property(name string) (of *Schema, known bool) {
 	if of = s.Properties[name]; of == nil {
 		of = s.AdditionalProperties

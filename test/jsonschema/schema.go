@@ -1,6 +1,6 @@
-// Package jsonschema checks JSON values against schemas. It knows the part of JSON Schema (2020-12) that the API's
-// description uses, and refuses to read a schema with anything else, so that no rule is passed over. test/conformance
-// holds it against a complete implementation, which the product's module would otherwise have to require.
+// Package jsonschema checks JSON values against schemas. It implements the part of JSON Schema (2020-12) that the
+// API's description uses, and rejects schemas with other keywords, so that no rule is ignored. test/conformance
+// compares it with a complete implementation, which the product's module would otherwise require.
 package jsonschema
 
 import (
@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// Schema is a schema, read from JSON. A name in a $ref must be resolved before a value is checked. An object has no
-// fields beside its properties, unless additionalProperties says so: a field that is answered and not described is
-// found thereby.
+// Schema is a schema decoded from JSON. References must be resolved before a value is checked. An object must not
+// have fields other than its properties, unless additionalProperties permits them, so that fields without a
+// description are detected.
 type Schema struct {
 	Ref        string `json:"$ref"`
 	Type       types
@@ -32,21 +32,21 @@ type Schema struct {
 	Minimum, Maximum     *float64
 	MinLength, MaxLength *int
 
-	// What these say is for people.
+	// These are for people.
 	Title, Description string
 	Default            any
 	Deprecated         bool
 
-	never  bool    // it is the schema false
-	target *Schema // what Ref names
+	never  bool    // the schema false
+	target *Schema // the schema that Ref names
 }
 
-// types are the types that a value may be of; any, if there are none.
+// types are the permitted types of a value; empty for any type.
 type types []string
 
 var typeNames = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
-// UnmarshalJSON reads one type or several.
+// UnmarshalJSON decodes one type or a list of types.
 func (t *types) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
@@ -62,8 +62,7 @@ func (t *types) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a schema, which may be true or false. It returns an error for a keyword or a format that this
-// package does not know.
+// UnmarshalJSON decodes a schema, which may be true or false. It returns an error for an unknown keyword or format.
 func (s *Schema) UnmarshalJSON(text []byte) error {
 	if string(text) == "true" || string(text) == "false" {
 		s.never = string(text) == "false"
@@ -81,8 +80,8 @@ func (s *Schema) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Resolve finds the schemas that a schema and those below it name as #/components/schemas/NAME. It returns an error
-// that says which ones are not among the shared schemas.
+// Resolve resolves all references of the form #/components/schemas/NAME in a schema. It returns an error that lists
+// references to schemas that are not in shared.
 func (s *Schema) Resolve(shared map[string]*Schema) (bad error) {
 	if s == nil {
 		return nil
@@ -102,7 +101,7 @@ func (s *Schema) Resolve(shared map[string]*Schema) (bad error) {
 	return bad
 }
 
-// Decode reads a JSON value, as Check takes it: its numbers keep all their digits.
+// Decode decodes a JSON value for Check. Numbers keep all their digits.
 func Decode(text []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// asAccount gives the server a service account of its own, which API priority and fairness can tell from others, and
-// returns its user's name and the flag that names its kubeconfig.
+// asAccount gives the server a service account of its own, so that API priority and fairness can distinguish it from
+// others. It returns the user name of the account and the flag with its kubeconfig.
 func (w *world) asAccount() (user, flag string) {
 	w.Helper()
 	ca, err := os.ReadFile(w.k.CA())
@@ -39,7 +39,7 @@ current-context: test
 	return "system:serviceaccount:" + w.namespace + ":server", "--kubeconfig=" + path
 }
 
-// throttled has the API server take only a few requests of a user at a time, and put off the others (429).
+// throttled makes the API server accept only a few concurrent requests of a user, and reject others with 429.
 func (w *world) throttled(user string) {
 	w.Helper()
 	const group = "/apis/flowcontrol.apiserver.k8s.io/v1/"
@@ -59,7 +59,8 @@ func (w *world) throttled(user string) {
 		}}), nil)
 }
 
-// TestOnKubernetesThrottled: an API server that puts requests off delays what runs, loses nothing and is counted.
+// TestOnKubernetesThrottled: if the API server rejects requests with 429, runs are delayed, nothing is lost, and the
+// rejections are counted.
 func TestOnKubernetesThrottled(t *testing.T) {
 	w := onShared(t)
 	user, kubeconfig := w.asAccount()

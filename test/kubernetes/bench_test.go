@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// upFor is for how long this machine has been up: the one clock that processes in pods read too.
+// upFor returns the uptime of this machine, which is a clock that processes in pods read too.
 func upFor(t testing.TB) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile("/proc/uptime")
@@ -35,7 +35,7 @@ func seconds(t testing.TB, text string) time.Duration {
 	return time.Duration(n * float64(time.Second))
 }
 
-// onBench is a world in a Kubernetes of its own.
+// onBench returns a world in a Kubernetes of its own.
 func onBench(b *testing.B) *world {
 	b.Helper()
 	kubernetesserver.Require(b)
@@ -46,9 +46,9 @@ func onBench(b *testing.B) *world {
 	return newWorld(b, kubernetesserver.Start(b, o), alone)
 }
 
-// BenchmarkFirstLine measures from a trigger to the first line of the one shard that it starts, on a node that has the
-// image and runs nothing else: in a pod as apps without a podTemplate get it, and in one with a volume, for which the
-// kubelet takes longer. The package is fetched for each.
+// BenchmarkFirstLine measures the time from a trigger to the first line of the only shard, on an otherwise idle node
+// with the image: in the default pod of apps without a podTemplate, and in one with a volume, which takes the kubelet
+// longer. The package is fetched each time.
 func BenchmarkFirstLine(b *testing.B) {
 	w := onBench(b)
 	template := filepath.Join(b.TempDir(), "template.json")
@@ -81,7 +81,7 @@ func BenchmarkFirstLine(b *testing.B) {
 }
 
 // BenchmarkShards measures how many shards a second one kubelet runs, in executions of 50 that start together, and
-// that each of them ran once.
+// checks that each ran once.
 func BenchmarkShards(b *testing.B) {
 	w := onBench(b)
 	w.serve()
@@ -108,8 +108,8 @@ func BenchmarkShards(b *testing.B) {
 	w.OnceEach()
 }
 
-// BenchmarkBarePods measures what the machine gives: how many pods a second one kubelet runs that do nothing, all made
-// at once and bound from the beginning, without a scheduler, a package or an executor.
+// BenchmarkBarePods measures the limit of the machine: how many pods a second that do nothing one kubelet runs. All
+// are created at once and bound to the node from the beginning, without a scheduler, a package or an executor.
 func BenchmarkBarePods(b *testing.B) {
 	kubernetesserver.Require(b)
 	c := kubernetesserver.Start(b, kubernetesserver.Options{})

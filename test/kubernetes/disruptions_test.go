@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// held registers jobs of one shard each that goes on until it is released, and triggers them.
+// held registers jobs with one shard each that runs until release is called, and triggers them.
 func (w *world) held(fields map[string]system.Doc) (ids map[string]string, release func()) {
 	w.Helper()
 	path, release := w.Hold()
@@ -34,7 +34,7 @@ func (w *world) held(fields map[string]system.Doc) (ids map[string]string, relea
 	return ids, release
 }
 
-// secondAttempt waits until a job's only shard has had another attempt, which runs.
+// secondAttempt waits until a later attempt of a job's only shard is running.
 func (w *world) secondAttempt(id string) {
 	w.Helper()
 	w.Until("another attempt runs", func() string {
@@ -45,7 +45,7 @@ func (w *world) secondAttempt(id string) {
 	})
 }
 
-// noneTwice looks for shards that have begun more than once.
+// noneTwice checks that no shard started more than once.
 func (w *world) noneTwice() {
 	w.Helper()
 	starts, _ := w.Ran()
@@ -56,8 +56,8 @@ func (w *world) noneTwice() {
 	}
 }
 
-// TestOnKubernetesDisrupted: a pod that the cluster ends was lost (E2), which its job's failover runs again; one that
-// ran for longer than its template allows has failed (E3).
+// TestOnKubernetesDisrupted: a shard whose pod the cluster ends is lost (E2), and with failover runs again. A shard
+// that exceeds the deadline of its template has failed (E3).
 func TestOnKubernetesDisrupted(t *testing.T) {
 	t.Run("evicted", func(t *testing.T) {
 		w := onShared(t)
@@ -93,7 +93,7 @@ func TestOnKubernetesDisrupted(t *testing.T) {
 	})
 }
 
-// preempted: a pod that a more urgent one displaces was lost, which its job's failover runs again.
+// preempted: a shard whose pod is preempted is lost, and with failover runs again.
 func preempted(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	var node struct {
@@ -112,7 +112,7 @@ func preempted(t *testing.T, w *world) {
 		"containers": []any{system.Doc{"name": "c", "image": kubernetesserver.Box.Name, "command": []string{"/bin/sleep", "1000"},
 			"resources": system.Doc{"requests": system.Doc{"cpu": fmt.Sprint(cores * 0.6)}}}},
 	}})
-	// Whether a pod may have a class is decided by what was heard of classes, which is behind what was made.
+	// The API server admits a pod by its cache of priority classes, which lags behind the classes that exist.
 	w.Until("the class is known", func() string {
 		if a := w.k.Call(t, "POST", pods, urgent, kubernetesserver.JSON); a.Status != http.StatusCreated {
 			return a.Body
@@ -120,7 +120,7 @@ func preempted(t *testing.T, w *world) {
 		return ""
 	})
 	w.explained("j", "CPU")
-	// Its life has it, whatever becomes of the attempts after that one.
+	// The life of the execution contains it, whatever happens to later attempts.
 	w.Until("it is said that it was preempted", func() string {
 		if text := w.OK("GET", "/api/execution/"+ids["j"], ""); !strings.Contains(text,
 			"the cluster ended its pod: PreemptionByScheduler") {
@@ -134,15 +134,15 @@ func preempted(t *testing.T, w *world) {
 	w.Await(ids["j"], "FINISHED")
 }
 
-// watchExpired: what ended, and what was removed, while the server was frozen is found when the API server does not
-// know any more what changed since.
+// watchExpired: pods that ended or were removed while the server was frozen are noticed, even if the API server no
+// longer knows the changes since then.
 func watchExpired(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	ids, release := w.held(map[string]system.Doc{"ends": {}, "removed": {}})
 	removed := w.pods("removed")[0].Metadata.Name
 	w.Signal(syscall.SIGSTOP)
 	w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/configmaps", `{"metadata":{"name":"later"}}`, nil)
-	w.k.API.Kill() // what it knows of changes begins behind that one
+	w.k.API.Kill() // after the restart it only knows later changes
 	w.k.API.Restart(t)
 	w.k.OK(t, "DELETE", "/api/v1/namespaces/"+w.namespace+"/pods/"+removed, `{"gracePeriodSeconds":0}`, nil)
 	release()
@@ -156,7 +156,7 @@ func watchExpired(t *testing.T, w *world) {
 	w.Signal(syscall.SIGCONT)
 	w.Await(ids["ends"], "FINISHED")
 	e := w.Await(ids["removed"], "FAILED")
-	// On a machine where all that takes longer than a session lives, the next session lists instead.
+	// If this takes longer than a session lasts, the next session lists the objects instead.
 	expired, ended := []string{"pods", "nodes"}, strings.Contains(w.ServerLog(), `"msg":"kubernetes session ended"`)
 	if ended {
 		t.Log("the server was frozen for longer than its session lived")
@@ -166,7 +166,7 @@ func watchExpired(t *testing.T, w *world) {
 		!(ended && strings.Contains(cause, "there is no pod "+removed)) {
 		t.Errorf("the cause is %q", cause)
 	}
-	for _, resource := range expired { // one of the watches may break before it is told so
+	for _, resource := range expired { // one of the watches may break before it is told
 		said := regexp.MustCompile(`"msg":"watch expired, listing again".*"resource":"` + resource + `"`)
 		w.Until("the watch of "+resource+" has expired", func() string {
 			if !said.MatchString(w.ServerLog()) {
@@ -179,7 +179,7 @@ func watchExpired(t *testing.T, w *world) {
 	w.noneTwice()
 }
 
-// nodeDeleted: a node that is deleted while a shard runs there, and comes back under its name, still runs it.
+// nodeDeleted: a node that is deleted while a shard runs on it, and comes back under the same name, still runs it.
 func nodeDeleted(t *testing.T, w *world) {
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
 	ids, release := w.held(map[string]system.Doc{"j": {}, "moves": {"failover": true}})
@@ -205,8 +205,8 @@ func nodeDeleted(t *testing.T, w *world) {
 	w.Run("j", "FINISHED")
 }
 
-// TestOnKubernetesNamespaceDeleted: shards in a namespace that is deleted were lost; nothing more is started there,
-// which is said, and the server goes on when there is such a namespace again.
+// TestOnKubernetesNamespaceDeleted: shards in a deleted namespace are lost, no shard is started there, with an
+// explanation, and the server continues when the namespace exists again.
 func TestOnKubernetesNamespaceDeleted(t *testing.T) {
 	w := onShared(t)
 	w.serve()

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// TestOnKubernetesServerKilled kills the server while shards run: they go on, and the next one finds them.
+// TestOnKubernetesServerKilled kills the server while shards run: they keep running, and the next server finds them.
 func TestOnKubernetesServerKilled(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -25,7 +25,7 @@ func TestOnKubernetesServerKilled(t *testing.T) {
 	w.serve()
 	w.AwaitShards(id, "RUNNING")
 	w.Kill()
-	release() // they end while nobody looks
+	release() // they end while no server runs
 	w.Until("the processes have ended", func() string {
 		if _, ends := w.Ran(); len(ends) != 3 {
 			return fmt.Sprint(ends)
@@ -37,8 +37,8 @@ func TestOnKubernetesServerKilled(t *testing.T) {
 	w.OnceEach()
 }
 
-// nodeAway kills the kubelet and containerd of a node while a shard runs there: nothing is known of it, it goes on,
-// and is found again.
+// nodeAway kills the kubelet and containerd of a node while a shard runs there: its state is unknown, it keeps
+// running, and is found again.
 func nodeAway(t *testing.T, w *world) {
 	path, release := w.Hold()
 	w.App("a", system.Files{"bin/start.sh": system.Ledger}, nil)
@@ -62,7 +62,8 @@ func nodeAway(t *testing.T, w *world) {
 	w.OnceEach()
 }
 
-// deletedUnseen: a pod that was bound and deleted while its kubelet was away never begins when that is back (E5).
+// deletedUnseen: a pod that was bound and deleted while its kubelet was down never starts when the kubelet is back
+// (E5).
 func deletedUnseen(t *testing.T, w *world) {
 	node, pods, begun := w.k.Nodes[0], "/api/v1/namespaces/"+w.namespace+"/pods",
 		filepath.Join(filepath.Dir(w.LedgerPath), "begun-")
@@ -95,9 +96,8 @@ func deletedUnseen(t *testing.T, w *world) {
 	}
 }
 
-// TestOnKubernetesFolderOfASandbox: what keeps a container that is started twice from beginning its task twice, in
-// pods without a volume, is a file of a folder that a pod's containers have in common with those that were there
-// before.
+// TestOnKubernetesFolderOfASandbox: in pods without a volume, a file prevents a container that is started twice from
+// starting its task twice. The file is in a folder that a pod's containers share with those that ran before them.
 func TestOnKubernetesFolderOfASandbox(t *testing.T) {
 	w := onShared(t)
 	w.k.OK(t, "POST", "/api/v1/namespaces/"+w.namespace+"/pods", w.json(system.Doc{

@@ -20,12 +20,13 @@ import (
 var (
 	bin    system.Binaries
 	shared = kubernetesserver.Shared{Options: func() (kubernetesserver.Options, error) { return with(1) }}
-	made   atomic.Int64 // namespaces
+	made   atomic.Int64 // number of namespaces
 )
 
 func TestMain(m *testing.M) { os.Exit(system.Main(shared.Main(m), &bin, 3)) }
 
-// with is a Kubernetes of so many nodes that have the project's image, in which is what the ledger's script needs.
+// with returns the options of a Kubernetes with this many nodes, which have the project's image with the programs
+// that the ledger's script needs.
 func with(nodes int) (kubernetesserver.Options, error) {
 	task, err := kubernetesserver.Task(bin.Dir).With("flock")
 	return kubernetesserver.Options{Nodes: nodes, Images: []kubernetesserver.Image{task}}, err
@@ -39,14 +40,14 @@ type world struct {
 	flags     []string // that name the Kubernetes
 }
 
-// onShared is a world in the Kubernetes that tests share.
+// onShared returns a world in the Kubernetes that the tests share.
 func onShared(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
 	return newWorld(t, shared.Cluster(t), alone)
 }
 
-// TestOnKubernetesBroken breaks a Kubernetes in turn. Each test mends what it has broken.
+// TestOnKubernetesBroken breaks one Kubernetes in several ways, one after the other. Each test repairs it.
 func TestOnKubernetesBroken(t *testing.T) {
 	kubernetesserver.Require(t)
 	t.Parallel()
@@ -67,14 +68,14 @@ func TestOnKubernetesBroken(t *testing.T) {
 			w.serve()
 			each.test(t, w)
 		})
-		if !mended { // the others would only fail after it
+		if !mended { // the remaining tests would only fail because of this
 			return
 		}
 	}
 }
 
-// onOwnWithTwo is a world in a Kubernetes of its own, with a database for the registry of two servers, of which none
-// runs yet.
+// onOwnWithTwo returns a world in a Kubernetes of its own, with a database for the registry of two servers, which are
+// not started.
 func onOwnWithTwo(t *testing.T, nodes int) (w *world, c *system.Cluster) {
 	t.Helper()
 	kubernetesserver.Require(t)
@@ -95,10 +96,10 @@ func own(t *testing.T, nodes int) *kubernetesserver.Cluster {
 	return kubernetesserver.Start(t, o)
 }
 
-// alone is the machine of a single server.
+// alone returns the machine of a single server.
 func alone(t testing.TB, _ []string) *system.Machine { return system.New(t, bin) }
 
-// newWorld makes a namespace, and the machine of servers that get some flags.
+// newWorld creates a namespace, and the machine of servers with these flags.
 func newWorld(t testing.TB, k *kubernetesserver.Cluster,
 	machine func(t testing.TB, flags []string) *system.Machine) *world {
 	t.Helper()
@@ -108,7 +109,7 @@ func newWorld(t testing.TB, k *kubernetesserver.Cluster,
 	w.flags = []string{"--kubernetes", "--kubeconfig", k.Kubeconfig(), "--kubernetes-namespace", w.namespace,
 		"--kubernetes-image", "docker.io/local/task:1", "--kubernetes-pod-template", template}
 	w.Machine = machine(t, w.flags)
-	// Pods write the ledger as the image's user, and fetch packages from this machine's loopback.
+	// Pods write the ledger as the user of the image, and fetch packages from this machine's loopback interface.
 	ledgers := filepath.Dir(w.LedgerPath)
 	if err := errors.Join(os.Chmod(filepath.Dir(ledgers), 0o711), os.Chmod(ledgers, 0o777)); err != nil {
 		t.Fatal(err)
@@ -148,7 +149,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// job registers a job of one shard that has as much memory as an executor needs.
+// job registers a job of one shard with the memory that an executor needs.
 func (w *world) job(name, app string, fields system.Doc) {
 	w.Helper()
 	all := system.Doc{"memoryMB": 64}
@@ -158,7 +159,7 @@ func (w *world) job(name, app string, fields system.Doc) {
 	w.Job(name, app, all)
 }
 
-// pod is what tests look at.
+// pod is the part of a pod that the tests check.
 type pod struct {
 	Metadata struct {
 		Name, UID           string
@@ -178,7 +179,7 @@ type pod struct {
 	}
 }
 
-// pods are those of a job.
+// pods returns the pods of a job.
 func (w *world) pods(job string) []pod {
 	w.Helper()
 	var list struct{ Items []pod }
@@ -192,7 +193,7 @@ func (w *world) pods(job string) []pod {
 	return of
 }
 
-// explained waits until explain of a job holds some words.
+// explained waits until the explanation of a job contains these words.
 func (w *world) explained(job, words string) {
 	w.Helper()
 	w.Until("explain of "+job+" says: "+words, func() string {
@@ -203,7 +204,7 @@ func (w *world) explained(job, words string) {
 	})
 }
 
-// told waits until an event of a pod has a reason and holds some words.
+// told waits until an event of a pod has a reason and contains these words.
 func (w *world) told(pod, reason, words string) {
 	w.Helper()
 	w.Until("an event of "+pod+" says: "+words, func() string {
@@ -221,7 +222,7 @@ func (w *world) told(pod, reason, words string) {
 	})
 }
 
-// only is a package with one script, the app's.
+// only returns a package with a single script, the app's.
 func only(commands string) system.Files {
 	return system.Files{"bin/start.sh": "#!/bin/sh\n" + commands + "\n"}
 }

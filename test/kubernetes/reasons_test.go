@@ -15,7 +15,7 @@ import (
 func TestOnKubernetesEnds(t *testing.T) {
 	for _, end := range []struct {
 		name   string
-		files  system.Files // of the package; nil for none
+		files  system.Files // in the package; nil for none
 		app    system.Doc
 		causes []string
 	}{
@@ -39,8 +39,8 @@ func TestOnKubernetesEnds(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesExecutorDoesNotStart: a container runtime notices that a node can't execute a program when the
-// container counts as started. It says so in the container's output only, from which the cause is taken.
+// TestOnKubernetesExecutorDoesNotStart: if a node cannot execute the program, the container runtime notices it only
+// when the container counts as started, and reports it only in the container's output. The cause is taken from there.
 func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
 	w := onShared(t)
 	noProgram := filepath.Join(t.TempDir(), "executor")
@@ -66,8 +66,8 @@ func TestOnKubernetesExecutorDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesImageThatIsNotThere: a pod is given up when its image could not be had for 20 seconds, and the shard
-// fails when that was so for the fifth time in a row.
+// TestOnKubernetesImageThatIsNotThere: a pod whose image cannot be pulled for 20 seconds is abandoned, and after the
+// fifth time in a row the shard fails.
 func TestOnKubernetesImageThatIsNotThere(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -87,7 +87,7 @@ func TestOnKubernetesImageThatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesRefused: what an admission policy of the cluster refuses fails with its words.
+// TestOnKubernetesRefused: a shard whose pod an admission policy rejects fails with the message of the policy.
 func TestOnKubernetesRefused(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -118,7 +118,7 @@ func TestOnKubernetesRefused(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesWaits: what a shard waits for, and that it runs when that is over.
+// TestOnKubernetesWaits: what a shard waits for, and that it runs once it is available.
 func TestOnKubernetesWaits(t *testing.T) {
 	t.Run("room", func(t *testing.T) {
 		w := onShared(t)
@@ -159,7 +159,7 @@ func TestOnKubernetesWaits(t *testing.T) {
 	})
 }
 
-// cordoned: a shard waits while no node takes pods.
+// cordoned: a shard waits while no node accepts pods.
 func cordoned(t *testing.T, w *world) {
 	w.App("a", only("exit 0"), nil)
 	w.job("j", "a", nil)
@@ -177,7 +177,7 @@ func cordoned(t *testing.T, w *world) {
 		if len(x.Waiting) == 1 && strings.Contains(x.Waiting[0].Reason, "it is cordoned") {
 			return ""
 		}
-		if w.Execution(id).State == "FINISHED" { // the server had not heard of it yet
+		if w.Execution(id).State == "FINISHED" { // the server did not know about the cordon yet
 			id = w.Trigger("j")
 		}
 		return fmt.Sprintf("%+v", x)

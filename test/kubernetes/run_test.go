@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// TestOnKubernetesQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it, and looks at
-// the pods.
+// TestOnKubernetesQuickStart sends the quick start of the README in the form of ElasticJob-Cloud's documents, and
+// checks the pods.
 func TestOnKubernetesQuickStart(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -60,7 +60,7 @@ func TestOnKubernetesQuickStart(t *testing.T) {
 	w.OK("DELETE", "/api/app/my_app?jobs=true", "")
 }
 
-// TestOnKubernetesImage runs apps of an image, with a package and without.
+// TestOnKubernetesImage runs apps with an image, with and without a package.
 func TestOnKubernetesImage(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -77,7 +77,7 @@ func TestOnKubernetesImage(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesOutput reads a task's output while it runs and when it has ended.
+// TestOnKubernetesOutput reads a task's output while it runs and after it has ended.
 func TestOnKubernetesOutput(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -108,8 +108,8 @@ func TestOnKubernetesOutput(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesKeptPods: of a job's runs as many are kept as is asked for, with the pods of all their shards, and
-// their output with them.
+// TestOnKubernetesKeptPods: the requested number of a job's runs is kept, with the pods of all their shards and their
+// output.
 func TestOnKubernetesKeptPods(t *testing.T) {
 	w := onShared(t)
 	w.serve("--keep-pods", "finished=1,failed=2")
@@ -141,7 +141,7 @@ func TestOnKubernetesKeptPods(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesKill kills a run: its processes end, and its pods.
+// TestOnKubernetesKill kills a run: its processes and its pods end.
 func TestOnKubernetesKill(t *testing.T) {
 	w := onShared(t)
 	w.serve("--kill-grace", "1s")
@@ -166,7 +166,7 @@ func TestOnKubernetesKill(t *testing.T) {
 	}
 	release()
 	w.Run("j", "FINISHED")
-	_, ends := w.Ran() // a survivor would have ended long before those that were started after its release
+	_, ends := w.Ran() // a surviving process would have ended long before those that were started after its release
 	for part := range ends {
 		if part.Execution == id {
 			t.Errorf("a killed shard has ended by itself: %+v", part)
@@ -174,7 +174,7 @@ func TestOnKubernetesKill(t *testing.T) {
 	}
 }
 
-// TestOnKubernetesNames runs jobs whose names are no DNS labels, or are as long as they may be.
+// TestOnKubernetesNames runs jobs whose names are no DNS labels, or have the maximum length.
 func TestOnKubernetesNames(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -197,7 +197,7 @@ func TestOnKubernetesNames(t *testing.T) {
 	w.OnceEach()
 }
 
-// TestOnKubernetesDaemon: a daemon fires each second, each fire once, also when the server is replaced.
+// TestOnKubernetesDaemon: a daemon runs each fire once, also when the server is replaced.
 func TestOnKubernetesDaemon(t *testing.T) {
 	w := onShared(t)
 	w.serve()

@@ -13,13 +13,13 @@ import (
 
 var stormSeed = flag.Uint64("storm.seed", 0, "which random choices the storm makes; 0 for others each time")
 
-// TestOnKubernetesStorm has two servers with a database, and kills and freezes the leader, the database and each part
-// of the Kubernetes, in random order, while crons fire and triggers come in: nothing is lost that is not said to be,
-// nothing runs twice, nothing twice at once.
+// TestOnKubernetesStorm runs two servers with a database. It kills and freezes the leader, the database and each part
+// of the Kubernetes in random order, while crons fire and triggers arrive: every loss is reported, nothing runs
+// twice, and no two runs overlap.
 //
-// Only a containerd that is killed loses something. What it was just starting it does not know afterwards: the kubelet
-// says that it ended with status 255, or with another one and without having started, or starts it a second time, in
-// which it runs nothing that had begun. So the shard is lost, and is said to be.
+// Only a killed containerd loses something: afterwards it does not know the container that it was just starting. The
+// kubelet reports that the container ended with status 255, or with another one without having started, or starts it
+// a second time, which does not run a task that had started. So the shard is lost, and reported as such.
 func TestOnKubernetesStorm(t *testing.T) {
 	w, c := onOwnWithTwo(t, 1)
 	seed := *stormSeed
@@ -71,7 +71,7 @@ func TestOnKubernetesStorm(t *testing.T) {
 	broken := func(part *kubernetesserver.Part, how string, breaks, mends func(testing.TB), most time.Duration) {
 		faults = append(faults, fault{part.String() + " is " + how, func(key string) {
 			storm.Ask(key)
-			pass(time.Second) // in which its pod is started
+			pass(time.Second) // during which its pod is started
 			breaks(t)
 			pass(most)
 			mends(t)
@@ -82,7 +82,7 @@ func TestOnKubernetesStorm(t *testing.T) {
 		containerd, containerd} {
 		frozen := 6 * time.Second
 		if part == w.k.API || part == w.k.Etcd {
-			frozen = 20 * time.Second // more than a session with the cluster lasts without a word
+			frozen = 20 * time.Second // longer than a session with the cluster lasts without a message
 		}
 		broken(part, "killed", func(testing.TB) { part.Kill() }, part.Restart, 3*time.Second)
 		broken(part, "frozen", part.Pause, part.Resume, frozen)

@@ -14,21 +14,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// verdict is what a webhook answers about a pod.
+// verdict is the answer of a webhook about a pod.
 type verdict struct {
-	refusal string // why it is refused, "" if it is not
-	patch   []any  // of JSON
+	refusal string // why it is rejected; "" if it is not
+	patch   []any  // a JSON patch
 }
 
-// webhook is one that the API server asks about each pod of a namespace before it is made.
+// webhook is a webhook that the API server calls for each new pod of a namespace.
 type webhook struct {
 	w     *world
 	path  string // of its configuration
 	asked atomic.Int64
-	quiet chan struct{} // it answers nothing before this is closed; nil if it answers
+	quiet chan struct{} // closed when it may answer; nil if it always answers
 }
 
-// webhook has the API server ask about pods of the world's namespace, and waits until it does. The caller removes it.
+// webhook makes the API server call a webhook for pods of the world's namespace, and waits until it does. The caller
+// must remove it.
 func (w *world) webhook(kind string, quiet chan struct{}, judge func(name string) verdict) *webhook {
 	w.Helper()
 	h := &webhook{w: w, quiet: quiet}
@@ -56,7 +57,7 @@ func (w *world) webhook(kind string, quiet chan struct{}, judge func(name string
 	return h
 }
 
-// probe asks the API server for a pod that is not made.
+// probe sends a dry run of a pod to the API server.
 func (h *webhook) probe() kubernetesserver.Answer {
 	h.w.Helper()
 	return h.w.k.Call(h.w.TB, "POST", "/api/v1/namespaces/"+h.w.namespace+"/pods?dryRun=All",
@@ -97,10 +98,10 @@ func (h *webhook) answer(out http.ResponseWriter, r *http.Request, judge func(na
 	}
 	out.Header().Set("Content-Type", kubernetesserver.JSON)
 	_ = json.NewEncoder(out).Encode(system.Doc{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-		"response": answer}) // who asked may be gone
+		"response": answer}) // the caller may have closed the connection
 }
 
-// remove deletes the configuration, and waits until the API server asks no more.
+// remove deletes the configuration, and waits until the API server no longer calls the webhook.
 func (h *webhook) remove() {
 	h.w.Helper()
 	a := h.w.k.Call(h.w.TB, "DELETE", h.path, "", "")
@@ -116,7 +117,8 @@ func (h *webhook) remove() {
 	})
 }
 
-// TestOnKubernetesWebhookRefuses: what a webhook refuses fails with its words, and runs when it refuses no more.
+// TestOnKubernetesWebhookRefuses: a shard whose pod a webhook rejects fails with its message, and runs once the
+// webhook is gone.
 func TestOnKubernetesWebhookRefuses(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -133,7 +135,8 @@ func TestOnKubernetesWebhookRefuses(t *testing.T) {
 	w.Run("j", "FINISHED")
 }
 
-// TestOnKubernetesWebhookQuiet: what waits for a webhook that does not answer says so, and runs when it is gone.
+// TestOnKubernetesWebhookQuiet: a shard that waits for a webhook without an answer says so, and runs once the webhook
+// is gone.
 func TestOnKubernetesWebhookQuiet(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -151,9 +154,9 @@ func TestOnKubernetesWebhookQuiet(t *testing.T) {
 	w.OnceEach()
 }
 
-// TestOnKubernetesWebhookChanges: a webhook may add labels and containers, and have another image used; what it may
-// not change is said. A container that it adds keeps nothing from running or ending, also if it can't be started
-// itself.
+// TestOnKubernetesWebhookChanges: a webhook may add labels and containers, and change the image; changes that are not
+// allowed are reported. A container that it adds does not prevent the task from running or ending, even if it cannot
+// be started itself.
 func TestOnKubernetesWebhookChanges(t *testing.T) {
 	w := onShared(t)
 	w.serve()
@@ -206,7 +209,8 @@ func TestOnKubernetesWebhookChanges(t *testing.T) {
 		}
 	}
 	release()
-	for _, id := range append(ids, w.Trigger("runs")) { // the sidecar of the first run does not keep the second one from running
+	// The sidecar of the first run must not keep the second one from running.
+	for _, id := range append(ids, w.Trigger("runs")) {
 		w.Await(id, "FINISHED")
 	}
 	w.Until("no sidecar runs", func() string {

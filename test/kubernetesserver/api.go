@@ -10,22 +10,22 @@ import (
 	"testing"
 )
 
-// Answer is what the API answers.
+// Answer is a response of the API.
 type Answer struct {
 	Status int
 	Body   string
 }
 
-// Kinds of content of a request's body.
+// Content types of request bodies.
 const (
 	JSON       = "application/json"
 	YAML       = "application/yaml"
 	MergePatch = "application/merge-patch+json"
-	// Apply is that of server-side apply, which takes YAML, too.
+	// Apply is that of server-side apply, which also accepts YAML.
 	Apply = "application/apply-patch+yaml"
 )
 
-// Call asks the API as an administrator, and gives what it answers, whatever its status.
+// Call sends a request as an administrator, and returns the response with any status.
 func (c *Cluster) Call(t testing.TB, method, path, body, kind string) Answer {
 	t.Helper()
 	a, err := c.request(t.Context(), method, path, strings.NewReader(body), kind)
@@ -35,8 +35,8 @@ func (c *Cluster) Call(t testing.TB, method, path, body, kind string) Answer {
 	return a
 }
 
-// OK asks the API as an administrator, ends the test unless the answer is a success, and decodes it into the value, if
-// there is one.
+// OK sends a request as an administrator, fails the test unless the response is a success, and decodes it into the
+// value, if there is one.
 func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
 	t.Helper()
 	a := c.Call(t, method, path, body, JSON)
@@ -50,8 +50,8 @@ func (c *Cluster) OK(t testing.TB, method, path, body string, into any) {
 	}
 }
 
-// Namespace makes a namespace with the labels, in which pods may be made when it returns. It is deleted when the test
-// ends.
+// Namespace creates a namespace with these labels, in which pods can be created when it returns. It is deleted at the
+// end of the test.
 func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": name, "labels": labels}})
@@ -76,7 +76,7 @@ func (c *Cluster) Namespace(t testing.TB, name string, labels map[string]string)
 	}
 }
 
-// Token is a token of a service account, for an hour.
+// Token returns a token of a service account, valid for an hour.
 func (c *Cluster) Token(t testing.TB, namespace, account string) string {
 	t.Helper()
 	var made struct{ Status struct{ Token string } }
@@ -85,7 +85,7 @@ func (c *Cluster) Token(t testing.TB, namespace, account string) string {
 	return made.Status.Token
 }
 
-// CallAs asks the API with a token, and gives what it answers, whatever its status.
+// CallAs sends a request with a token, and returns the response with any status.
 func (c *Cluster) CallAs(t testing.TB, token, method, path, body string) Answer {
 	t.Helper()
 	anonymous := c.pair.config.Clone()
@@ -129,7 +129,7 @@ func answer(client *http.Client, req *http.Request) (Answer, error) {
 	return Answer{resp.StatusCode, string(text)}, err
 }
 
-// healthyPlain asks the kubelet's own port for its health, which speaks no TLS.
+// healthyPlain asks the kubelet's health port, which does not use TLS.
 func (c *Cluster) healthyPlain(ctx context.Context, port int) error {
 	a, err := c.ask(ctx, http.MethodGet, "http://"+local(port)+"/healthz", nil, "")
 	if err == nil && a.Status != http.StatusOK {

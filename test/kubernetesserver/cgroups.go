@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// cgroups are the folders of the containers' cgroups, which outlive the containers when containerd is killed.
+// cgroups returns the folders of the containers' cgroups, which outlive the containers when containerd is killed.
 func (c *Cluster) cgroups() (folders []string) {
 	for _, n := range c.Nodes {
 		folders = append(folders, cgroupsOf(n.dir)...)
@@ -20,11 +20,11 @@ func (c *Cluster) cgroups() (folders []string) {
 	return folders
 }
 
-// cgroupsOf are those of a node's containers, as the state of its containerd in the node's folder names them.
+// cgroupsOf returns the cgroups of a node's containers, from the state of its containerd in the node's folder.
 func cgroupsOf(node string) (folders []string) {
 	containers, _ := filepath.Glob(filepath.Join(node, "state", "io.containerd.runtime.v2.task", "k8s.io", "*"))
 	for _, container := range containers {
-		// Version 2 has one tree, version 1 one for each controller.
+		// Version 2 has one tree, version 1 has one for each controller.
 		for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {
 			found, _ := filepath.Glob(filepath.Join(tree, "k8s.io", filepath.Base(container)))
 			folders = append(folders, found...)
@@ -33,7 +33,7 @@ func cgroupsOf(node string) (folders []string) {
 	return folders
 }
 
-// removeCgroups waits until the processes in cgroups have ended, and removes them with those below them.
+// removeCgroups waits until the processes in cgroups have ended, and removes the cgroups with those below them.
 func removeCgroups(folders []string) error {
 	var failed error
 	for _, folder := range folders {
@@ -50,7 +50,7 @@ func removeCgroup(folder string) error {
 	if err != nil {
 		return err
 	}
-	for _, group := range slices.Backward(groups) { // those below are removed first
+	for _, group := range slices.Backward(groups) { // children first
 		if err := syscall.Rmdir(group); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return &os.PathError{Op: "rmdir", Path: group, Err: err}
 		}
@@ -58,10 +58,9 @@ func removeCgroup(folder string) error {
 	return nil
 }
 
-// checkEmpty says which processes are in a cgroup or in those below it. A process that was killed stays there until
-// the kernel has ended it, which takes a moment: its memory is released first. From then on its command line is empty
-// too, so a search for processes by their command lines misses it. One that has ended and was not waited for is in no
-// cgroup.
+// checkEmpty returns an error that lists the processes in a cgroup or below it. A killed process stays there for a
+// moment, until the kernel has ended it; its memory is released first. From then on its command line is empty, so
+// that a search by command lines misses it. A zombie is in no cgroup.
 func checkEmpty(folder string) error {
 	groups, err := withChildren(folder)
 	if err != nil {
@@ -83,7 +82,7 @@ func checkEmpty(folder string) error {
 	return failed
 }
 
-// unpopulated says that a cgroup of version 2 has processes, listed or not: version 1 has no such file.
+// unpopulated returns an error if a cgroup of version 2 has processes, listed or not; version 1 has no such file.
 func unpopulated(group string) error {
 	events, err := os.ReadFile(filepath.Join(group, "cgroup.events"))
 	if err == nil && slices.Contains(strings.Split(string(events), "\n"), "populated 1") {
@@ -92,11 +91,11 @@ func unpopulated(group string) error {
 	return err
 }
 
-// withChildren are a cgroup and those below it, each behind the one that it is in.
+// withChildren returns a cgroup and those below it, parents first.
 func withChildren(folder string) (groups []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was removed meanwhile
+			return nil // it has been removed meanwhile
 		}
 		if err == nil && entry.IsDir() {
 			groups = append(groups, path)

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// CgroupsOf and RemoveCgroups are for tests that end a Kubernetes otherwise than close does.
+// CgroupsOf and RemoveCgroups are for tests in which a Kubernetes does not end by close.
 var (
 	CgroupsOf     = cgroupsOf
 	RemoveCgroups = removeCgroups
 )
 
-// TestAsRootCgroupsAreRemovedWhenEmpty: cgroups are removed with those below them as soon as no process is in any of
-// them; that of a process that was killed has ended, though nobody has waited for it.
+// TestAsRootCgroupsAreRemovedWhenEmpty: cgroups are removed with those below them as soon as they contain no process;
+// a killed process counts as ended even if it has not been waited for.
 func TestAsRootCgroupsAreRemovedWhenEmpty(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	trees := 0
-	// Version 2 alone, version 2 beside version 1, and a controller of that.
+	// Version 2 alone, version 2 beside version 1, and a controller of version 1.
 	for _, tree := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/freezer"} {
 		if _, err := os.Stat(filepath.Join(tree, "cgroup.procs")); err != nil {
 			continue
@@ -59,7 +59,7 @@ func removedWhenEmpty(t *testing.T, group string) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)
 	}
-	// The process may be on its way to its end.
+	// The process may still be ending.
 	if err := removeCgroups([]string{group, group + "-that-is-not-there"}); err != nil {
 		t.Error(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// configure writes what the servers read.
+// configure writes the configuration of the servers.
 func (c *Cluster) configure() error {
 	c.client = &http.Client{Transport: &http.Transport{TLSClientConfig: c.pair.config}}
 	text, err := c.kubeconfigText()
@@ -21,16 +21,16 @@ func (c *Cluster) configure() error {
 	return os.WriteFile(c.Kubeconfig(), []byte(text), 0o600)
 }
 
-// Kubeconfig is the file with which programs reach the API as an administrator.
+// Kubeconfig returns the file with which programs use the API as an administrator.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
 
-// Dir is the folder of the Kubernetes, which is gone when it has ended.
+// Dir returns the folder of the Kubernetes, which is removed at its end.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Address is where the API is, as HOST:PORT.
+// Address returns the address of the API, as HOST:PORT.
 func (c *Cluster) Address() string { return local(c.ports.api) }
 
-// CA is the file of the authority that the API's certificate is from.
+// CA returns the file of the authority that signed the API's certificate.
 func (c *Cluster) CA() string { return c.pair.cert }
 
 func local(port int) string { return fmt.Sprint("127.0.0.1:", port) }
@@ -54,7 +54,7 @@ current-context: test
 `, c.Address(), cert, cert, key), err
 }
 
-// hosts is the /etc/hosts of the Kubernetes: all nodes are this machine.
+// hosts returns the /etc/hosts of the Kubernetes: all nodes are this machine.
 func (c *Cluster) hosts() string {
 	text := "127.0.0.1 localhost\n::1 localhost\n"
 	if own, err := os.ReadFile("/etc/hosts"); err == nil {
@@ -66,7 +66,7 @@ func (c *Cluster) hosts() string {
 	return text
 }
 
-// etcd does not wait for the disk: what is killed here is processes, never the machine.
+// etcd does not wait for the disk, because tests kill processes, never the machine.
 func (c *Cluster) etcd() *Part {
 	client, peer := "https://"+local(c.ports.etcd), "https://"+local(c.ports.peer)
 	return c.part("etcd", func() []string {
@@ -103,7 +103,7 @@ func (c *Cluster) apiServer() *Part {
 	}, c.healthy(c.ports.api, "/readyz"))
 }
 
-// run are the controllers that matter to pods; the others would only take time.
+// run are the controllers that affect pods; the others would only take time.
 var run = []string{
 	"deployment-controller", "replicaset-controller", "disruption-controller", "garbage-collector-controller",
 	"namespace-controller",
@@ -111,10 +111,10 @@ var run = []string{
 	"resourcequota-controller",
 	"root-ca-certificate-publisher-controller", "serviceaccount-controller", "serviceaccount-token-controller",
 	"job-controller",
-	"service-ca-certificate-publisher-controller", // this build puts its certificate beside each token
+	"service-ca-certificate-publisher-controller", // this build adds its certificate to each token
 }
 
-// controllers find a node not ready that was silent for 5 s.
+// controllers returns the controller manager, for which a node is not ready after 5 s without a message.
 func (c *Cluster) controllers() *Part {
 	return c.part("controllers", func() []string {
 		return append([]string{
@@ -142,7 +142,7 @@ func (c *Cluster) part(name string, command func() []string, answers func(contex
 	return &Part{name: name, cluster: c, command: command, answers: answers}
 }
 
-// healthy asks a server at a port whether it is.
+// healthy returns a function that asks a server at a port for its health.
 func (c *Cluster) healthy(port int, path string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		a, err := c.ask(ctx, http.MethodGet, "https://"+net.JoinHostPort("127.0.0.1", fmt.Sprint(port))+path, nil, "")

@@ -20,33 +20,32 @@ import (
 
 // Image is an image made of files, with busybox's commands in it.
 type Image struct {
-	// Name is what pods call it, such as docker.io/local/task:1; a tag other than latest keeps kubelets from fetching
-	// it.
+	// Name is the name for pods, such as docker.io/local/task:1. With a tag other than latest, kubelets do not try to
+	// pull it.
 	Name string
-	// Files are programs by their paths in the image, such as /opt/elasticjob/executor: the paths of files on this
-	// machine.
+	// Files are programs on this machine, by their paths in the image, such as /opt/elasticjob/executor.
 	Files map[string]string
-	// Folders are folders that everybody may write to, beside /tmp.
+	// Folders are folders that all users may write to, besides /tmp.
 	Folders []string
-	// User is whom it runs as, such as 65532:65532; root by default.
+	// User is the user of its processes, such as 65532:65532; root by default.
 	User string
 	// Entrypoint and Command are what it runs, by default /bin/sh.
 	Entrypoint, Command []string
 }
 
-// busybox is from the package busybox-static.
+// busybox comes from the package busybox-static.
 var busybox = first("/bin/busybox", "/usr/bin/busybox")
 
-// Box has busybox only.
+// Box contains only busybox.
 var Box = Image{Name: "docker.io/local/box:1"}
 
-// Task is the project's own image for tasks, with the executor of a folder of programs.
+// Task returns the project's image for tasks, with the executor in a folder of programs.
 func Task(programs string) Image {
 	return Image{Name: "docker.io/local/task:1", User: "65532:65532", Folders: []string{"/elasticjob"},
 		Files: map[string]string{"/opt/elasticjob/executor": filepath.Join(programs, "executor")}}
 }
 
-// Server is the project's own image for the server, with the programs of a folder.
+// Server returns the project's image for the server, with the programs in a folder.
 func Server(programs string) Image {
 	files := map[string]string{}
 	for _, name := range []string{"scheduler", "executor", "elasticjob"} {
@@ -56,15 +55,15 @@ func Server(programs string) Image {
 		Entrypoint: []string{"/opt/elasticjob/scheduler"}}
 }
 
-// pause is what holds a pod's namespaces.
+// pause holds the namespaces of a pod.
 var pause = Image{Name: "docker.io/local/pause:1", Command: []string{"/bin/sleep", "1000000000"}}
 
-// commands are what a script finds in /bin.
+// commands are the commands in /bin for scripts.
 var commands = strings.Fields(`sh ash awk base64 basename cat chmod cp cut date dd df dirname du echo env expr false find free grep
 	gunzip gzip head hostname id kill ln ls md5sum mkdir mkfifo mktemp mv nc od pidof printf ps pwd readlink rm rmdir sed seq
 	setsid sha256sum sleep sort stat sync tail tar tee test timeout touch tr true uname uniq wc wget which whoami xargs yes`)
 
-// With is the image with programs of this machine that busybox does not have.
+// With returns the image with additional programs of this machine.
 func (i Image) With(programs ...string) (Image, error) {
 	files := map[string]string{}
 	maps.Copy(files, i.Files)
@@ -79,8 +78,8 @@ func (i Image) With(programs ...string) (Image, error) {
 	return i, nil
 }
 
-// linked are the image's files and the libraries that its programs are linked with: the scheduler has some when the
-// race detector is in it.
+// linked returns the image's files and the libraries that its programs are linked with. The scheduler has some when
+// it is built with the race detector.
 func (i Image) linked() (map[string]string, error) {
 	files := map[string]string{}
 	maps.Copy(files, i.Files)
@@ -109,7 +108,7 @@ func (i Image) linked() (map[string]string, error) {
 	return files, nil
 }
 
-// write writes the image as docker save does.
+// write writes the image in the format of docker save.
 func (i Image) write(to string) error {
 	layer, err := i.layer()
 	if err != nil {
@@ -147,7 +146,7 @@ func (i Image) command() []string {
 
 func digest(of []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(of)) }
 
-// layer has the commands, users and folders that an image needs, and its files.
+// layer returns the commands, users and folders that an image needs, and its files.
 func (i Image) layer() ([]byte, error) {
 	var text bytes.Buffer
 	w := tar.NewWriter(&text)

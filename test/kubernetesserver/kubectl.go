@@ -9,15 +9,14 @@ import (
 	"testing"
 )
 
-// Kubectl is Kubernetes' own command.
+// Kubectl is Kubernetes' own kubectl.
 type Kubectl struct {
 	// Input is its standard input.
 	Input string
 	path  string
 }
 
-// BuildKubectl builds it into a folder. That takes two minutes if nothing of it was ever built on this machine, and
-// seconds otherwise.
+// BuildKubectl builds kubectl into a folder. That takes two minutes the first time on a machine, and then seconds.
 func BuildKubectl(dir string) (Kubectl, error) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -26,14 +25,14 @@ func BuildKubectl(dir string) (Kubectl, error) {
 	k := Kubectl{path: filepath.Join(dir, "kubectl")}
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", k.path, ".")
 	cmd.Dir = filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "tools", "kubectl")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build has it, so that what both need is compiled once
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in make build, so that shared packages are compiled once
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return Kubectl{}, fmt.Errorf("build kubectl: %w\n%s", err, out)
 	}
 	return k, nil
 }
 
-// Try runs kubectl for a Kubernetes, as an administrator, and gives what it has printed, on standard error too.
+// Try runs kubectl for a Kubernetes, as an administrator, and returns its output, including standard error.
 func (k Kubectl) Try(t testing.TB, c *Cluster, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(k.path, args...)
@@ -43,7 +42,7 @@ func (k Kubectl) Try(t testing.TB, c *Cluster, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Run does that, and ends the test if kubectl fails.
+// Run runs kubectl like Try, and fails the test if kubectl fails.
 func (k Kubectl) Run(t testing.TB, c *Cluster, args ...string) string {
 	t.Helper()
 	out, err := k.Try(t, c, args...)

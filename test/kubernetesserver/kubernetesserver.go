@@ -1,6 +1,6 @@
-// Package kubernetesserver starts a private Kubernetes for tests, as root, from the folder that KUBERNETES_HOME names:
-// etcd, the API server, the controller manager, the scheduler, and nodes, each of which is a kubelet with a containerd
-// of its own.
+// Package kubernetesserver starts a private Kubernetes for tests, as root, from the folder that KUBERNETES_HOME
+// names: etcd, the API server, the controller manager, the scheduler, and nodes, each of which is a kubelet with its
+// own containerd.
 //
 //	Start ──▶ Cluster ── Etcd, API, Controllers, Scheduler: a Part each
 //	             │       Nodes: Kubelet and Containerd, a Part each
@@ -8,13 +8,12 @@
 //	             ▼
 //	           Part ── Kill (kill -9), Pause, Resume, Restart: each alone
 //
-// All of it runs in namespaces for processes and mounts that are the Kubernetes' own. When the test ends, or is
-// killed, the first process of these namespaces ends, and with it the kernel ends every other one, pods too, and
-// unmounts what they have mounted. Servers listen on loopback, at ports that were free, and ask for a certificate that
-// only the test has.
+// All of it runs in process and mount namespaces of its own. When the test ends, or is killed, the first process of
+// these namespaces ends. The kernel then ends all other processes, including pods, and unmounts what they have
+// mounted. Servers listen on free ports of the loopback interface, and require a certificate that only the test has.
 //
-// Pods have no network: one with hostNetwork has the machine's, any other has a loopback of its own and nothing else.
-// Images are made of files, by Image, and never fetched.
+// Pods have no network: a pod with hostNetwork uses the machine's, any other has only a loopback interface of its
+// own. Images are made of files, by Image, and never pulled.
 package kubernetesserver
 
 import (
@@ -36,11 +35,11 @@ import (
 const (
 	// patience is how long a server may take until it answers.
 	patience = 90 * time.Second
-	// tries is how often other ports are tried when somebody took one that was free.
+	// tries is how often other ports are tried if a free one was taken in the meantime.
 	tries = 3
 )
 
-// Home is the folder of the Kubernetes that tests use, with its programs in bin: the value of KUBERNETES_HOME, "" for
+// Home returns the folder of the Kubernetes for tests, with its programs in bin: the value of KUBERNETES_HOME, "" for
 // none.
 func Home() string {
 	if home := os.Getenv("KUBERNETES_HOME"); home != "none" {
@@ -49,9 +48,9 @@ func Home() string {
 	return ""
 }
 
-// Require skips a test that needs a Kubernetes where there is none, and where root does not run it. In CI a Kubernetes
-// is left out only by KUBERNETES_HOME=none, never by mistake. The names of such tests begin with TestOnKubernetes:
-// test/checks finds them by that.
+// Require skips a test that needs a Kubernetes if there is none, or if root does not run it. In CI it is only skipped
+// with KUBERNETES_HOME=none, never by mistake. The names of such tests must begin with TestOnKubernetes, by which
+// test/checks finds them.
 func Require(t testing.TB) {
 	t.Helper()
 	const how = "set KUBERNETES_HOME to a folder with bin/etcd, bin/kube-apiserver, bin/kubelet, … (make ci ONLY=kubernetes)"
@@ -68,7 +67,7 @@ func Require(t testing.TB) {
 	}
 }
 
-// complete finds what is missing to start a Kubernetes.
+// complete returns an error that lists what is missing to start a Kubernetes.
 func complete() error {
 	var missing []error
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"} {
@@ -91,23 +90,23 @@ func complete() error {
 
 func binary(name string) string { return filepath.Join(Home(), "bin", name) }
 
-// Options say what a Kubernetes is like. The zero value is one node.
+// Options describe a Kubernetes. The zero value has one node.
 type Options struct {
-	// Nodes is how many there are, by default 1: node1, node2, …
+	// Nodes is their number, by default 1: node1, node2, …
 	Nodes int
-	// Images are in the containerd of each node, beside Box.
+	// Images are the images on each node, in addition to Box.
 	Images []Image
-	// APIArgs and ControllerArgs are further flags of the API server and the controller manager, which win over those
-	// set here.
+	// APIArgs and ControllerArgs are additional flags of the API server and the controller manager, which take
+	// precedence over those set here.
 	APIArgs, ControllerArgs []string
 }
 
-// Cluster is a Kubernetes that runs. Its parts are killed and started each by itself.
+// Cluster is a running Kubernetes. Each of its parts can be killed and restarted separately.
 type Cluster struct {
-	// Etcd, API, Controllers and Scheduler are the control plane. The scheduler is for what a test applies beside
-	// jobs.
+	// Etcd, API, Controllers and Scheduler are the control plane. The scheduler places pods that a test applies; jobs
+	// do not use it.
 	Etcd, API, Controllers, Scheduler *Part
-	// Nodes are the nodes by the order of their names.
+	// Nodes are sorted by name.
 	Nodes []*Node
 
 	dir    string
@@ -118,7 +117,7 @@ type Cluster struct {
 	o      Options
 }
 
-// ports are those of the control plane.
+// ports are the ports of the control plane.
 type ports struct{ etcd, peer, api, controllers, scheduler int }
 
 // Start starts a Kubernetes, whose nodes are ready when it returns. It ends with the test.
@@ -140,7 +139,7 @@ func Start(t testing.TB, o Options) *Cluster {
 	return c
 }
 
-// start tries with other ports where one of them was taken meanwhile.
+// start retries with other ports if one of them was taken in the meantime.
 func start(o Options) (*Cluster, error) {
 	var failed error
 	for range tries {
@@ -162,7 +161,7 @@ func newCluster(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The name is short: paths of sockets below it have to fit into 107 bytes.
+	// The name is short, because paths of sockets below it must fit into 107 bytes.
 	dir, err := os.MkdirTemp("", "kube-")
 	if err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ func newCluster(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// launch starts all parts, those at once that do not wait for each other.
+// launch starts all parts, concurrently where they do not depend on each other.
 func (c *Cluster) launch() (err error) {
 	if c.pair, err = newPair(c.dir); err != nil {
 		return err
@@ -221,7 +220,7 @@ func atOnce(all ...func() error) error {
 	return errors.Join(failed...)
 }
 
-// parts are all of them.
+// parts returns all parts.
 func (c *Cluster) parts() []*Part {
 	all := []*Part{c.Etcd, c.API, c.Controllers, c.Scheduler}
 	for _, n := range c.Nodes {
@@ -230,7 +229,7 @@ func (c *Cluster) parts() []*Part {
 	return all
 }
 
-// LastWords are the ends of the logs of all parts.
+// LastWords returns the ends of the logs of all parts.
 func (c *Cluster) LastWords() string {
 	var text string
 	for _, p := range c.parts() {
@@ -239,13 +238,13 @@ func (c *Cluster) LastWords() string {
 	return text
 }
 
-// close ends the Kubernetes, and everything that it started, and removes its folder.
+// close ends the Kubernetes with everything that it started, and removes its folder.
 func (c *Cluster) close() error {
 	if c.client != nil {
 		c.client.CloseIdleConnections()
 	}
 	cgroups := c.cgroups()
-	// The namespaces end when whoever waits for a server in them has heard of its end: Kill sees to that.
+	// The namespaces end once the process that waits for a server in them has noticed its end, which Kill waits for.
 	for _, p := range c.parts() {
 		p.Kill()
 	}
@@ -256,15 +255,15 @@ func (c *Cluster) close() error {
 	return errors.Join(failed, removeCgroups(cgroups), os.RemoveAll(c.dir))
 }
 
-// Shared is the Kubernetes of a package's tests: it starts when the first of them wants it, and TestMain ends it, by
-// Main. Each test has a namespace of its own there.
+// Shared is a Kubernetes that the tests of a package share. The first test that needs it starts it, and Main ends it.
+// Each test has a namespace of its own.
 type Shared struct {
-	// Options say what it is like, when it starts; nil for the zero value.
+	// Options returns its options when it starts; nil for the zero value.
 	Options func() (Options, error)
 	child.Shared[*Cluster]
 }
 
-// Cluster is the Kubernetes, which answers.
+// Cluster returns the shared Kubernetes, which answers.
 func (s *Shared) Cluster(t testing.TB) *Cluster {
 	t.Helper()
 	Require(t)
@@ -280,7 +279,7 @@ func (s *Shared) Cluster(t testing.TB) *Cluster {
 	})
 }
 
-// await tries something until it succeeds, or why it can't is known.
+// await calls try until it succeeds, or until it cannot succeed any more.
 func await(what string, gone <-chan struct{}, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -301,7 +300,7 @@ func await(what string, gone <-chan struct{}, try func(context.Context) error) e
 	}
 }
 
-// first is the first of paths that is there, or the first of them.
+// first returns the first existing path, or the first path if none exists.
 func first(paths ...string) string {
 	for _, path := range paths {
 		if _, err := os.Stat(path); err == nil {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// until waits for what a Kubernetes needs a moment for.
+// until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	poll := time.NewTicker(50 * time.Millisecond)
@@ -36,7 +36,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// pod is what the tests look at.
+// pod is the part of a pod that the tests check.
 type pod struct {
 	Spec   struct{ NodeName string }
 	Status struct {
@@ -53,7 +53,7 @@ func get(t *testing.T, c *kubernetesserver.Cluster, name string) (p pod) {
 	return p
 }
 
-// create makes a pod that runs a script, on a node or wherever the scheduler wants it.
+// create creates a pod that runs a script, on a node or where the scheduler places it.
 func create(t *testing.T, c *kubernetesserver.Cluster, name, node, script string, more map[string]any) {
 	t.Helper()
 	spec := map[string]any{
@@ -70,7 +70,7 @@ func create(t *testing.T, c *kubernetesserver.Cluster, name, node, script string
 	c.OK(t, "POST", "/api/v1/namespaces/jobs/pods", string(text), nil)
 }
 
-// TestHold is what TestOnKubernetesEndsWithTheTest kills.
+// TestHold is the test that TestOnKubernetesEndsWithTheTest kills.
 func TestHold(t *testing.T) {
 	if os.Getenv("KUBERNETESSERVER_HOLD") == "" {
 		t.Skip("it is for another test, which runs it")
@@ -80,10 +80,10 @@ func TestHold(t *testing.T) {
 	create(t, c, "lives", "node1", "sleep 1000000", nil)
 	until(t, "the pod runs", func() bool { return get(t, c, "lives").Status.Phase == "Running" })
 	fmt.Printf("it is in %s\n", c.Dir())
-	<-t.Context().Done() // never, but for the time-out of go test
+	<-t.Context().Done() // only at the timeout of go test
 }
 
-// TestOnKubernetesEndsWithTheTest kills a test as kill -9 does: nothing of its Kubernetes goes on, pods neither.
+// TestOnKubernetesEndsWithTheTest kills a test with SIGKILL: no process of its Kubernetes survives, including pods.
 func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	t.Parallel()
 	kubernetesserver.Require(t)
@@ -119,8 +119,8 @@ func TestOnKubernetesEndsWithTheTest(t *testing.T) {
 	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), dir) {
 		t.Errorf("something is mounted below %s: %v", dir, err)
 	}
-	// The kernel keeps empty cgroups, which a test that ends well removes. The processes of pods don't name the
-	// folder: that none of them goes on is seen here.
+	// The kernel keeps empty cgroups, which a test that ends normally removes. The command lines of pods' processes
+	// do not contain the folder, so that this check shows that none of them survives.
 	if err := kubernetesserver.RemoveCgroups(cgroups); err != nil {
 		t.Error(err)
 	}
@@ -182,8 +182,8 @@ func TestOnKubernetes(t *testing.T) {
 		t.Errorf("the kubelet's process: %v", err)
 	}
 
-	// Whoever waits for a server may be stopped, which happens to it when it hears late that the server was: the test
-	// ends nevertheless.
+	// The process that waits for a server may itself be stopped, if it learns late that the server was stopped. The
+	// test must still end.
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Scheduler.PID()))
 	if err != nil {
 		t.Fatal(err)

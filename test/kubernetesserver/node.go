@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// loopback is the CNI plugin that gives a pod its loopback, from the package containernetworking-plugins.
+// loopback is the CNI plugin that gives a pod its loopback interface, from the package containernetworking-plugins.
 var loopback = first("/usr/lib/cni/loopback", "/opt/cni/bin/loopback")
 
 // Node is one node: a kubelet and its containerd.
 type Node struct {
-	// Name is the node's, such as node1.
+	// Name is the name of the node, such as node1.
 	Name string
-	// Kubelet and Containerd are what it is made of.
+	// Kubelet and Containerd are its parts.
 	Kubelet, Containerd *Part
 
 	c                *Cluster
@@ -55,7 +55,8 @@ func (c *Cluster) newNode(name string) (*Node, error) {
 
 func (n *Node) socket() string { return filepath.Join(n.dir, "c.sock") }
 
-// containerdConfig: runc may not lower the OOM score in a container that it runs in, hence restrict_oom_score_adj.
+// containerdConfig sets restrict_oom_score_adj because runc cannot lower the OOM score if it runs in a container
+// itself.
 const containerdConfig = `version = 2
 root = "%[1]s/root"
 state = "%[1]s/state"
@@ -76,8 +77,8 @@ disabled_plugins = ["io.containerd.internal.v1.tracing", "io.containerd.tracing.
     conf_dir = "%[1]s/cni/conf"
 `
 
-// kubeletConfig: there are no cgroups for pods, only for containers, since another kubelet on this machine would end
-// what it finds in them and does not know.
+// kubeletConfig uses cgroups only for containers, not for pods, because another kubelet on this machine would end
+// processes in pod cgroups that it does not know.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: "%[2]s"}}
@@ -104,7 +105,7 @@ makeIPTablesUtilChains: false
 maxPods: 500
 `
 
-// networkPlugin gives a pod an address of which nothing is reached: containerd wants one.
+// networkPlugin gives a pod an unreachable address, because containerd requires an address.
 const networkPlugin = `#!/bin/sh
 case $CNI_COMMAND in
 VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.4.0"]}' ;;
@@ -150,7 +151,7 @@ func (n *Node) load(i Image) error {
 		archive), os.Remove(archive))
 }
 
-// Load brings an image to the node.
+// Load loads an image on the node.
 func (n *Node) Load(t testing.TB, i Image) {
 	t.Helper()
 	if err := n.load(i); err != nil {
@@ -172,7 +173,7 @@ func (n *Node) launchKubelet() error {
 	})
 }
 
-// Ready is the node's condition Ready as the API has it: True, False, Unknown, or "" for none.
+// Ready returns the node's condition Ready in the API: True, False, Unknown, or "" for none.
 func (n *Node) Ready(t testing.TB) string {
 	t.Helper()
 	ready, err := n.ready(t.Context())

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// pair is the one certificate of a Kubernetes, and its key: every server shows it, every client of the test does, for
-// the API it is an administrator's, and service accounts' tokens are signed with the key.
+// pair is the only certificate of a Kubernetes with its key. All servers and the test's clients present it, the API
+// regards its owner as an administrator, and the key signs the tokens of service accounts.
 type pair struct {
-	cert, key string // files; the certificate signs itself and is its own authority
+	cert, key string // files; the certificate is self-signed and is its own authority
 	config    *tls.Config
 }
 

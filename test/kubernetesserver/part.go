@@ -11,20 +11,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// Part is one server of a Kubernetes. It may be killed, frozen and started again, at the same address and with what it
-// has kept; the methods are not for several goroutines at once.
+// Part is one server of a Kubernetes. It can be killed, frozen and restarted with the same address and data. Its
+// methods are not safe for concurrent use.
 type Part struct {
 	name    string
 	cluster *Cluster
 	command func() []string
 	answers func(ctx context.Context) error
 
-	entered *child.Process // nsenter, which waits for the process and ends with it; nil: killed
+	entered *child.Process // nsenter, which waits for the process and ends with it; nil after a kill
 	pid     int
 }
 
-// launch starts the process and waits until it answers. One that ends before that is started again, as whoever
-// supervises it would: a kubelet ends while its containerd is not initialized, which listens before it is.
+// launch starts the process and waits until it answers. Like a supervisor, it restarts a process that ends before
+// that: a kubelet ends while its containerd is not initialized, which listens before it is.
 func (p *Part) launch() (err error) {
 	for range starts {
 		if p.entered, p.pid, err = p.cluster.spaces.start(p.log(), p.command()...); err == nil {
@@ -45,7 +45,7 @@ const (
 
 func (p *Part) log() string { return filepath.Join(p.cluster.dir, p.name+".log") }
 
-// LastWords is the end of the server's log.
+// LastWords returns the end of the server's log.
 func (p *Part) LastWords() string {
 	words := child.LastWords(p.log())
 	return words[max(0, len(words)-1000):]
@@ -53,7 +53,7 @@ func (p *Part) LastWords() string {
 
 func (p *Part) String() string { return p.name }
 
-// PID is the process id of the running server.
+// PID returns the process id of the running server.
 func (p *Part) PID() int { return p.pid }
 
 // Runs reports whether the server has neither been killed nor ended by itself.
@@ -69,8 +69,8 @@ func (p *Part) Runs() bool {
 	}
 }
 
-// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is; pods live on without the
-// kubelet and containerd.
+// Kill kills the server with SIGKILL and waits until it has ended. It does nothing to a killed server. Pods survive
+// the kubelet and containerd.
 func (p *Part) Kill() {
 	if p.Runs() {
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
@@ -79,8 +79,8 @@ func (p *Part) Kill() {
 	p.entered = nil
 }
 
-// awaitEnd waits until nsenter has ended after its child. It stops itself when it hears late that the child was
-// stopped once, and goes on when told.
+// awaitEnd waits until nsenter has ended after its child. If nsenter learns late that the child was stopped once, it
+// stops itself, so awaitEnd continues it repeatedly.
 func (p *Part) awaitEnd() {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
@@ -94,7 +94,7 @@ func (p *Part) awaitEnd() {
 	}
 }
 
-// Restart starts a server again that was killed or has ended, and returns when it answers.
+// Restart restarts a server that was killed or has ended, and returns when it answers.
 func (p *Part) Restart(t testing.TB) {
 	t.Helper()
 	if p.Runs() {
@@ -105,11 +105,11 @@ func (p *Part) Restart(t testing.TB) {
 	}
 }
 
-// Pause stops the server by SIGSTOP: connections stay open, and nothing is answered once it returns.
+// Pause stops the server with SIGSTOP. Once it returns, connections stay open and nothing is answered.
 func (p *Part) Pause(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGSTOP)
-	// nsenter stops when its child does, and has it go on when it goes on itself: it is kept from that.
+	// nsenter stops when its child does, and continues the child when it is continued. Stopping it prevents that.
 	_ = syscall.Kill(p.entered.PID(), syscall.SIGSTOP)
 	if err := await("stop "+p.name, p.entered.Done(), func(context.Context) error {
 		if child.Stopped(p.pid) {
@@ -122,7 +122,7 @@ func (p *Part) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (p *Part) Resume(t testing.TB) {
 	t.Helper()
 	p.signal(t, syscall.SIGCONT)

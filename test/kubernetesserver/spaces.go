@@ -13,16 +13,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// spaces are the namespaces for processes and mounts in which a Kubernetes runs. They live as long as their first
-// process, which ends with the test: whoever it is that containerd leaves behind when it is killed, the kernel ends it
-// then.
+// spaces are the process and mount namespaces of a Kubernetes. They live as long as their first process, which ends
+// with the test. The kernel then ends all other processes in them, including those that a killed containerd has left.
 type spaces struct {
 	holder *child.Process
-	pid    int // of the first process, as the test sees it
+	pid    int // of the first process, in the namespace of the test
 }
 
-// keeper is the first process, which the orphans of the others become children of. It names the nodes, and hides those
-// folders of the machine in which kubelets, containerds and runc leave something wherever their own folders are.
+// keeper is the first process, which becomes the parent of orphans. It defines the names of the nodes, and hides the
+// folders of the machine to which kubelets, containerds and runc write regardless of their own folders.
 const keeper = `set -e
 mount --bind "$1/hosts" /etc/hosts
 for folder in /run /var/lib /var/log; do mount -t tmpfs -o mode=755 tmpfs "$folder"; done
@@ -54,7 +53,8 @@ func newSpaces(dir, hosts string) (*spaces, error) {
 	return s, nil
 }
 
-// start starts a command in the namespaces. The process that is given ends with the command's, whose id is the number.
+// start starts a command in the namespaces. The returned process ends together with the command, whose process id is
+// pid.
 func (s *spaces) start(log string, command ...string) (p *child.Process, pid int, err error) {
 	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"},
 		command...)...)
@@ -69,7 +69,7 @@ func (s *spaces) start(log string, command ...string) (p *child.Process, pid int
 	return p, pid, err
 }
 
-// run runs a command in the namespaces to its end.
+// run runs a command in the namespaces and waits for it.
 func (s *spaces) run(command ...string) error {
 	cmd := exec.Command("nsenter", append([]string{"--target", strconv.Itoa(s.pid), "--pid", "--mount", "--"},
 		command...)...)
@@ -79,7 +79,7 @@ func (s *spaces) run(command ...string) error {
 	return nil
 }
 
-// end ends every process in the namespaces, and waits until the kernel has.
+// end ends all processes in the namespaces, and waits until the kernel has ended them.
 func (s *spaces) end() error {
 	process, err := os.FindProcess(s.pid)
 	if err == nil {
@@ -95,7 +95,7 @@ func (s *spaces) end() error {
 	return nil
 }
 
-// onlyChild is the process that a process has started.
+// onlyChild returns the only child of a process.
 func onlyChild(pid int) (int, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package mailserver is an SMTP server for tests: it takes every mail, and keeps it to be looked at.
+// Package mailserver is an SMTP server for tests that accepts every mail and keeps it.
 package mailserver
 
 import (
@@ -12,31 +12,31 @@ import (
 	"testing"
 )
 
-// Options say what the server is like. Without TLS it neither offers nor expects it.
+// Options describe the server. Without TLS it neither offers nor expects TLS.
 type Options struct {
-	// TLS, if not nil, is offered by STARTTLS, or, with Implicit, spoken from the first byte on.
+	// TLS, if not nil, is offered with STARTTLS or, with Implicit, used from the first byte on.
 	TLS      *tls.Config
 	Implicit bool
-	// User and Password, if not empty, are asked for.
+	// User and Password, if not empty, are required.
 	User, Password string
 }
 
-// Mail is one that came in.
+// Mail is a received mail.
 type Mail struct {
 	From string
 	To   []string
-	// Data is the mail with its header, as it came.
+	// Data is the mail with its header, unchanged.
 	Data string
-	// Encrypted and Authenticated say how it came.
+	// Encrypted and Authenticated describe the connection.
 	Encrypted, Authenticated bool
 }
 
-// Server is an SMTP server on loopback.
+// Server is an SMTP server on the loopback interface.
 type Server struct {
 	opt Options
 	// Host and Port are its address.
 	Host, Port string
-	// Mails gets each mail.
+	// Mails receives each mail.
 	Mails chan Mail
 
 	mu    sync.Mutex
@@ -44,7 +44,7 @@ type Server struct {
 	work  sync.WaitGroup
 }
 
-// Start starts a server that ends with the test.
+// Start starts a server, which ends with the test.
 func Start(t testing.TB, opt Options) *Server {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +80,7 @@ func Start(t testing.TB, opt Options) *Server {
 	return s
 }
 
-// talk is one conversation.
+// talk handles one connection.
 func (s *Server) talk(conn net.Conn) {
 	m := Mail{}
 	if s.opt.Implicit {

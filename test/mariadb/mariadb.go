@@ -1,10 +1,9 @@
 // Package mariadb starts real MariaDB servers for tests, from Debian's packages mariadb-server-core and
-// mariadb-client-core: on loopback, with a port and a folder of their own, as the user who runs the test, and ended
-// even when the test is killed.
+// mariadb-client-core: on the loopback interface, with a port and folder of their own, and as the user who runs the
+// test. They end even if the test is killed.
 //
-// A server takes seconds to come up, so the tests of a package share one (Shared), each with databases of its own. A
-// test that kills or freezes the server starts its own (Start). Servers sync each commit to the disk, as those that
-// people use do.
+// A server takes seconds to start, so the tests of a package share one (Shared), each with its own databases. A test
+// that kills or freezes the server starts its own (Start). Servers sync each commit to disk, like those of users.
 package mariadb
 
 import (
@@ -23,7 +22,7 @@ import (
 const (
 	// patience is how long a server may take until it answers.
 	patience = 90 * time.Second
-	// tries is how often other ports are tried when somebody took one of ours.
+	// tries is how often other ports are tried if a free one was taken in the meantime.
 	tries = 5
 )
 
@@ -32,12 +31,12 @@ type Server struct {
 	folder  string
 	flags   []string
 	port    int
-	process *child.Process // nil: killed
-	made    atomic.Int64   // databases that were made
+	process *child.Process // nil after a kill
+	made    atomic.Int64   // number of databases created
 }
 
-// Start starts a server that answers when Start returns, and ends with the test. Flags are mariadbd's, such as
-// --read-only.
+// Start starts a server, which answers when Start returns, and ends with the test. flags are those of mariadbd, such
+// as --read-only.
 func Start(t testing.TB, flags ...string) *Server {
 	t.Helper()
 	s, err := start(t.TempDir(), flags)
@@ -78,17 +77,16 @@ func (s *Server) launch() (err error) {
 	return err
 }
 
-// Address is where clients find the server, as HOST:PORT. It stays the same when the server starts again.
+// Address returns the address for clients, as HOST:PORT. It stays the same after a restart.
 func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
+// Kill kills the server with SIGKILL and waits until it has ended. It does nothing to a killed server.
 func (s *Server) Kill() {
 	s.process.Kill()
 	s.process = nil
 }
 
-// Restart starts a server again, with its data and at its port, after it was killed. It returns when the server
-// answers.
+// Restart restarts a killed server with its data and port. It returns when the server answers.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	if s.process != nil {
@@ -104,7 +102,7 @@ func (s *Server) Restart(t testing.TB) {
 	t.Fatalf("mariadb: %s did not start again: %v", s.Address(), err)
 }
 
-// Pause stops the server by SIGSTOP: connections stay open, and nothing is answered once it returns.
+// Pause stops the server with SIGSTOP. Once it returns, connections stay open and nothing is answered.
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	if s.process == nil {
@@ -115,7 +113,7 @@ func (s *Server) Pause(t testing.TB) {
 	}
 }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (s *Server) Resume(t testing.TB) { t.Helper(); s.signal(t, syscall.SIGCONT) }
 
 func (s *Server) signal(t testing.TB, which syscall.Signal) {
@@ -128,8 +126,8 @@ func (s *Server) signal(t testing.TB, which syscall.Signal) {
 	}
 }
 
-// Root is a pool of connections of the user root, who may do anything. It takes several statements at once, and is
-// closed with the test.
+// Root returns a connection pool of the user root, who has all permissions. It accepts several statements at once,
+// and is closed at the end of the test.
 func (s *Server) Root(t testing.TB) *sql.DB {
 	t.Helper()
 	db, err := s.open()
@@ -140,8 +138,8 @@ func (s *Server) Root(t testing.TB) *sql.DB {
 	return db
 }
 
-// Database makes an empty database and returns its DSN, as --db takes it, with a user who has a password and may do
-// anything in it. It is left when the test ends: it goes with the server.
+// Database creates an empty database and returns its DSN, in the form of --db, with a user who has a password and all
+// permissions in it. The database is not removed before the server ends.
 func (s *Server) Database(t testing.TB) (dsn string) {
 	t.Helper()
 	name := fmt.Sprintf("history%d", s.made.Add(1))
@@ -153,15 +151,15 @@ func (s *Server) Database(t testing.TB) (dsn string) {
 	return s.DSN(name, password, name)
 }
 
-// DSN is how to reach a database of the server as a user.
+// DSN returns the DSN of a database of the server for a user.
 func (s *Server) DSN(user, password, database string) string {
 	return fmt.Sprintf("%s:%s@tcp(%s)/%s", user, password, s.Address(), database)
 }
 
-// Shared is the server of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
+// Shared is a server that the tests of a package share. The first test that needs it starts it, and Main ends it.
 type Shared struct{ child.Shared[*Server] }
 
-// Server is the server, which answers.
+// Server returns the shared server, which answers.
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
 	return s.Get(t, func() (*Server, func() error, error) {

@@ -75,7 +75,7 @@ func TestPausedServerAnswersNothing(t *testing.T) {
 	}
 }
 
-// TestReplica: it has what its server has, and after StopFollowing nothing more.
+// TestReplica: the replica has the data of its server, and after StopFollowing gets nothing more.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	server, replica := mariadb.StartWithReplica(t)

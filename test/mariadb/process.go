@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// find is where a program is. Servers' are in folders that only root's PATH has.
+// find returns the path of a program. Servers are in folders that only root's PATH contains.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
@@ -35,11 +35,11 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// mysqld is the server of a MySQL, which takes MariaDB's place in all tests that start one.
+// mysqld returns the server program of a MySQL, which all tests then use instead of MariaDB.
 func mysqld() string { return os.Getenv("MYSQLD") }
 
-// install makes the system tables. The user root needs no password: the server listens at loopback only, and ends with
-// the test.
+// install creates the system tables. The user root has no password, because the server listens on the loopback
+// interface only, and ends with the test.
 func install(folder string) error {
 	me, err := user.Current()
 	if err != nil {
@@ -51,9 +51,9 @@ func install(folder string) error {
 			return err
 		}
 		args = []string{"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
-			"--rpm"} // as packages do it: nothing of the system is touched
+			"--rpm"} // as packages do, without touching the system's files
 	} else if err := os.WriteFile(filepath.Join(folder, "init.sql"),
-		// MySQL's root is of the socket alone.
+		// MySQL's own root user can only connect through the socket.
 		[]byte("CREATE USER root@'127.0.0.1'; GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"),
 		0o600); err != nil {
 		return err
@@ -90,7 +90,7 @@ func launch(folder string, port int, flags []string) (*child.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Defaults that are nobody's wish: what depends on them is found.
+	// Unusual defaults, so that code that depends on the usual ones fails.
 	args := append([]string{"--no-defaults", "--datadir=" + filepath.Join(folder, "data"), "--user=" + me.Username,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--port=%d", port), "--socket=socket", "--pid-file=pid",
 		"--skip-name-resolve",
@@ -103,7 +103,7 @@ func launch(folder string, port int, flags []string) (*child.Process, error) {
 	return child.Start(cmd, logFile(folder))
 }
 
-// open is a pool of connections of the server's root. The server is asked at the first use.
+// open returns a connection pool of the server's root user. It connects at the first use.
 func (s *Server) open() (*sql.DB, error) {
 	c := s.config("root", "", "")
 	c.MultiStatements = true
@@ -119,7 +119,7 @@ func (s *Server) config(user, password, database string) *mysql.Config {
 	c.User, c.Passwd, c.DBName = user, password, database
 	c.Net, c.Addr = "tcp", s.Address()
 	c.Params = map[string]string{"autocommit": "1"}
-	c.Logger = log.New(io.Discard, "", 0) // of connections that a killed server breaks
+	c.Logger = log.New(io.Discard, "", 0) // about connections that a killed server breaks
 	return c
 }
 
@@ -135,7 +135,7 @@ func (s *Server) ready() error {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		// Another server might answer at a port that ours could not get.
+		// Another server might answer on a port that this one failed to get.
 		if s.process.ListensAt(s.port) && db.PingContext(ctx) == nil {
 			return nil
 		}

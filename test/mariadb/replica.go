@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// StartWithReplica starts a server, and another one that does what the first has done, a moment later. Flags are the
-// first one's.
+// StartWithReplica starts a server and a replica that follows it asynchronously. flags are those of the server.
 func StartWithReplica(t testing.TB, flags ...string) (server, replica *Server) {
 	t.Helper()
 	server = Start(t, append([]string{"--server-id=1", "--log-bin=log-bin"}, flags...)...)
@@ -17,7 +16,7 @@ func StartWithReplica(t testing.TB, flags ...string) (server, replica *Server) {
 	return server, replica
 }
 
-// StopFollowing has a replica do nothing more of what its server does: from then on it is behind.
+// StopFollowing stops the replication, so that the replica falls behind its server.
 func (s *Server) StopFollowing(t testing.TB) {
 	t.Helper()
 	if _, err := s.Root(t).Exec("STOP SLAVE"); err != nil {

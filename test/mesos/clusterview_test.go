@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTheClusterIsShownAsTheMasterHasIt: what GET /api/cluster says of agents, and of what is used there, is the
-// master's own account.
+// TestTheClusterIsShownAsTheMasterHasIt: GET /api/cluster reports the agents and their used resources as the master
+// does.
 func TestTheClusterIsShownAsTheMasterHasIt(t *testing.T) {
 	onReal(t, system.Setup{Agents: 2, MissedPings: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -50,10 +50,10 @@ func differs(got, want string) string {
 	return got
 }
 
-// inUse is how much of an agent is in use.
+// inUse is the size and the use of an agent.
 type inUse struct{ cpus, usedCPUs, memory, usedMemory float64 }
 
-// view is what is read of GET /api/cluster.
+// view is the part of GET /api/cluster that is checked.
 type view struct {
 	Agents []struct {
 		ID       string
@@ -88,7 +88,7 @@ func stateOf(t *testing.T, c *system.Cluster, id string) string {
 	return "not known"
 }
 
-// masterAgents is what the master says in its own words.
+// masterAgents returns the master's own report.
 func masterAgents(t *testing.T, c *system.Cluster) map[string]inUse {
 	t.Helper()
 	type amount []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDaemonFailsOver: a daemon's executor is killed, then its whole machine goes away. Its shards are placed again,
-// and with failover the runs that were cut off are run again.
+// TestDaemonFailsOver: a daemon's executor is killed, and then its whole machine fails. Its shards are placed again,
+// and with failover the interrupted runs are repeated.
 func TestDaemonFailsOver(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
@@ -59,7 +59,7 @@ func TestDaemonFailsOver(t *testing.T) {
 	})
 }
 
-// awaitReported waits until the scheduler knows that each shard runs.
+// awaitReported waits until the scheduler knows that each shard is running.
 func awaitReported(d *system.Daemon) {
 	d.Helper()
 	d.Until("the runs are reported", func() string {
@@ -72,8 +72,8 @@ func awaitReported(d *system.Daemon) {
 	})
 }
 
-// TestDaemonIsDrained: a pause lets the run under way of a daemon's shard come to its end, and gives its resources
-// back; resumed, it is placed again; shut down, it ends with its run, and the job is disabled.
+// TestDaemonIsDrained: a pause lets the current run of a daemon's shard finish, and then releases its resources.
+// After a resume it is placed again. After a shutdown it ends with its run, and the job is disabled.
 func TestDaemonIsDrained(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -90,7 +90,7 @@ func TestDaemonIsDrained(t *testing.T) {
 			}
 			return ""
 		})
-		d.AwaitFires(3) // longer than the grace
+		d.AwaitFires(3) // longer than the grace period
 		if s := d.Standing().Shards[0]; s.Daemon.Running == nil || s.TaskID != standing.Shards[0].TaskID {
 			t.Errorf("%+v, %+v: want its run to go on", s, s.Daemon)
 		}

@@ -1,5 +1,5 @@
-// Package mesos holds the whole system to Apache Mesos, and cluster/local to what that does: each test runs on both.
+// Package mesos runs the whole system on Apache Mesos, and compares cluster/local with it: each test runs on both.
 //
-// ZooKeeper, masters, agents and servers are private processes on loopback; the Mesos is that of MESOS_HOME. What
-// really ran is in a ledger that the jobs write themselves.
+// ZooKeeper, masters, agents and servers are private processes on the loopback interface. MESOS_HOME names the Mesos.
+// The jobs record what really ran in a ledger.
 package mesos

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestFrameworkRemoved: an operator removes the framework. Its tasks end and count as lost, servers go on under
-// another framework id, and run what comes then.
+// TestFrameworkRemoved: an operator removes the framework. Its tasks end and count as lost, and the servers continue
+// with a new framework id.
 func TestFrameworkRemoved(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(2)
@@ -38,7 +38,7 @@ func TestFrameworkRemoved(t *testing.T) {
 		c.Job("new", "held", nil)
 		c.Run("new", "FINISHED")
 		h.Release()
-		// Nobody but an operator knows at once that the former framework's tasks are over.
+		// Only an operator knows immediately that the tasks of the former framework have ended.
 		for _, s := range c.Execution(h.Again).Shards {
 			if s.State != "WAITING" {
 				t.Errorf("%+v: want it to wait for the word that its former attempt is over", s)
@@ -53,14 +53,14 @@ func TestFrameworkRemoved(t *testing.T) {
 	})
 }
 
-// TestTasksOfAnotherFramework: under a framework id that another scheduler made, its tasks are killed before anything
-// is launched.
+// TestTasksOfAnotherFramework: with a framework id that another scheduler registered, its tasks are killed before
+// anything is launched.
 func TestTasksOfAnotherFramework(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
 		h := c.HoldTwo()
 		c.KillServer(1)
-		c.RemoveNode("/registry") // without our records, id and tasks are as another scheduler left them
+		c.RemoveNode("/registry") // without our records, the id and tasks look like another scheduler's
 		c.StartServer(1)
 		c.AwaitLeader()
 		c.Job("new", "held", nil)
@@ -74,8 +74,8 @@ func TestTasksOfAnotherFramework(t *testing.T) {
 	})
 }
 
-// TestCredentialsAndRole: with credentials and a role jobs run; with a wrong secret, or a role that the cluster
-// doesn't have, the server says so, and shows no secret. cluster/local has all roles.
+// TestCredentialsAndRole: jobs run with credentials and a role. With a wrong secret, or a role that the cluster
+// lacks, the server says so and prints no secret. cluster/local accepts all roles.
 func TestCredentialsAndRole(t *testing.T) {
 	setup := system.Setup{Agents: 1, Credentials: true, MasterArgs: []string{"--roles=team"}}
 	both(t, setup, func(t *testing.T, c *system.Cluster) {
@@ -107,7 +107,7 @@ func TestCredentialsAndRole(t *testing.T) {
 	})
 }
 
-// TestReserved: what is reserved for the framework's role is used.
+// TestReserved: resources reserved for the framework's role are used.
 func TestReserved(t *testing.T) {
 	onReal(t, system.Setup{Agents: 1, Resources: "cpus:0.2;mem:64;disk:1000;cpus(team):2;mem(team):1024"},
 		func(t *testing.T, c *system.Cluster) {
@@ -119,7 +119,7 @@ func TestReserved(t *testing.T) {
 		})
 }
 
-// TestOffersAreGivenBack: while nothing waits or is about to fire, other frameworks get all offers.
+// TestOffersAreGivenBack: while no shard waits and no fire is near, other frameworks get all offers.
 func TestOffersAreGivenBack(t *testing.T) {
 	onReal(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

@@ -4,5 +4,5 @@ package mesos_test
 
 import "github.com/elasticjob-go/elasticjob/test/internal/system"
 
-// kinds are the clusters that tests run on.
+// kinds are the clusters that the tests run on.
 var kinds = []system.Kind{system.Real, system.Local}

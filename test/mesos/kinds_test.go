@@ -4,5 +4,5 @@ package mesos_test
 
 import "github.com/elasticjob-go/elasticjob/test/internal/system"
 
-// kinds are the clusters that tests run on. What cluster/local does is tested by test/whole, too.
+// kinds are the clusters that the tests run on. test/whole also tests on cluster/local.
 var kinds = []system.Kind{system.Real}

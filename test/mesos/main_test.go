@@ -23,8 +23,8 @@ var (
 	env    = system.Env
 )
 
-// both runs a test on Apache Mesos and, at night, on cluster/local, each with masters and agents as setup says and no
-// server yet.
+// both runs a test on Apache Mesos and, in nightly, on cluster/local, with masters and agents as in setup and without
+// a server.
 func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
 	t.Helper()
 	t.Parallel()
@@ -37,7 +37,7 @@ func both(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cl
 	}
 }
 
-// onReal runs a test on Apache Mesos only, for what cluster/local doesn't have.
+// onReal runs a test only on Apache Mesos, because cluster/local lacks what it needs.
 func onReal(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.Cluster)) {
 	t.Helper()
 	t.Parallel()
@@ -48,7 +48,7 @@ func onReal(t *testing.T, setup system.Setup, test func(t *testing.T, c *system.
 	})
 }
 
-// read gives a file's text.
+// read returns the text of a file.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -58,7 +58,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// explained waits until explain of a job holds some words.
+// explained waits until the explanation of a job contains these words.
 func explained(c *system.Cluster, job, words string) {
 	c.Helper()
 	c.Until("explain of "+job+" says: "+words, func() string {

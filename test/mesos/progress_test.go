@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestProgress: what a task says of its progress comes through the cluster as a message.
+// TestProgress: the progress that a task reports reaches the server as a message of the cluster.
 func TestProgress(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(_ *testing.T, c *system.Cluster) {
 		c.StartServers(1)

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestQuickStart sends the quick start of README as ElasticJob-Cloud's documents write it: a cron of seven fields, and
-// a trigger with the name as body.
+// TestQuickStart sends the quick start of the README in the form of ElasticJob-Cloud's documents: a cron with seven
+// fields, and a trigger with the name as its body.
 func TestQuickStart(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -50,8 +50,8 @@ func TestQuickStart(t *testing.T) {
 	})
 }
 
-// TestOutput reads a task's output while it runs, when it has ended and when its executor has ended, of a cluster that
-// asks for credentials and of one that doesn't.
+// TestOutput reads the output of a task while it runs, after it has ended and after its executor has ended, on
+// clusters with and without credentials.
 func TestOutput(t *testing.T) {
 	for _, credentials := range []bool{false, true} {
 		t.Run(fmt.Sprint("credentials=", credentials), func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestDisableKills: disabling a job kills its running shards, and enabling it lets it run again.
+// TestDisableKills: disabling a job kills its running shards, and after enabling it the job runs again.
 func TestDisableKills(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1, "--kill-grace", "300ms")
@@ -131,8 +131,8 @@ func TestDisableKills(t *testing.T) {
 	})
 }
 
-// TestUpdatedPackage: after an update of the app the next run has the new package, while one that runs keeps the old
-// one.
+// TestUpdatedPackage: after an update of the app the next run uses the new package, while a running one keeps the old
+// package.
 func TestUpdatedPackage(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

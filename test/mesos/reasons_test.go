@@ -13,19 +13,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/netproxy"
 )
 
-// reason is an end that a user meets, how it comes about, and what the user reads.
+// reason is an outcome that a user may encounter, how to cause it, and what the user reads.
 type reason struct {
 	name string
-	// realOnly is for what cluster/local doesn't have.
+	// realOnly is set if cluster/local cannot cause it.
 	realOnly bool
 	setup    system.Setup
-	memory   bool                        // agents limit it
-	server   func(t *testing.T) []string // flags
-	// provoke makes it come about and gives the execution that ends with it.
+	memory   bool                        // agents limit memory
+	server   func(t *testing.T) []string // flags of the server
+	// provoke causes the outcome and returns the id of the execution.
 	provoke func(t *testing.T, c *system.Cluster) string
 	state   string   // of each shard
-	cause   []string // words of each shard's failureCause
-	explain string   // words of explain of the job "once", on the way
+	cause   []string // words in each shard's failureCause
+	explain string   // words in the meantime in the explanation of the job "once"
 }
 
 var reasons = []reason{
@@ -48,7 +48,7 @@ var reasons = []reason{
 	{
 		name: "executor never registers", state: "FAILED", cause: []string{"did not start, 5 times",
 			"EXECUTOR_REGISTRATION_TIMEOUT"}, explain: "failed to start",
-		// The time counts from before the fetch, which takes two seconds on a busy machine.
+		// The timeout starts before the fetch, which takes two seconds on a busy machine.
 		realOnly: true, setup: system.Setup{AgentArgs: []string{"--executor_registration_timeout=5secs",
 			"--executor_shutdown_grace_period=1secs"}},
 		server:  func(t *testing.T) []string { return []string{"--executor-dir", executorDir(t, "exec sleep 1000")} },
@@ -67,12 +67,12 @@ var reasons = []reason{
 		provoke: runOnce,
 	},
 	{
-		// The kernel ends the process, and the agent its container: on a busy machine the executor may report the
+		// The kernel kills the process, and the agent its container. On a busy machine the executor may report the
 		// process first.
 		name: "over the memory limit", state: "FAILED", cause: []string{"memory", "limit of", "container"},
 		realOnly: true, memory: true,
 		provoke: func(_ *testing.T, c *system.Cluster) string {
-			c.App("a", only("exec tail /dev/zero"), nil) // which keeps its only line, that never ends
+			c.App("a", only("exec tail /dev/zero"), nil) // tail keeps its only line in memory, which never ends
 			c.Job("once", "a", nil)
 			return c.Trigger("once")
 		},
@@ -112,7 +112,7 @@ var reasons = []reason{
 		cause: []string{"EXECUTOR_REREGISTRATION_TIMEOUT"},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := c.HoldTwo()
-			// In this order: each of the two continues the other, unless it is stopped itself.
+			// In this order: each of the two would continue the other, unless it is stopped itself.
 			for _, pid := range append(c.Executors(), c.Supervisors()...) {
 				if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 					c.Fatal(err)
@@ -126,7 +126,8 @@ var reasons = []reason{
 	{
 		name: "agent without what it kept", realOnly: true, state: "LOST",
 		cause: []string{"AGENT_REMOVED", "a new agent registered at the same address"},
-		// On a busy machine it is away for longer than pings are waited for otherwise, and then it is unreachable.
+		// On a busy machine the agent is away for longer than the default of missed pings allows, which would make it
+		// unreachable.
 		setup: system.Setup{MissedPings: 40},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := c.HoldTwo()
@@ -170,7 +171,7 @@ var reasons = []reason{
 	},
 }
 
-// TestReasons: what Mesos says of an end is passed on to users in words.
+// TestReasons: users read the reasons that Mesos gives for an outcome in plain words.
 func TestReasons(t *testing.T) {
 	for _, r := range reasons {
 		t.Run(r.name, func(t *testing.T) {
@@ -212,8 +213,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestOfferTakenBack launches with an offer that the master takes back before the launch reaches it: the master drops
-// the launch with INVALID_OFFERS, and the shard runs on another agent.
+// TestOfferTakenBack launches with an offer that the master rescinds before the launch arrives. The master drops the
+// launch with INVALID_OFFERS, and the shard runs on another agent.
 func TestOfferTakenBack(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		proxy := netproxy.Start(t, c.Mesos.MasterAddress(1))
@@ -243,7 +244,7 @@ func TestOfferTakenBack(t *testing.T) {
 	})
 }
 
-// runOnce triggers a job "once" of one shard.
+// runOnce triggers a job "once" with one shard.
 func runOnce(_ *testing.T, c *system.Cluster) string {
 	c.Helper()
 	c.App("a", writes, nil)
@@ -251,7 +252,7 @@ func runOnce(_ *testing.T, c *system.Cluster) string {
 	return c.Trigger("once")
 }
 
-// executorDir is a folder with an executor that is a script.
+// executorDir creates a folder with an executor that is a script.
 func executorDir(t *testing.T, commands string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -261,8 +262,8 @@ func executorDir(t *testing.T, commands string) string {
 	return dir
 }
 
-// limitMemory are flags of an agent that limits its executors' memory, which takes cgroups of version 1 and the
-// permission to make some. Where these are missing the test is skipped, and says so.
+// limitMemory returns flags with which an agent limits its executors' memory. This needs cgroups of version 1 and the
+// permission to create some; without them the test is skipped.
 func limitMemory(t *testing.T) []string {
 	t.Helper()
 	name := filepath.Base(filepath.Dir(t.TempDir()))
@@ -278,7 +279,7 @@ func limitMemory(t *testing.T) []string {
 					t.Errorf("remove the cgroups that Mesos made: %v", err)
 					return
 				}
-				<-time.After(20 * time.Millisecond) // what was killed in it has yet to be waited for
+				<-time.After(20 * time.Millisecond) // killed processes in it have not been reaped yet
 			}
 		})
 	}

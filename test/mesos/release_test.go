@@ -7,13 +7,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestNewReleaseIsFetched: agents keep the executor's binary in their cache, and start a new release's executors from
-// the new one, whatever they have of an old one; also the second time, when both are kept.
+// TestNewReleaseIsFetched: agents cache the executor's binary, but start executors of a new release from its own
+// binary, also when both releases are in the cache.
 func TestNewReleaseIsFetched(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		first, second := bin.Release(t, "release one"), bin.Release(t, "release two")
-		// runs runs a job of a new app: its executor is of a release. Idle ones of other apps may end to make room for
-		// it.
+		// runs runs a job of a new app and checks the release of its executor. Idle executors of other apps may end
+		// to make room for it.
 		runs := func(app, release string) {
 			t.Helper()
 			c.App(app, only(":"), nil)

@@ -12,8 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestL7ReservedResourcesAreUsedFirst runs a shard that needs more than is reserved for its role, and more than is
-// not: it gets all of the one, reserved statically and by an operator, and some of the other, and gives all back.
+// TestL7ReservedResourcesAreUsedFirst runs a shard that needs more than the reserved and more than the unreserved
+// resources. It gets all of the reserved ones, both static and dynamic, and some of the unreserved, and releases all
+// of them.
 func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
 	onReal(t, system.Setup{Agents: 1, Resources: "cpus:16;mem:8192;disk:10000;cpus(batch):1.5;mem(batch):256"},
 		func(t *testing.T, c *system.Cluster) {
@@ -36,7 +37,7 @@ func TestL7ReservedResourcesAreUsedFirst(t *testing.T) {
 		})
 }
 
-// allocated is what tasks and executors have of the only agent, by the master's account.
+// allocated returns the resources of the only agent that tasks and executors use, as the master reports them.
 func allocated(t *testing.T, c *system.Cluster) []string {
 	t.Helper()
 	var answer struct {
@@ -75,7 +76,7 @@ func allocated(t *testing.T, c *system.Cluster) []string {
 	return out
 }
 
-// TestMaintenance: nothing new is placed on an agent that is about to go.
+// TestMaintenance: no new shard is placed on an agent with scheduled maintenance.
 func TestMaintenance(t *testing.T) {
 	onReal(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

@@ -10,14 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestRunAs: on agents that are root's, executors are the framework's user, root here, and the processes of jobs are
-// the user of --run-as; without it an executor that is root runs none. It needs root: make ci ONLY=mesos-root.
+// TestRunAs: on agents that run as root, executors run as the framework's user, root here, and the processes of jobs
+// as the user of --run-as. Without that flag an executor that is root runs no job. It needs root: make ci
+// ONLY=mesos-root.
 func TestRunAs(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
 	onReal(t, system.Setup{Agents: 1, AgentArgs: []string{"--switch_user"}}, func(t *testing.T, c *system.Cluster) {
-		// Tests' folders are closed to other users.
+		// The folders of tests are closed to other users.
 		for _, folder := range []string{c.AgentDir(1), c.Dir, filepath.Dir(c.Dir)} {
 			if err := os.Chmod(folder, 0o755); err != nil {
 				t.Fatal(err)

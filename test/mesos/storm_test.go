@@ -9,11 +9,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestStorm kills the leading server, the leading master and agents with kill -9, by turns, while crons fire and
-// triggers come in: nothing is lost, nothing runs twice. It is played with masters that remember their agents, and
-// with masters that know nothing after a restart. Agents have 20 s to come back before they are unreachable (75 s by
-// default): on a busy machine one takes more than 3 s, and a task that it then does not know counts as begun, and so
-// as lost (rule E1).
+// TestStorm kills the leading server, the leading master and agents with SIGKILL in turn, while crons fire and
+// triggers arrive: nothing is lost, and nothing runs twice. It runs once with masters that remember their agents, and
+// once with masters that forget everything at a restart. Agents have 20 s to come back before they are unreachable
+// (75 s by default). On a busy machine an agent takes longer than 3 s, and a task that it then does not know counts
+// as started, and so as lost (rule E1).
 func TestStorm(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -55,7 +55,7 @@ func TestStorm(t *testing.T) {
 					ask("master", round)
 
 					agent := round%2 + 1
-					c.AwaitAgents() // one that is still on its way back would be missed by nobody
+					c.AwaitAgents() // killing an agent that is still coming back would have no effect
 					c.Mesos.KillAgent(agent)
 					storm.Ask(fmt.Sprint("agent-", round))
 					c.Mesos.StartAgent(agent)
@@ -66,7 +66,7 @@ func TestStorm(t *testing.T) {
 				c.OK("POST", "/api/job/tick/disable", "")
 				t.Log(storm.Settle(false))
 				storm.AskAgain()
-				var cut []system.DaemonRun // what was cut off may have been run again
+				var cut []system.DaemonRun // interrupted runs may have been repeated
 				for _, r := range d.Runs() {
 					if r.Source == "FAILOVER" {
 						cut = append(cut, r)
@@ -78,8 +78,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestExecutorsKilled kills executors with kill -9 under load: with failover their shards run again, and none of them
-// while the killed one's process still runs.
+// TestExecutorsKilled kills executors with SIGKILL under load: shards with failover run again, but not while the
+// process of the killed executor is still running.
 func TestExecutorsKilled(t *testing.T) {
 	both(t, system.Setup{Agents: 2}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -122,8 +122,8 @@ func TestExecutorsKilled(t *testing.T) {
 	})
 }
 
-// TestAgentFrozen stops an agent until it is unreachable, and lets it go on: explain says that it is away, its tasks
-// go on, and none of their shards is started on another agent.
+// TestAgentFrozen stops an agent until it is unreachable, and continues it: the explanation says that it does not
+// answer, its tasks keep running, and none of their shards is started on another agent.
 func TestAgentFrozen(t *testing.T) {
 	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
@@ -156,7 +156,7 @@ func TestAgentFrozen(t *testing.T) {
 	})
 }
 
-// TestEndedMeanwhile: what ends while its agent is away is reported when the agent is back, with its exit status.
+// TestEndedMeanwhile: if a task ends while its agent is away, its exit status is reported when the agent is back.
 func TestEndedMeanwhile(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -206,10 +206,10 @@ func TestEndedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLaunchLost loses a launch with the agent that it was sent to and with the master that knew of it. Nobody will
-// ever tell of that task by himself: once its agent is back the server asks, and launches the shard again.
+// TestLaunchLost loses a launch together with the agent that it was sent to and the master that knew about it. No
+// update will ever report that task, so the server asks once the agent is back, and launches the shard again.
 func TestLaunchLost(t *testing.T) {
-	// On a busy machine the launch is sent only after the agent has missed some pings.
+	// On a busy machine the launch is only sent after the agent has missed some pings.
 	both(t, system.Setup{Agents: 1, InMemory: true, MissedPings: 100}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)
 		c.App("a", writes, nil)

@@ -6,26 +6,27 @@ import (
 	"testing"
 )
 
-// AgentOptions say what an agent is like.
+// AgentOptions describe an agent.
 type AgentOptions struct {
 	// Dir is the agent's folder; by default a temporary one.
 	Dir string
-	// IP is the agent's address and host name, by default 127.0.0.1; any of loopback will do.
+	// IP is the agent's address and host name, by default 127.0.0.1; any loopback address can be used.
 	IP string
 	// Master is HOST:PORT of a master, or zk://HOST:PORT,…/PATH.
 	Master string
-	// Resources are offered: reserved ones look like cpus(role):2. By default there are 4 CPUs and 4 GB of memory.
+	// Resources are offered; reserved ones have the form cpus(role):2. The default is 4 CPUs and 4 GB of memory.
 	Resources string
-	// Credentials are asked for of those who read files or call the operator API.
+	// Credentials are required for reading files and for the operator API.
 	Credentials *Credentials
-	// Args are further flags, which win over those that the options set; Env are further environment variables.
+	// Args are additional flags, which take precedence over those from the options; Env are additional environment
+	// variables.
 	Args, Env []string
 }
 
-// Agent is a Mesos agent. Its methods may be called from the test's goroutine only; they end the test when they fail.
+// Agent is a Mesos agent. Its methods must be called from the test's goroutine, and fail the test on errors.
 type Agent struct{ server }
 
-// StartAgent starts an agent. It answers when StartAgent returns, but need not have registered yet.
+// StartAgent starts an agent. When it returns, the agent answers, but may not have registered yet.
 func StartAgent(t testing.TB, o AgentOptions) *Agent {
 	t.Helper()
 	if o.IP == "" {
@@ -44,7 +45,7 @@ func StartAgent(t testing.TB, o AgentOptions) *Agent {
 				"libexec"),
 			"--launcher=posix", "--isolation=posix/cpu,posix/mem,filesystem/posix", "--no-systemd_enable_support",
 			"--no-switch_user",
-			// What a killed test leaves behind ends itself after this.
+			// Processes that a killed test leaves behind end themselves after this.
 			"--recovery_timeout=2mins",
 			"--registration_backoff_factor=500ms",
 		}
@@ -62,7 +63,7 @@ func StartAgent(t testing.TB, o AgentOptions) *Agent {
 	return a
 }
 
-// WorkDir is the folder below which the agent's sandboxes are.
+// WorkDir returns the folder with the agent's sandboxes.
 func (a *Agent) WorkDir() string { return filepath.Join(a.dir, "work") }
 
 // Registered reports whether the agent is registered with a master.

@@ -7,32 +7,31 @@ import (
 	"time"
 )
 
-// MasterOptions say what a master is like. The zero value is a master alone that remembers nothing after a restart.
+// MasterOptions describe a master. The zero value is a single master that forgets everything at a restart.
 type MasterOptions struct {
 	// Dir is the master's folder; by default a temporary one.
 	Dir string
-	// ZK is where masters elect one, as zk://HOST:PORT,…/PATH; a master without one leads.
+	// ZK is the address at which masters elect a leader, as zk://HOST:PORT,…/PATH; a master without it always leads.
 	ZK string
-	// Quorum is how many masters must have an entry of the replicated log, in which the registry is kept. 0 keeps
-	// the registry in memory.
+	// Quorum is how many masters must have an entry of the replicated log with the registry. 0 keeps the registry in
+	// memory.
 	Quorum int
-	// PingTimeout is how long an agent has to answer a ping, by default 1 s. After three that it missed it is
+	// PingTimeout is how long an agent may take to answer a ping, by default 1 s. After three missed pings it is
 	// unreachable.
 	PingTimeout time.Duration
-	// Credentials are asked for of frameworks and operators.
+	// Credentials are required from frameworks and operators.
 	Credentials *Credentials
-	// Args are further flags, which win over those that the options set.
+	// Args are additional flags, which take precedence over those from the options.
 	Args []string
 }
 
-// Master is a Mesos master. Its methods may be called from the test's goroutine only; they end the test when they
-// fail.
+// Master is a Mesos master. Its methods must be called from the test's goroutine, and fail the test on errors.
 type Master struct {
 	server
 	inMemory bool
 }
 
-// StartMaster starts a master. It answers when StartMaster returns, but need not lead yet.
+// StartMaster starts a master. When it returns, the master answers, but may not lead yet.
 func StartMaster(t testing.TB, o MasterOptions) *Master {
 	t.Helper()
 	m := &Master{server{t: t, what: "master", dir: o.Dir, ip: "127.0.0.1", credentials: o.Credentials}, o.Quorum == 0}
@@ -76,11 +75,11 @@ func (m *Master) Leads() bool {
 	return m.process != nil && err == nil
 }
 
-// CaughtUp reports whether the master has its part of the replicated log. A master that is killed before all of them
-// have, in the first seconds of a cluster, leaves too few that ever will.
+// CaughtUp reports whether the master has its part of the replicated log. If a master is killed before all have
+// theirs, in the first seconds of a cluster, too few are left that can ever get it.
 func (m *Master) CaughtUp() bool {
 	return m.Runs() && (m.inMemory || m.metric("registrar/log/recovered") == 1)
 }
 
-// Operate sends a call to the operator API and gives the answer; a master that does not lead refuses it.
+// Operate sends a call to the operator API and returns the answer. A master that does not lead rejects it.
 func (m *Master) Operate(call string) (string, error) { return m.ask("POST", "/api/v1", call) }

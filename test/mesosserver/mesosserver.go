@@ -1,9 +1,9 @@
-// Package mesosserver starts real Mesos masters and agents for tests, from the folder that MESOS_HOME names: on
-// loopback, with ports and folders of their own, ended with the test that started them, even when that test is
+// Package mesosserver starts real Mesos masters and agents for tests, from the folder that MESOS_HOME names: on the
+// loopback interface, with ports and folders of their own. They end with the test that started them, even if it is
 // killed.
 //
-// Masters and agents are quick to notice: see [MasterOptions]. An agent that is killed leaves its executors running,
-// as Mesos' agents do; the end of the test ends them.
+// Masters and agents detect failures quickly: see [MasterOptions]. A killed agent leaves its executors running, as
+// Mesos agents do; they end with the test.
 package mesosserver
 
 import (
@@ -21,12 +21,11 @@ import (
 const (
 	// patience is how long a server may take until it answers.
 	patience = 60 * time.Second
-	// tries is how often other ports are tried when somebody took the one that was free.
+	// tries is how often other ports are tried if a free one was taken in the meantime.
 	tries = 5
 )
 
-// Home is the folder of the Mesos that tests use, with bin, libexec and webui in it: the value of MESOS_HOME, "" for
-// none.
+// Home returns the folder of the Mesos for tests, with bin, libexec and webui: the value of MESOS_HOME, "" for none.
 func Home() string {
 	if home := os.Getenv("MESOS_HOME"); home != "none" {
 		return home
@@ -34,8 +33,8 @@ func Home() string {
 	return ""
 }
 
-// Require skips a test that needs a Mesos where there is none. In CI it fails instead: there a Mesos is left out only
-// by MESOS_HOME=none, never by mistake.
+// Require skips a test that needs a Mesos if there is none. In CI it fails instead, unless MESOS_HOME is none, so
+// that such tests are not skipped by mistake.
 func Require(t testing.TB) {
 	t.Helper()
 	const how = "set MESOS_HOME to a folder with Mesos' bin, libexec and webui (make ci ONLY=mesos)"
@@ -56,14 +55,14 @@ func binary(name string) string { return filepath.Join(Home(), "bin", name) }
 // Credentials are a principal and its secret.
 type Credentials struct{ Principal, Secret string }
 
-// file writes the credentials as Mesos reads them and gives the path.
+// file writes the credentials in Mesos' format and returns the path.
 func (c *Credentials) file(dir string) (string, error) {
 	path := filepath.Join(dir, "credentials.json")
 	text := fmt.Sprintf(`{"credentials":[{"principal":%q,"secret":%q}]}`, c.Principal, c.Secret)
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// server is what masters and agents have in common.
+// server is shared by masters and agents.
 type server struct {
 	t           testing.TB
 	what        string // master or agent
@@ -71,16 +70,16 @@ type server struct {
 	ip          string
 	port        int
 	credentials *Credentials
-	process     *child.Process // nil: killed
+	process     *child.Process // nil after a kill
 	args        func() []string
 	env         []string
 	client      *http.Client
 }
 
-// Address is where the server is found, as HOST:PORT. It stays the same when the server starts again.
+// Address returns the address of the server, as HOST:PORT. It stays the same after a restart.
 func (s *server) Address() string { return fmt.Sprintf("%s:%d", s.ip, s.port) }
 
-// PID is the process id of the running server.
+// PID returns the process id of the running server.
 func (s *server) PID() int {
 	s.t.Helper()
 	if s.process == nil {
@@ -102,15 +101,15 @@ func (s *server) Runs() bool {
 	}
 }
 
-// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
+// Kill kills the server with SIGKILL and waits until it has ended. It does nothing to a killed server.
 func (s *server) Kill() {
 	s.process.Kill()
 	s.process = nil
 	s.client.CloseIdleConnections()
 }
 
-// Restart starts a server again, with its folder and at its port, after it was killed or has ended by itself. It
-// returns when the server answers.
+// Restart restarts a server that was killed or has ended by itself, with its folder and port. It returns when the
+// server answers.
 func (s *server) Restart() {
 	s.t.Helper()
 	if s.Runs() {
@@ -126,10 +125,10 @@ func (s *server) Restart() {
 	s.t.Fatalf("mesosserver: %s did not start again: %v", s, err)
 }
 
-// Pause stops the server by SIGSTOP: connections stay open and nothing is answered.
+// Pause stops the server with SIGSTOP: connections stay open and nothing is answered.
 func (s *server) Pause() { s.t.Helper(); s.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (s *server) Resume() { s.t.Helper(); s.signal(syscall.SIGCONT) }
 
 func (s *server) signal(which syscall.Signal) {
@@ -139,14 +138,14 @@ func (s *server) signal(which syscall.Signal) {
 	}
 }
 
-// LastWords is the end of the server's log.
+// LastWords returns the end of the server's log.
 func (s *server) LastWords() string { return child.LastWords(s.log()) }
 
 func (s *server) log() string { return filepath.Join(s.dir, "log") }
 
 func (s *server) String() string { return "the " + s.what + " " + s.Address() }
 
-// start starts the server at a port that was free a moment ago, and has it killed at the end of the test.
+// start starts the server on a free port, and makes the end of the test kill it.
 func (s *server) start() {
 	s.t.Helper()
 	Require(s.t)
@@ -177,7 +176,7 @@ func (s *server) start() {
 	s.t.Fatalf("mesosserver: %s did not start in %d tries: %v", s, tries, err)
 }
 
-// end ends the server and what it left running.
+// end ends the server and the processes that it has left running.
 func (s *server) end() {
 	s.Kill()
 	if err := child.EndAll(s.dir); err != nil {

@@ -18,7 +18,7 @@ import (
 func (s *server) launch() error {
 	cmd := exec.Command(binary("mesos-"+s.what), s.args()...)
 	cmd.Dir = s.dir
-	// Mesos takes flags from variables that begin with MESOS_: it gets none of the test's.
+	// Mesos reads flags from variables with the prefix MESOS_, so it gets none of the test's.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "LC_ALL=C.UTF-8"}, s.env...)
 	var err error
 	if s.process, err = child.Start(cmd, s.log()); err != nil {
@@ -27,8 +27,7 @@ func (s *server) launch() error {
 	return s.ready()
 }
 
-// override gives flags with further ones, which take the place of those with their names: Mesos refuses a flag that is
-// given twice.
+// override returns flags with those in further replaced or added, because Mesos rejects duplicate flags.
 func override(flags, further []string) []string {
 	name := func(flag string) string {
 		flag, _, _ = strings.Cut(strings.TrimPrefix(flag, "--"), "=")
@@ -39,7 +38,7 @@ func override(flags, further []string) []string {
 	}), further...)
 }
 
-// health is the path at which masters and agents say that they live.
+// health is the path of the health checks of masters and agents.
 var health = map[string]string{"master": "/master/health", "agent": "/slave(1)/health"}
 
 func (s *server) ready() error {
@@ -62,7 +61,7 @@ func (s *server) ready() error {
 	}
 }
 
-// ask sends a request with the server's credentials; only status 200 and 202 are no error.
+// ask sends a request with the server's credentials. Any status except 200 and 202 is an error.
 func (s *server) ask(method, path, body string) (string, error) {
 	req, err := http.NewRequest(method, s.url(path), strings.NewReader(body))
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *server) ask(method, path, body string) (string, error) {
 	return string(text), err
 }
 
-// metric is a number of the server's /metrics/snapshot; one that isn't there is 0.
+// metric returns a number in the server's /metrics/snapshot, 0 if it does not exist.
 func (s *server) metric(name string) float64 {
 	text, err := s.ask("GET", "/metrics/snapshot", "")
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 
 const alerts = "deploy/prometheus/alerts.yml"
 
-// TestAlerts: promtool finds them right, and plays when they fire and when they don't. Each says what to do, with
-// routes that exist.
+// TestAlerts: promtool accepts the alerts, and its tests show when they fire and when they do not. Each says what to
+// do, with existing routes.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	promtool(t, "", "check", "rules", filepath.Join(root, alerts))
@@ -46,7 +46,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestDashboard can be imported: its data source is a variable, and its panels do not lie upon each other.
+// TestDashboard: the dashboard can be imported, because its data source is a variable, and its panels do not overlap.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	d := readDashboard(t)
@@ -82,9 +82,9 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// TestPrometheusAnswersEveryQuery: a real Prometheus scrapes a real server, has nothing to say against the rules, and
-// answers what the dashboard asks with numbers. Metrics have the names that docs/metrics.md documents, and dashboard
-// and rules use no others.
+// TestPrometheusAnswersEveryQuery: a real Prometheus scrapes a real server, accepts the rules, and answers the
+// queries of the dashboard with numbers. Metrics have the names in docs/metrics.md, and dashboard and rules use no
+// others.
 func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -96,7 +96,7 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	types := served(m.OK("GET", "/metrics", ""))
 	// Without a database there is no history.
 	keepsHistory := types["elasticjob_history_database_up"] != ""
-	// Nor is there a certificate, or a Kubernetes.
+	// There is no certificate and no Kubernetes either.
 	missing := func(name string) bool {
 		return types[name] == "" && (keepsHistory || !strings.HasPrefix(name, "elasticjob_history_")) &&
 			!strings.HasPrefix(name, "elasticjob_tls_") && !strings.HasPrefix(name, "elasticjob_kubernetes_")
@@ -119,7 +119,7 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	for _, panel := range readDashboard(t).Panels {
 		for _, target := range panel.Targets {
 			if slices.ContainsFunc(names(target.Expr), func(name string) bool { return types[name] == "" }) {
-				continue // of the history
+				continue // about the history
 			}
 			query := variables.Replace(target.Expr)
 			m.Until(panel.Title+" shows something", func() string {
@@ -154,7 +154,7 @@ func TestPrometheusAnswersEveryQuery(t *testing.T) {
 	})
 }
 
-// prometheus is one that scrapes a machine's server each second.
+// prometheus is a Prometheus that scrapes a machine's server each second.
 type prometheus struct {
 	m   *system.Machine
 	url string
@@ -221,10 +221,10 @@ func startPrometheus(m *system.Machine) *prometheus {
 	return p
 }
 
-// client keeps no connection, which would be taken for a goroutine that was left.
+// client keeps no idle connections, which would count as leaked goroutines.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 30 * time.Second}
 
-// get reads what a route of Prometheus' API gives as data.
+// get decodes the data in an answer of Prometheus' API.
 func (p *prometheus) get(path string, data any) {
 	p.m.Helper()
 	resp, err := client.Get(p.url + path)
@@ -245,7 +245,7 @@ func (p *prometheus) get(path string, data any) {
 	}
 }
 
-// query is how many series answer a query with a number, as quantiles of nothing are none.
+// query returns the number of series that answer a query with a number; a quantile without samples is not a number.
 func (p *prometheus) query(text string) (n int) {
 	p.m.Helper()
 	var data struct{ Result []struct{ Value [2]any } }

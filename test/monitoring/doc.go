@@ -1,3 +1,3 @@
-// Package monitoring checks what deploy/ has for Prometheus and Grafana, and /metrics itself, with a real server and
-// with the real programs of Debian's package prometheus.
+// Package monitoring checks the files for Prometheus and Grafana in deploy/, and /metrics itself, with a real server
+// and the real programs of Debian's package prometheus.
 package monitoring

@@ -19,7 +19,7 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 4)) }
 
-// tool is the path of a program of Debian's package prometheus.
+// tool returns the path of a program of Debian's package prometheus.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -29,7 +29,7 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// promtool runs it, which must find nothing wrong and have nothing to say but that.
+// promtool runs promtool, which must not report any problem.
 func promtool(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(tool(t, "promtool"), args...)
@@ -48,7 +48,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// dashboard is what is looked at of Grafana's model.
+// dashboard is the part of Grafana's model that is checked.
 type dashboard struct {
 	Title      string
 	UID        string
@@ -77,7 +77,7 @@ func readDashboard(t *testing.T) dashboard {
 	return d
 }
 
-// names are those of our metrics in a text, without what a histogram's series add.
+// names returns the names of our metrics in a text, without the suffixes of a histogram's series.
 func names(text string) []string {
 	all := regexp.MustCompile(`elasticjob_[a-z_]*[a-z]`).FindAllString(text, -1)
 	for i, name := range all {
@@ -89,7 +89,7 @@ func names(text string) []string {
 	return all
 }
 
-// served are the types of our metrics that a server gives, by name.
+// served returns the types of our metrics in a scrape, by name.
 func served(scrape string) map[string]string {
 	types := map[string]string{}
 	for _, f := range regexp.MustCompile(`(?m)^# TYPE (elasticjob_\S+) (\S+)$`).FindAllStringSubmatch(scrape, -1) {
@@ -98,7 +98,7 @@ func served(scrape string) map[string]string {
 	return types
 }
 
-// work has a server with a daemon and a number of jobs, of which each has run once, and one has failed.
+// work makes a server run a daemon and this many jobs, each once, and one that fails.
 func work(m *system.Machine, jobs int) {
 	m.Helper()
 	m.App("a", system.Files{"bin/start.sh": "#!/bin/sh\n[ \"$ELASTICJOB_JOB_NAME\" != bad ]\n"}, nil)

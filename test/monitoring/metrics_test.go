@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSeriesAreBounded: with many jobs and tasks, and requests that name what is not there, a server has the same
-// series as with few, and as many more as --job-metrics and the table of routes allow. No id is in any.
+// TestSeriesAreBounded: with many jobs, tasks and requests for unknown objects, a server has the same series as with
+// few, plus those that --job-metrics and the table of routes permit. No series contains an id.
 func TestSeriesAreBounded(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin, "--job-metrics", "3")

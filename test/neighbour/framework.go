@@ -11,19 +11,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// neighbour is the other framework: it wants resources for one task at a time.
+// neighbour is the other framework, which wants resources for one task at a time.
 type neighbour struct {
 	options
 	session cluster.Session
 	name    string
 	tasks   int
-	wanted  time.Time // when it began to want resources; zero while it doesn't
+	wanted  time.Time // when it began to want resources; zero while it does not
 	ends    time.Time // when it wants resources again
 	waits   []time.Duration
 }
 
-// beNeighbour subscribes, and wants resources again and again until ctx ends. It gives how long it waited each time; a
-// wish that is still open counts with the time that it waited so far, if that is longer than the longest.
+// beNeighbour subscribes, and repeatedly wants resources until ctx ends. It returns how long it waited each time. An
+// unfulfilled last wait counts with its duration so far, if that is longer than all others.
 func beNeighbour(ctx context.Context, o options) ([]time.Duration, error) {
 	driver, err := mesos.New(mesos.Options{Masters: []string{o.master}})
 	if err != nil {
@@ -72,7 +72,7 @@ func (n *neighbour) live(ctx context.Context) error {
 	}
 }
 
-// unless is nil when the measurement has ended: then calls are cut off.
+// unless returns nil if the measurement has ended, which interrupts calls.
 func (n *neighbour) unless(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -96,8 +96,8 @@ func (n *neighbour) handle(ctx context.Context, e cluster.Event) error {
 	return nil
 }
 
-// executorCPUs is what the process itself pays; the task has the rest.
-const executorCPUs = 10 // milli
+// executorCPUs is the share of the executor; the task gets the rest.
+const executorCPUs = 10 // in thousandths
 
 func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	want := int64(n.cpus*1000 + 0.5)
@@ -109,7 +109,7 @@ func (n *neighbour) offered(ctx context.Context, o cluster.Offer) error {
 	n.ends = time.Now().Add(n.takes + time.Duration(rand.Int64N(int64(2*n.pause)+1)))
 	n.tasks++
 	id := fmt.Sprintf("%s-%d", n.name, n.tasks)
-	// An executor that never registers keeps its task's resources until it ends.
+	// An executor that never registers holds its task's resources until it ends.
 	err := n.session.Launch(ctx, cluster.Launch{AgentID: o.AgentID, OfferIDs: []string{o.ID},
 		Tasks: []cluster.TaskLaunch{{
 			TaskID: id, Name: id, Resources: resources.Amount{CPUMilli: want - executorCPUs, MemMilli: 32_000},

@@ -1,10 +1,10 @@
-// Command neighbour measures, on a Mesos that runs, what a framework's offers cost the others of
-// the cluster (promise 6): which share of the time it holds offers, how many CPUs these
-// are beside those that it uses, and how long another framework waits for resources.
+// Command neighbour measures on a running Mesos how the offers that a framework holds affect the other frameworks of
+// the cluster (promise 6): for which share of the time it holds offers, how many CPUs these contain compared with
+// those that it uses, and how long another framework waits for resources.
 //
-// It subscribes as a framework of its own, wants resources for one task every now and then, launches a
-// process that keeps them for a while, and asks the master all the time who holds what.
-// It changes nothing else, and its framework is torn down at the end.
+// It subscribes as a framework of its own, wants resources for one task from time to time, launches a process that
+// holds them for a while, and repeatedly asks the master who holds what. It changes nothing else, and its framework
+// is torn down at the end.
 package main
 
 import (
@@ -75,16 +75,16 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// amounts are CPUs by what the master says of a framework, at one moment.
+// amounts are the offers and CPUs of a framework at one time, as the master reports them.
 type amounts struct {
 	offers        int
 	offered, used float64
 }
 
-// samples are what was seen; moments at which nobody of that name was subscribed are left out.
+// samples are the measured amounts, without times at which no framework of that name was subscribed.
 type samples []amounts
 
-// watch asks the master until ctx ends, at random intervals, so that no rhythm of fires is met always or never.
+// watch asks the master until ctx ends, at random intervals, so that the samples are not correlated with fires.
 func watch(ctx context.Context, o options) (samples, error) {
 	var all samples
 	for {

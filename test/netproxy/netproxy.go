@@ -1,11 +1,10 @@
-// Package netproxy is a TCP proxy for tests that can do to a connection what networks
-// do: cut it, swallow what goes over it, delay it, end one direction of it.
+// Package netproxy is a TCP proxy for tests that causes the faults of networks: it can reset connections, drop or
+// delay their data, and end one direction.
 //
 //	client ──► Proxy.Address() ──► two pumps per connection ──► target
 //
-// A fault holds for connections that are there and for new ones until Heal,
-// unless its method says otherwise. Methods may be called concurrently. The proxy and all of its goroutines end
-// with the test.
+// A fault applies to existing and new connections until Heal, unless its method says otherwise. Methods are safe for
+// concurrent use. The proxy and all of its goroutines end with the test.
 package netproxy
 
 import (
@@ -26,7 +25,7 @@ const (
 	blackhole
 )
 
-// forever is a budget of bytes that doesn't end.
+// forever is an unlimited budget.
 const forever = -1
 
 // Proxy forwards connections to a target.
@@ -38,13 +37,13 @@ type Proxy struct {
 	mu      sync.Mutex
 	target  string
 	mode    mode
-	changed chan struct{} // closed with every change of mode
+	changed chan struct{} // closed at every change of mode
 	delay   time.Duration
-	budget  int64 // bytes that may still go to clients
+	budget  int64 // the number of bytes that may still be sent to clients
 	links   map[*link]struct{}
 }
 
-// Start begins to forward connections to the target, "host:port", which need not be up.
+// Start starts to forward connections to the target, "host:port", which need not be running.
 func Start(t testing.TB, target string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +65,7 @@ func Start(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Address is where the proxy listens, "127.0.0.1:port".
+// Address returns the address on which the proxy listens, "127.0.0.1:port".
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // Cut resets all connections, and each new one as soon as it is made.
@@ -75,7 +74,7 @@ func (p *Proxy) Cut() {
 	p.reset()
 }
 
-// FailOver resets all connections, and has new ones go to another target, "host:port".
+// FailOver resets all connections, and forwards new ones to another target, "host:port".
 func (p *Proxy) FailOver(target string) {
 	p.mu.Lock()
 	p.target = target
@@ -83,12 +82,11 @@ func (p *Proxy) FailOver(target string) {
 	p.reset()
 }
 
-// Blackhole keeps connections open, accepts new ones and passes nothing on. What comes
-// meanwhile is forwarded after Heal, as TCP does when a network heals in time.
+// Blackhole keeps connections open, accepts new ones and forwards nothing. Data that arrives meanwhile is forwarded
+// after Heal, like TCP after a short outage of the network.
 func (p *Proxy) Blackhole() { p.set(blackhole) }
 
-// Heal ends Cut, Blackhole, Delay and DropAfter. Connections that were reset or
-// half closed stay so.
+// Heal ends Cut, Blackhole, Delay and DropAfter. Connections that were reset or half closed stay so.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	p.delay, p.budget = 0, forever
@@ -96,37 +94,36 @@ func (p *Proxy) Heal() {
 	p.set(passing)
 }
 
-// Delay lets everything arrive later by d, in both directions.
+// Delay delays everything by d, in both directions.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// HalfClose ends the direction to the client in the connections that are there now: clients
-// read an end of file, and what they send still arrives.
+// HalfClose ends the direction to the client in the existing connections: clients read an end of file, and the data
+// that they send still arrives.
 func (p *Proxy) HalfClose() {
 	for _, l := range p.all() {
 		l.toClient.end()
 	}
 }
 
-// HalfCloseToTarget ends the other direction: the target reads an end of
-// file, and what it sends still arrives.
+// HalfCloseToTarget ends the other direction: the target reads an end of file, and the data that it sends still
+// arrives.
 func (p *Proxy) HalfCloseToTarget() {
 	for _, l := range p.all() {
 		p.mu.Lock()
 		toTarget := l.toTarget
 		p.mu.Unlock()
-		if toTarget != nil { // else not connected yet
+		if toTarget != nil { // otherwise it is not connected yet
 			toTarget.end()
 		}
 	}
 }
 
-// DropAfter lets n more bytes go to clients, over all connections, and resets the
-// connection that the next byte would go over, once. With 0, a request
-// arrives and its answer is lost.
+// DropAfter forwards n more bytes to clients, over all connections, and then resets the connection with the next
+// byte, once. With 0, a request arrives and its answer is lost.
 func (p *Proxy) DropAfter(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,7 +170,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// open waits until connections pass. It is false when the link's end comes first.
+// open waits until connections are forwarded. It returns false if the link ends first.
 func (p *Proxy) open(l *link) bool {
 	for {
 		p.mu.Lock()
@@ -194,7 +191,7 @@ func (p *Proxy) open(l *link) bool {
 	}
 }
 
-// spend takes from the budget what n bytes need: how many may go, and whether the link must end then.
+// spend subtracts n bytes from the budget. It returns how many may be sent, and whether the link must end after them.
 func (p *Proxy) spend(n int) (allowed int, end bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +207,7 @@ func (p *Proxy) spend(n int) (allowed int, end bool) {
 	return allowed, true
 }
 
-// link is a connection from a client with its counterpart to the target.
+// link is a connection from a client with its connection to the target.
 type link struct {
 	proxy              *Proxy
 	ctx                context.Context
@@ -239,7 +236,7 @@ func (l *link) run() {
 	both.Go(func() { l.toTarget.run(l.toClient.to) })
 	both.Go(func() { l.toClient.run(l.toTarget.to) })
 	both.Wait()
-	if l.ctx.Err() == nil { // both ends were forwarded: no reset
+	if l.ctx.Err() == nil { // both ends of file were forwarded, so no reset is necessary
 		_ = l.toTarget.to.Close()
 		_ = l.toClient.to.Close()
 	}
@@ -255,14 +252,13 @@ func (l *link) leave() {
 
 func (l *link) reset() { l.cancel() }
 
-// abort closes with a reset instead of an orderly end.
+// abort closes a connection with a reset.
 func abort(c *net.TCPConn) {
 	_ = c.SetLinger(0)
 	_ = c.Close()
 }
 
-// pump forwards one direction. Reading and writing are separate, so that a delay holds
-// nothing else up.
+// pump forwards one direction. It reads and writes concurrently, so that a delay does not block reading.
 type pump struct {
 	link   *link
 	to     *net.TCPConn
@@ -292,7 +288,7 @@ func (p *pump) run(from *net.TCPConn) {
 	reading.Wait()
 }
 
-// read ends at the end of file, or resets the link when the connection broke.
+// read returns at the end of file, and resets the link if the connection breaks.
 func (p *pump) read(from *net.TCPConn, queue chan<- chunk) {
 	for {
 		buf := make([]byte, 16<<10)
@@ -316,7 +312,7 @@ func (p *pump) read(from *net.TCPConn, queue chan<- chunk) {
 	}
 }
 
-// write reports whether all was forwarded.
+// write reports whether everything was forwarded.
 func (p *pump) write(queue <-chan chunk) bool {
 	for c := range queue {
 		if wait := time.Until(c.due); wait > 0 {
@@ -342,7 +338,7 @@ func (p *pump) write(queue <-chan chunk) bool {
 	return p.link.proxy.open(p.link)
 }
 
-// pass writes, or drops what comes after the direction's end.
+// pass writes data, or drops it after the end of the direction.
 func (p *pump) pass(data []byte) bool {
 	p.mu.Lock()
 	ended := p.ended

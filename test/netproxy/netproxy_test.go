@@ -16,7 +16,8 @@ import (
 
 const deadline = 10 * time.Second
 
-// echo answers each line with itself, and "bye\n" at the end of what comes.
+// echo starts a server that returns each line, and "bye
+// " at the end of its input.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,7 +86,7 @@ func (c *client) broken() {
 	}
 }
 
-// refused makes a connection that is reset, maybe before it is complete.
+// refused makes a connection that must be reset, possibly before it is established.
 func refused(t *testing.T, p *netproxy.Proxy) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", p.Address(), deadline)
@@ -138,7 +139,8 @@ func TestFailOver(t *testing.T) {
 	p := netproxy.Start(t, gone.Addr().String())
 	c := dial(t, p)
 	c.say("hello")
-	arrived, err := gone.Accept() // it never answers; a connection still on its way would go to the other
+	// It never answers; a connection that is not established yet would go to the other target.
+	arrived, err := gone.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +194,7 @@ func TestHalfClose(t *testing.T) {
 	c.say("1")
 	c.hears("1")
 	p.HalfCloseToTarget()
-	c.hears("bye") // the target saw the end, and its answer came
+	c.hears("bye") // the target read the end, and its answer arrived
 	c = dial(t, p)
 	c.say("2")
 	c.hears("2")
@@ -200,7 +202,7 @@ func TestHalfClose(t *testing.T) {
 	if _, err := c.in.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("the client's end: %v", err)
 	}
-	c.say("3") // still arrives, and its answer is dropped
+	c.say("3") // it still arrives, and its answer is dropped
 }
 
 func TestDropAfter(t *testing.T) {
@@ -215,10 +217,10 @@ func TestDropAfter(t *testing.T) {
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("not reset after 6 bytes: %v", err)
 	}
-	if !strings.HasPrefix("de", string(got)) { // a reset may overtake what came before it
+	if !strings.HasPrefix("de", string(got)) { // a reset may overtake earlier data
 		t.Errorf("got %q after 4 of 6 bytes", got)
 	}
-	c = dial(t, p) // once only
+	c = dial(t, p) // only once
 	c.say("more than six bytes")
 	c.hears("more than six bytes")
 }

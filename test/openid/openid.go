@@ -1,5 +1,5 @@
-// Package openid is a small OpenID Connect provider for tests: whoever comes is logged in at once, as whom the test
-// says.
+// Package openid is a small OpenID Connect provider for tests. It logs every browser in at once, with the claims that
+// the test sets.
 package openid
 
 import (
@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// What clients are known by.
+// The id and secret of clients.
 const (
 	Client = "elasticjob"
 	Secret = "the-secret/of+elasticjob"
 )
 
-// Provider is one that listens on this machine.
+// Provider is a provider that listens on this machine.
 type Provider struct {
 	// URL is the issuer.
 	URL string
@@ -40,7 +40,7 @@ type Provider struct {
 	codes  map[string]asked // not used yet
 }
 
-// asked is what a login was asked for with.
+// asked are the parameters of a login.
 type asked struct{ challenge, nonce, redirect string }
 
 // Start starts a provider, which ends with the test.
@@ -68,21 +68,21 @@ func Start(t testing.TB) *Provider {
 	return p
 }
 
-// Says sets claims of whoever logs in from now on; nil values take away what the provider says by itself.
+// Says sets additional claims of later logins; nil values remove the default ones.
 func (p *Provider) Says(claims map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims = claims
 }
 
-// Forge has ID tokens changed after they are signed.
+// Forge sets a function that changes ID tokens after they are signed.
 func (p *Provider) Forge(forge func(token string) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.forge = forge
 }
 
-// SetDown has the provider answer nobody, or again.
+// SetDown makes the provider unavailable, or available again.
 func (p *Provider) SetDown(down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,5 +175,5 @@ func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client may have gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Documents are all that are written in Markdown, by their paths in the repository.
+// Documents returns the paths of all Markdown documents in the repository.
 func Documents(t testing.TB, root string) (paths []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(path string, d fs.DirEntry, err error) error {
@@ -30,8 +30,8 @@ func Documents(t testing.TB, root string) (paths []string) {
 	return paths
 }
 
-// Block is the only code block of a document in which a text stands, without the lines around it. Path is the
-// document's, from the test's folder.
+// Block returns the only code block of a document that contains a text, without the lines of the fence. path is
+// relative to the test's folder.
 func Block(t testing.TB, path, holds string) (content string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -53,5 +53,5 @@ func Block(t testing.TB, path, holds string) (content string) {
 	return content
 }
 
-// block is a code block, whatever its language.
+// block matches a code block in any language.
 var block = regexp.MustCompile("(?ms)^```[^\n]*\n(.*?)^```$")

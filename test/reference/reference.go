@@ -1,5 +1,5 @@
-// Package reference keeps parts of documents that are made from the code as the code has them: make docs writes them,
-// and a test fails where they differ.
+// Package reference keeps the generated parts of documents up to date: make docs writes them, and a test fails if
+// they differ from the code.
 package reference
 
 import (
@@ -16,7 +16,7 @@ import (
 var write = flag.Bool("docs", false, "write the parts of docs/ that are made from the code")
 
 // Check compares the part of a document between the comments <!-- made by make docs: part --> and <!-- end --> with
-// what the code makes of it, or with -docs replaces it.
+// the generated text want, or with -docs replaces it.
 func Check(t testing.TB, path, part, want string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func Check(t testing.TB, path, part, want string) {
 	}
 }
 
-// CheckFile is Check of a file that is made from the code as a whole.
+// CheckFile is Check for a file that is generated as a whole.
 func CheckFile(t testing.TB, path, want string) {
 	t.Helper()
 	if *write {
@@ -61,7 +61,7 @@ func replace(t testing.TB, path, text string) {
 	}
 }
 
-// Cell is a text as it stands in a table's cell.
+// Cell escapes a text for a cell of a table.
 func Cell(text string) string {
 	return strings.NewReplacer("\n", " ", "|", `\|`, "<", "&lt;", ">", "&gt;").Replace(text)
 }

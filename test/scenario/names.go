@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Names gives random ids names that are the same in every run: the first trigger of my_job makes
-// my_job@trigger-1. It is for one goroutine at a time.
+// Names replaces random ids by names that are the same in every run: the first trigger of my_job becomes
+// my_job@trigger-1. It is not safe for concurrent use.
 type Names struct {
-	// ByID are the names of tasks, executors, executions and frameworks, IDs the other way round, and Counts how many
-	// there are by what they are called after.
+	// ByID maps the ids of tasks, executors, executions and frameworks to names, IDs maps names to ids, and Counts
+	// counts the names by prefix.
 	ByID, IDs map[string]string
 	Counts    map[string]int
 }
 
-// NewNames has no names yet.
+// NewNames returns Names without any name.
 func NewNames() *Names {
 	return &Names{ByID: map[string]string{}, IDs: map[string]string{}, Counts: map[string]int{}}
 }
 
-// ExecutorIDs are the ids of executors.
+// ExecutorIDs matches the ids of executors.
 var ExecutorIDs = regexp.MustCompile(`([\w.-]+)@-@[\w.-]+@-@(\d+)`)
 
 var (
@@ -42,7 +42,7 @@ func (n *Names) InWords(text string) string {
 	return frameworkIDs.ReplaceAllStringFunc(text, func(id string) string { return n.Called(id, "framework-") })
 }
 
-// Called gives an id the next name that begins so.
+// Called returns the name of an id. A new id gets the next number after the prefix.
 func (n *Names) Called(id, prefix string) string {
 	if name, ok := n.ByID[id]; ok {
 		return name
@@ -53,7 +53,7 @@ func (n *Names) Called(id, prefix string) string {
 	return name
 }
 
-// Shorten is a list, cut where it would show the reader nothing more.
+// Shorten joins a list, and omits the middle of a long one.
 func Shorten(list []string) string {
 	const most = 6
 	if n := len(list); n > most {

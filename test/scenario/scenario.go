@@ -1,6 +1,6 @@
-// Package scenario plays scenarios that are written as text, one file per rule and named by
-// it, which begins with "# RULE: what it says". What happens stands above a line "----",
-// what was seen of it below, up to an empty line; lines that begin with # are for the reader:
+// Package scenario runs scenarios written as text. There is one file per rule, named after it, which begins with "#
+// RULE: what it says". Commands stand above a line "----", and the output that they cause below it, up to an empty
+// line. Lines that begin with # are comments:
 //
 //	# L1: who waits longest is launched first
 //
@@ -8,9 +8,8 @@
 //	----
 //	ACCEPT O1 of S1
 //
-// A test package brings the commands and says what is seen. With the flag -update the
-// files are rewritten with what is seen now. Read what changed before it is kept: a
-// file is right only if it shows its rule.
+// A test package implements the commands and their output. With the flag -update the files are rewritten with the
+// present output. Check the changes before you commit them: a file is correct only if it shows its rule.
 package scenario
 
 import (
@@ -26,16 +25,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite scenarios with what is seen now")
 
-// Scene is what the lines of one file direct.
+// Scene executes the commands of one file.
 type Scene interface {
-	// Command does what a line above "----" says; an error ends the scenario.
+	// Command executes a line above "----"; an error ends the scenario.
 	Command(line string) error
-	// Said returns what was seen since it was asked last: whole lines, or nothing.
+	// Said returns the output since the last call: whole lines, or nothing.
 	Said() string
 }
 
-// Play plays the files of a pattern beside each other, each in a subtest of the rule's name
-// in which begin makes a scene and hands it to run.
+// Play runs the files that match a pattern in parallel, each in a subtest with the name of its rule. begin must
+// create a scene and pass it to run.
 func Play(t *testing.T, pattern string, begin func(t *testing.T, run func(testing.TB, Scene))) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -69,7 +68,7 @@ func Play(t *testing.T, pattern string, begin func(t *testing.T, run func(testin
 	}
 }
 
-// play returns the text with what is seen now.
+// play returns the text with the present output.
 func play(t testing.TB, file, text string, s Scene) string {
 	t.Helper()
 	var out strings.Builder
@@ -87,7 +86,7 @@ func play(t testing.TB, file, text string, s Scene) string {
 			}
 		}
 		for i < len(lines) && lines[i] != "" {
-			i++ // what was seen when the file was written
+			i++ // the output when the file was written
 		}
 		said := s.Said()
 		if said == "" {

@@ -9,16 +9,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// Words are what follows the name of a command: words, and options NAME=VALUE. What is taken is
-// removed, so that a scene can see what nobody wanted.
+// Words are the words after the name of a command, and its options NAME=VALUE. Words and options that are used are
+// removed, so that a scene can detect unused ones.
 type Words struct {
 	List    []string
 	Options map[string]string
-	// Err is what was wrong with what was taken.
+	// Err contains the errors of the words that were used.
 	Err error
 }
 
-// Split takes a line apart, as a POSIX shell splits words: the command's name, and its words.
+// Split splits a line like a POSIX shell into the command's name and its words.
 func Split(line string) (name string, w *Words, err error) {
 	all, err := app.SplitCommand(line)
 	if err != nil {
@@ -35,7 +35,7 @@ func Split(line string) (name string, w *Words, err error) {
 	return all[0], w, nil
 }
 
-// Next takes the next word.
+// Next removes and returns the next word.
 func (w *Words) Next() string {
 	if len(w.List) == 0 {
 		w.Err = errors.Join(w.Err, errors.New("a word is missing"))
@@ -46,7 +46,7 @@ func (w *Words) Next() string {
 	return word
 }
 
-// Option takes an option's value, or otherwise.
+// Option removes and returns an option's value; otherwise if it is missing.
 func (w *Words) Option(name, otherwise string) string {
 	value, ok := w.Options[name]
 	if !ok {
@@ -56,7 +56,7 @@ func (w *Words) Option(name, otherwise string) string {
 	return value
 }
 
-// Number takes an option's value as a number, or otherwise.
+// Number removes and returns an option's value as a number; otherwise if it is missing.
 func (w *Words) Number(name string, otherwise float64) float64 {
 	text, ok := w.Options[name]
 	if !ok {
@@ -68,7 +68,7 @@ func (w *Words) Number(name string, otherwise float64) float64 {
 	return n
 }
 
-// Duration takes the next word as a duration.
+// Duration removes and returns the next word as a duration.
 func (w *Words) Duration() time.Duration {
 	d, err := time.ParseDuration(w.Next())
 	w.Err = errors.Join(w.Err, err)

@@ -1,3 +1,3 @@
-// Package soak is a long storm: servers, masters, agents and executors are killed with kill -9, frozen and thawed at
-// random while jobs fire, and the ledger is checked at the end. It is built with the tag soak only: make soak.
+// Package soak is a long storm: servers, masters, agents and executors are killed with SIGKILL, frozen and continued
+// at random while jobs fire, and the ledger is checked at the end. It is built with the tag soak only: make soak.
 package soak

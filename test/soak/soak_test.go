@@ -27,7 +27,7 @@ var bin system.Binaries
 
 func TestMain(m *testing.M) { os.Exit(system.Main(m, &bin, 1)) }
 
-// soak is a storm that goes on.
+// soak is a storm of long duration.
 type soak struct {
 	*system.Machine
 	random *rand.Rand
@@ -46,18 +46,18 @@ func begin(m *system.Machine) *soak {
 	fmt.Fprintf(os.Stderr, "soak: seed %d, %v on %s\n", *seed, *duration, *kind)
 	return &soak{
 		Machine: m, random: rand.New(rand.NewPCG(*seed, 0)), until: time.Now().Add(*duration), did: map[string]int{},
-		// With failover what is lost with an executor runs again.
+		// With failover, shards that are lost with an executor run again.
 		storm: system.NewStorm(m, system.Doc{"failover": true}),
 	}
 }
 
-// fault is something that is broken, and mended when it returns.
+// fault breaks something, and repairs it before it returns.
 type fault struct {
 	name string
 	do   func()
 }
 
-// run breaks things at random until the time has run out, and checks the ledger.
+// run causes random faults until the time is up, and then checks the ledger.
 func (s *soak) run(faults []fault) {
 	s.Helper()
 	reported := time.Now()
@@ -91,8 +91,8 @@ func (s *soak) run(faults []fault) {
 	fmt.Fprintf(os.Stderr, "soak: seed %d: %v: %s\n", *seed, s.did, said)
 }
 
-// wantFinished checks that an execution has finished. One that the servers have forgotten has: of each job they keep the
-// last 20 that finished, and the last 100 that failed.
+// wantFinished checks that an execution has finished. An execution that the servers have forgotten counts as
+// finished: of each job they keep the last 20 that finished, and the last 100 that failed.
 func (s *soak) wantFinished(id string) {
 	s.Helper()
 	if s.Call("GET", "/api/execution/"+id, "").Status == http.StatusNotFound {
@@ -103,12 +103,12 @@ func (s *soak) wantFinished(id string) {
 	}
 }
 
-// wait lets a random time up to most pass.
+// wait waits for a random time of up to most.
 func (s *soak) wait(most time.Duration) {
 	<-time.After(time.Duration(s.random.Float64() * float64(most)))
 }
 
-// killExecutor kills one of the executors with kill -9, or all of them, if there is any.
+// killExecutor kills one of the executors with SIGKILL, or all of them.
 func (s *soak) killExecutor() {
 	s.Helper()
 	all := s.Executors()
@@ -161,16 +161,16 @@ func TestSoak(t *testing.T) {
 		{"master frozen", func() {
 			n := c.LeadingMaster()
 			c.Mesos.SignalMaster(n, syscall.SIGSTOP)
-			s.wait(10 * time.Second) // a session takes 4 s to end
+			s.wait(10 * time.Second) // a session ends after 4 s
 			c.Mesos.SignalMaster(n, syscall.SIGCONT)
 			s.wait(time.Second)
 			c.LeadingMaster()
-			c.RestartMasters() // one that lost its leadership ends itself
+			c.RestartMasters() // a master that has lost its leadership ends itself
 		}},
 		{"agent killed", func() {
 			n := agent()
 			c.Mesos.KillAgent(n)
-			s.wait(6 * time.Second) // after 3 s it is unreachable
+			s.wait(6 * time.Second) // it is unreachable after 3 s
 			c.Mesos.StartAgent(n)
 		}},
 		{"agent frozen", func() {

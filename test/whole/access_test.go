@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestSomeAppsOnly: on a real server with a history, who has one app sees and does what is of it, and of the other
-// finds what he finds of none.
+// TestSomeAppsOnly: on a real server with a history, a user with rights for one app sees and changes only what
+// belongs to it. The other app looks to that user as if it did not exist.
 func TestSomeAppsOnly(t *testing.T) {
 	m := start(t)
 	for _, app := range []string{"mine", "theirs"} {

@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// auditRow is what GET /api/audit says of a change; its fields are those of the changes that are made here.
+// auditRow is the part of a row of GET /api/audit that this test uses.
 type auditRow struct {
 	ID, Action, TargetName string
 	Time                   time.Time
 	Before, After          struct{ JobParameter, Execution string }
 }
 
-// audit reads all rows about a target, the oldest first, in small pages.
+// audit reads all rows about a target in small pages, the oldest first.
 func audit(m *system.Machine, target string) (rows []auditRow) {
 	m.Helper()
 	for cursor := ""; ; {
@@ -38,9 +38,9 @@ func audit(m *system.Machine, target string) (rows []auditRow) {
 	return rows
 }
 
-// audited compares the rows of a job with what has become of it: the updates lead from one to the next, and to what
-// the job is now; and the executions that were triggered are those that there are. answered are the parameters of
-// updates, and the executions, that somebody was told of.
+// audited compares the audit rows of a job with its state: the updates lead from one to the next and to the present
+// job, and the triggered executions are those that exist. answered are the parameters of updates and the executions
+// that a client has received a response about.
 func audited(m *system.Machine, answered []string) {
 	m.Helper()
 	var job struct{ JobParameter string }
@@ -88,8 +88,9 @@ func audited(m *system.Machine, answered []string) {
 	m.Logf("%d rows, %d changes answered, %d more made", len(ids), len(answered), len(told))
 }
 
-// TestAuditSurvivesKills (rule A1): the server is killed at any moment between a change's request and its answer. The
-// row is there exactly when the change is, whether it is still the scheduler's or already in the history.
+// TestAuditSurvivesKills (rule A1) kills the server at a random time between the request and the response of a
+// change. The row exists exactly if the change does, whether the scheduler still holds it or it has reached the
+// history.
 func TestAuditSurvivesKills(t *testing.T) {
 	m := start(t)
 	seed := uint64(time.Now().UnixNano())
@@ -136,7 +137,8 @@ func TestAuditSurvivesKills(t *testing.T) {
 		case <-over:
 			t.Fatal("no change was answered: the server is gone before it is killed")
 		}
-		<-time.After(time.Duration(random.Int64N(int64(4 * time.Since(began))))) // the moment, within some changes; not a wait for something
+		// A random moment within some changes; it does not wait for anything.
+		<-time.After(time.Duration(random.Int64N(int64(4 * time.Since(began)))))
 		m.Kill()
 		<-over
 		m.Start()
@@ -150,7 +152,8 @@ func TestAuditSurvivesKills(t *testing.T) {
 	}
 }
 
-// TestAChangeThatNobodyWasToldOfHasItsRow: the server dies right after the commit.
+// TestAChangeThatNobodyWasToldOfHasItsRow: a change has its row even if the server dies right after the commit,
+// before the response.
 func TestAChangeThatNobodyWasToldOfHasItsRow(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -175,8 +178,8 @@ func TestAChangeThatNobodyWasToldOfHasItsRow(t *testing.T) {
 	}
 }
 
-// TestChangesOfUsersAreAudited: rows that are written with changes of users and tokens come into the audit by
-// themselves, each once.
+// TestChangesOfUsersAreAudited: rows that are written together with changes of users and tokens reach the audit
+// without further requests, each once.
 func TestChangesOfUsersAreAudited(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// configuration is all that people may have changed, byte for byte.
+// configuration returns everything that users can change, byte for byte.
 func configuration(m *system.Machine) string {
 	m.Helper()
 	all := m.OK("GET", "/api/app/list", "") + m.OK("GET", "/api/job/jobs", "")
@@ -40,7 +40,7 @@ func TestBadInputChangesNothing(t *testing.T) {
 	for _, test := range []struct {
 		status                   int
 		code, method, path, body string
-		want                     string // "field: message" or just words
+		want                     string // "field: message", or only words of it
 	}{
 		{400, "bad_json", "POST", "/api/app", "{\n\"appName\": b}", "line 2"},
 		{400, "bad_json", "POST", "/api/app", "", ""},
@@ -121,8 +121,9 @@ func TestBadInputChangesNothing(t *testing.T) {
 	}
 }
 
-// TestBadPackages: each fails its task with the reason, and the next good package of the same app runs. It compares
-// no executors: every update of the app makes another one, and the obsolete ones end at some time of their own.
+// TestBadPackages: each bad package fails its task with the reason, and the next good package of the app runs. The
+// test does not compare executors, because every update of the app creates another one, and obsolete ones end at any
+// time.
 func TestBadPackages(t *testing.T) {
 	m := start(t)
 	good := system.Tar(m, "", only("echo good"))
@@ -157,7 +158,7 @@ func TestBadPackages(t *testing.T) {
 	}
 }
 
-// TestMissingScript: a job whose script is not in the package fails, and its app's only executor runs the next job.
+// TestMissingScript: a job whose script is not in the package fails, and the app's only executor runs the next job.
 func TestMissingScript(t *testing.T) {
 	m := start(t)
 	m.App("p", only("echo good"), nil)
@@ -174,7 +175,7 @@ func TestMissingScript(t *testing.T) {
 	}
 }
 
-// TestPackageOfAllTasksIsDead: the executor outlives a package that can't be fetched.
+// TestPackageOfAllTasksIsDead: the executor survives a package that cannot be fetched.
 func TestPackageOfAllTasksIsDead(t *testing.T) {
 	m := start(t)
 	m.App("late", nil, nil)

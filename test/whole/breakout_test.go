@@ -12,20 +12,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// breakout is a server whose jobs try to leave what they may reach.
+// breakout is a server whose jobs try to access what they must not reach.
 type breakout struct {
 	*system.Machine
 	t    *testing.T
-	home string // the data folder and a hidden file are below it
+	home string // contains the data folder and a hidden file
 	file string
 }
 
-// TestAJobStaysInItsNamespace: a job of the server's own user can neither put folders in the place of those that lead
-// to what is hidden, nor have the executor follow links there, nor change the program that other executors are, nor
-// replace those that the next start executes. The secrets that the executor reads for it stay hidden.
+// TestAJobStaysInItsNamespace: a job of the server's own user cannot replace the folders that lead to hidden files,
+// make the executor follow links to them, change the program of other executors, or replace the programs that the
+// next start executes. The secrets that the executor reads for the job stay hidden.
 //
-// Root's test is of two users: the id of the first one is also the one that the kernel shows for all that have none in
-// a namespace, so that in there it seems to own what is root's.
+// As root the test runs with two users. The kernel shows the id of the first one, nobody, for all users that are not
+// mapped in a namespace, so that there it seems to own root's files.
 func TestAJobStaysInItsNamespace(t *testing.T) {
 	t.Parallel()
 	const ordinary = 60577
@@ -45,7 +45,7 @@ func TestAJobStaysInItsNamespace(t *testing.T) {
 	}
 }
 
-// TestAsRootAJobOfAnotherUserChangesNothing is the same for a job of another user than the server's.
+// TestAsRootAJobOfAnotherUserChangesNothing is the same test for a job whose user is not the server's.
 func TestAsRootAJobOfAnotherUserChangesNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -54,7 +54,7 @@ func TestAsRootAJobOfAnotherUserChangesNothing(t *testing.T) {
 	newBreakout(t, 0, 0, "--run-as", "nobody").attack()
 }
 
-// TestAsRootAFolderThatJobsCanMoveIsRefused: where the jobs' user may rename the data folder, or one above it, the
+// TestAsRootAFolderThatJobsCanMoveIsRefused: if the jobs' user can rename the data folder or one of its parents, the
 // server does not start.
 func TestAsRootAFolderThatJobsCanMoveIsRefused(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestAsRootAFolderThatJobsCanMoveIsRefused(t *testing.T) {
 	}
 }
 
-// newBreakout starts a server as a user, with its folders in one that is owner's, if the test is root's.
+// newBreakout starts a server as user, if the test runs as root. Its folders are in one that belongs to owner.
 func newBreakout(t *testing.T, user, owner int, args ...string) breakout {
 	m := system.New(t, bin)
 	b := breakout{Machine: m, t: t, home: t.TempDir()}
@@ -102,7 +102,7 @@ func newBreakout(t *testing.T, user, owner int, args ...string) breakout {
 		t.Fatal(err)
 	}
 	cmd := m.Command(append(args, "--config", b.file)...)
-	programs := filepath.Join(b.home, "programs") // the job must not be able to replace those in it
+	programs := filepath.Join(b.home, "programs") // the job must not be able to replace programs here
 	cmd.Path = filepath.Join(programs, "scheduler")
 	err = errors.Join(os.Mkdir(programs, 0o755), os.Link(bin.Scheduler(), cmd.Path),
 		os.Link(filepath.Join(bin.Dir, "executor"), filepath.Join(programs, "executor")))
@@ -129,11 +129,11 @@ func newBreakout(t *testing.T, user, owner int, args ...string) breakout {
 		m.App(app, system.Files{"bin/start.sh": script("true"), "bin/breaker.py": string(program)}, nil)
 		m.Job("honest-"+app, app, nil)
 	}
-	m.Run("honest-breaker", "FINISHED") // now all files of the server are there
+	m.Run("honest-breaker", "FINISHED") // now all files of the server exist
 	return b
 }
 
-// run runs an attack to its end.
+// run runs an attack and returns its execution.
 func (b breakout) run(app, attack string) system.Execution {
 	b.t.Helper()
 	given := map[string]string{"fromFile": filepath.Join(b.Dir, "secrets", "given")}
@@ -160,7 +160,7 @@ func (b breakout) attack() {
 	}
 	b.run("linker", "link")
 	for range 2 {
-		b.Run("honest-linker", "FINISHED", "FAILED") // by an executor whose folders lead elsewhere
+		b.Run("honest-linker", "FINISHED", "FAILED") // by an executor whose folders the attack has replaced by links
 	}
 	b.expect("links were followed", before)
 
@@ -187,7 +187,7 @@ func (b breakout) attack() {
 	b.expect("after the end", before)
 }
 
-// canWrite reports whether jobs can write to the home folder: those of the server's own user.
+// canWrite reports whether jobs can write to the home folder, which is the case for the server's own user.
 func (b breakout) canWrite() bool {
 	info, err := os.Stat(b.home)
 	if err != nil {
@@ -196,7 +196,7 @@ func (b breakout) canWrite() bool {
 	return info.Sys().(*syscall.Stat_t).Uid != 0
 }
 
-// entries are the names in the data folder and in that of the server's programs.
+// entries returns the names in the data folder and in the folder of the server's programs.
 func (b breakout) entries() map[string]bool {
 	b.t.Helper()
 	names := map[string]bool{}
@@ -212,7 +212,7 @@ func (b breakout) entries() map[string]bool {
 	return names
 }
 
-// expect has nothing be there that was not before, but for the server's own files, and nothing be gone.
+// expect checks that nothing was added, except the server's own files, and nothing removed.
 func (b breakout) expect(what string, before map[string]bool) {
 	b.t.Helper()
 	now := b.entries()

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDisableAndEnable: disable kills what runs and what waits (F6), of a job or of an app's jobs; enable
-// starts clean.
+// TestDisableAndEnable: disabling a job, or an app with its jobs, kills running and waiting shards (F6); after
+// enabling it nothing is left of them.
 func TestDisableAndEnable(t *testing.T) {
 	for _, what := range []string{"job", "app"} {
 		t.Run(what, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestDisableAndEnable(t *testing.T) {
 					return ""
 				})
 			}
-			m.Kill() // it is remembered
+			m.Kill() // the state survives this
 			m.Start()
 			m.Refused(409, "job_disabled", "POST", "/api/job/j/trigger", "")
 			disabled := m.LastFire("crons")
@@ -94,7 +94,8 @@ func TestDisableAndEnable(t *testing.T) {
 
 // TestUpdateHoldsFromTheNextExecution is rule F7.
 func TestUpdateHoldsFromTheNextExecution(t *testing.T) {
-	m := start(t, "--executor-idle", "1h") // an executor that has outlived its app's document is no idle one
+	// An executor of an earlier version of the app is ended although it would be kept when idle.
+	m := start(t, "--executor-idle", "1h")
 	path, release := m.Hold()
 	m.App("a", system.Files{"bin/start.sh": script(`touch "$LEDGER.$ELASTICJOB_SHARDING_ITEM"
 while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELASTICJOB_SHARDING_TOTAL_COUNT"
@@ -103,7 +104,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 		"env": env("HOLD", path)})
 	old := m.Trigger("j")
 	m.AwaitShards(old, "RUNNING")
-	next := m.Trigger("j") // waits: it gets the newest settings
+	next := m.Trigger("j") // it waits, and so gets the newest settings
 	m.Update("j", system.Doc{"jobParameter": "new", "shardingTotalCount": 3, "maxRetries": 0})
 	if x := m.Explain("j"); len(x.Waiting) != 3 || !strings.Contains(x.Waiting[0].Reason, old) {
 		t.Errorf("what waits: %+v, want 3 shards that wait for %s", x.Waiting, old)
@@ -113,7 +114,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 	}
 	release()
 	for id, want := range map[string]string{old: "old 2\n", next: "new 3\n"} {
-		e := m.Await(id, "FINISHED") // the old one's retries are its own, too
+		e := m.Await(id, "FINISHED") // the old execution also keeps its own retries
 		if n := len(e.Shards); fmt.Sprint(n) != want[4:5] {
 			t.Errorf("%s has %d shards, want %s", id, n, want[4:5])
 		}
@@ -124,7 +125,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 		}
 	}
 
-	// An app's new package is in the next execution's executor [D14].
+	// The executor of the next execution has the app's new package [D14].
 	before := fmt.Sprint(m.Executors())
 	m.Packages.Serve("/a2.tar", system.Tar(m, "", only("echo second package")))
 	m.OK("PUT", "/api/app", fmt.Sprintf(`{"appName":"a","appURL":%q}`, m.Packages.URL("/a2.tar")))
@@ -139,8 +140,8 @@ while [ -e "$HOLD" ]; do sleep 0.1; done; echo "$ELASTICJOB_JOB_PARAMETER $ELAST
 	})
 }
 
-// TestDeregisterAndRegisterAgain is rule K2: the new job's first execution waits until the old one's tasks
-// have ended.
+// TestDeregisterAndRegisterAgain is rule K2: the new job's first execution waits until the tasks of the old job have
+// ended.
 func TestDeregisterAndRegisterAgain(t *testing.T) {
 	m := start(t, "--kill-grace", "3s", "--executor-idle", "1h")
 	m.App("a", system.Files{"bin/start.sh": system.Ledger,
@@ -166,7 +167,7 @@ func TestDeregisterAndRegisterAgain(t *testing.T) {
 	if o.State != "KILLED" || o.Shards[0].CompleteTime.After(*e.Shards[0].StartTime) {
 		t.Errorf("the old execution ended as %+v, the new one ran as %+v", o, e)
 	}
-	m.Ran() // looks for overlaps: the deaf one held the shard's lock
+	m.Ran() // checks for overlaps: the task that ignores SIGTERM held the shard's lock
 	m.OK("DELETE", "/api/app/a?jobs=true", "")
 	m.Until("the deleted app's executor is gone", func() string {
 		if now := m.Executors(); len(now) > 0 {
@@ -180,8 +181,8 @@ func TestDeregisterAndRegisterAgain(t *testing.T) {
 	m.Stop()
 }
 
-// TestTriggersOfARunningJob is rule F5: one waits, or with misfire more of them; what would be dropped is
-// refused before it is accepted, and what was accepted runs, one after the other.
+// TestTriggersOfARunningJob is rule F5: one trigger waits, or several with misfire. A trigger that would be dropped
+// is rejected before it is accepted, and accepted ones run one after the other.
 func TestTriggersOfARunningJob(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -270,7 +271,7 @@ func TestExplainWhatWaits(t *testing.T) {
 	m.Await(never, "KILLED")
 }
 
-// TestIdleExecutorIsShutDown is rule X9: its resources come back.
+// TestIdleExecutorIsShutDown is rule X9: the resources of an idle executor are released.
 func TestIdleExecutorIsShutDown(t *testing.T) {
 	m := start(t, "--executor-idle", "1s")
 	m.App("a", writes, nil)
@@ -286,7 +287,7 @@ func TestIdleExecutorIsShutDown(t *testing.T) {
 		return ""
 	})
 	m.App("whole", only(":"), system.Doc{"cpuCount": 0.5})
-	m.Job("whole", "whole", system.Doc{"cpuCount": m.CPUs - 0.5}) // the whole machine
+	m.Job("whole", "whole", system.Doc{"cpuCount": m.CPUs - 0.5}) // needs the whole machine
 	m.Run("whole", "FINISHED")
 	m.Run("a", "FINISHED")
 	if now := fmt.Sprint(m.Executors()); now == first {
@@ -296,8 +297,8 @@ func TestIdleExecutorIsShutDown(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestIdleExecutorFreesResources: one that would stay is shut down at once when a waiting shard needs its resources
-// (X9).
+// TestIdleExecutorFreesResources: an idle executor that would be kept is ended at once if a waiting shard needs its
+// resources (X9).
 func TestIdleExecutorFreesResources(t *testing.T) {
 	m := start(t, "--executor-idle", "1h")
 	m.App("a", only(":"), system.Doc{"cpuCount": 2})

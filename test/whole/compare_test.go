@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// changed says how an execution that has ended differs from what it was, or "". Its life is the history's, which may
-// be on its way to the database yet: it has all that it had, and in the end the end.
+// changed describes how an execution that has ended differs from an earlier reading of it; "" if it does not. Its
+// life comes from the history, whose last rows may not be in the database yet: it still has all earlier moments, and
+// finally the end.
 func changed(t *testing.T, before, now string) string {
 	t.Helper()
 	wasLife, was := withoutLife(t, before)
@@ -30,7 +31,7 @@ func changed(t *testing.T, before, now string) string {
 	return "its life has no end: " + now
 }
 
-// moment is one of an execution's life, without the time since the one before, which may have come later.
+// moment is a moment in an execution's life, without the time since the previous one, which may arrive later.
 type moment struct {
 	Time, Kind, TaskID, Message string
 }
@@ -47,6 +48,6 @@ func withoutLife(t *testing.T, execution string) (life map[moment]bool, rest map
 		life[m] = true
 	}
 	delete(rest, "life")
-	delete(rest, "lifeNote") // why it can't be read now
+	delete(rest, "lifeNote") // why it cannot be read now
 	return life, rest
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTimeout is rules K4 and E6: a shard that runs for longer than timeoutSeconds is killed with its job's own grace,
-// and fails as timed out or is run again, with the number of the attempt in its environment.
+// TestTimeout is rules K4 and E6: a shard that exceeds timeoutSeconds is killed with its job's own grace period. It
+// fails as timed out, or is run again with the number of the attempt in its environment.
 func TestTimeout(t *testing.T) {
 	m := start(t)
 	m.App("slow", system.Files{
@@ -36,14 +36,15 @@ func TestTimeout(t *testing.T) {
 		!strings.Contains(s.FailureCause, "timeoutSeconds is 1") || !strings.Contains(e.Reason, "timed out") {
 		t.Errorf("timed out: %+v", e)
 	}
-	if e := m.Await(polite, "FAILED"); e.Shards[0].State != "TIMED_OUT" { // that it ends as it is asked to is no success
+	// Ending when asked to does not make it a success.
+	if e := m.Await(polite, "FAILED"); e.Shards[0].State != "TIMED_OUT" {
 		t.Errorf("ended well in its grace: %+v", e)
 	}
 	m.Stop()
 	m.NothingRuns()
 }
 
-// TestTimeoutOutlivesTheServer: the time goes on while no server runs.
+// TestTimeoutOutlivesTheServer: the timeout also counts while no server runs.
 func TestTimeoutOutlivesTheServer(t *testing.T) {
 	m := start(t)
 	m.App("slow", only(`echo >>"$LEDGER.up"; exec sleep 300`), nil)
@@ -57,7 +58,7 @@ func TestTimeoutOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// state is what a command says of a job.
+// state returns the state of the job in the answer to a command.
 func state(m *system.Machine, command string) string {
 	m.Helper()
 	answer := m.OK("POST", "/api/job/j/"+command, "")
@@ -66,7 +67,7 @@ func state(m *system.Machine, command string) string {
 	return state
 }
 
-// busy is a machine on which an execution of job "j" runs until it is released, and another one waits for its end.
+// busy returns a machine on which an execution of job "j" runs until it is released, and another one waits for it.
 func busy(t *testing.T) (m *system.Machine, runs, waits string, release func()) {
 	t.Helper()
 	m = start(t)
@@ -78,8 +79,8 @@ func busy(t *testing.T) (m *system.Machine, runs, waits string, release func()) 
 	return m, runs, m.Trigger("j"), release
 }
 
-// TestPauseAndResume is rule F10, with kill -9 of the server in between: what was launched runs on, what waits is
-// held, nothing else is taken.
+// TestPauseAndResume is rule F10, with a kill -9 of the server in between: launched shards keep running, waiting ones
+// are held, and new triggers are rejected.
 func TestPauseAndResume(t *testing.T) {
 	m, one, two, release := busy(t)
 	for range 2 {
@@ -111,8 +112,8 @@ func TestPauseAndResume(t *testing.T) {
 	m.Run("j", "FINISHED")
 }
 
-// TestShutdown is rule F11, with kill -9 of the server in between: what was launched runs to its end, what waits is
-// killed, and the job is disabled.
+// TestShutdown is rule F11, with a kill -9 of the server in between: launched shards run to their end, waiting ones
+// are killed, and the job is disabled.
 func TestShutdown(t *testing.T) {
 	m, one, two, release := busy(t)
 	for range 2 {
@@ -143,7 +144,8 @@ func TestShutdown(t *testing.T) {
 	m.Run("j", "FINISHED")
 }
 
-// TestStopLeavesJobsTheirGrace: a server that stops waits for a job whose grace is longer than its own (rule O4).
+// TestStopLeavesJobsTheirGrace: a server that stops waits for a job whose grace period is longer than its own (rule
+// O4).
 func TestStopLeavesJobsTheirGrace(t *testing.T) {
 	m := start(t, "--kill-grace", "100ms")
 	m.App("a", only(`trap 'sleep 2; echo saved >>"$LEDGER.saved"; exit 0' TERM; touch "$LEDGER.up"; while :; do sleep 0.1; done`), nil)

@@ -14,11 +14,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// everySecond is Quartz's for it.
+// everySecond is the Quartz cron that fires every second.
 const everySecond = "* * * * * ?"
 
-// TestServerKilledAgainAndAgain kills the server with kill -9 at random moments while crons
-// fire and triggers come in (promises 1 and 2, rules F1-F5, O1-O4). The seed decides only the moments.
+// TestServerKilledAgainAndAgain kills the server with SIGKILL at random times while crons fire and triggers arrive
+// (promises 1 and 2, rules F1-F5, O1-O4). The seed only determines the times.
 func TestServerKilledAgainAndAgain(t *testing.T) {
 	const kills = 15
 	seed := uint64(time.Now().UnixNano())
@@ -34,7 +34,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 			if e.What != "end" || ended[e.Execution] != "" {
 				continue
 			}
-			// The ends of its tasks are there, too: its own is shown behind them.
+			// The end of the execution is shown after the ends of its tasks, so those must be there too.
 			if a, err := m.Try("GET", "/api/execution/"+e.Execution, ""); err == nil &&
 				strings.Contains(a.Body, `"state":"FINISHED","reason"`) &&
 				strings.Count(a.Body, `"kind":"TASK_FINISHED"`) == strings.Count(a.Body, `"attempt":`) {
@@ -43,7 +43,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 		}
 	}
 	for kill := range kills {
-		// A moment between 0 and 3 s after the server is ready; now and then before.
+		// Between 0 and 3 s after the server is ready, and sometimes before it is.
 		lives := time.Duration(random.Float64() * float64(3*time.Second))
 		at := time.Now().Add(lives)
 		m.Until(fmt.Sprintf("server %d has had its %v", kill, lives), func() string {
@@ -67,7 +67,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	}
 	m.Ready()
 	for kill := range kills {
-		storm.Ask(fmt.Sprint("late-", kill)) // whether it was done before the kill or not
+		storm.Ask(fmt.Sprint("late-", kill)) // whether or not it was accepted before the kill
 	}
 	storm.AskAgain()
 	counted := storm.Settle(false)
@@ -84,15 +84,15 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	m.Stop()
 }
 
-// TestConfigurationSurvivesKill kills the server while people change the configuration: what was answered
-// holds, and what was not is there as a whole or not at all.
+// TestConfigurationSurvivesKill kills the server while the configuration is changed: answered changes are kept, and
+// unanswered ones exist completely or not at all.
 func TestConfigurationSurvivesKill(t *testing.T) {
 	m := start(t)
 	m.App("a", only(":"), nil)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	want := map[string]string{} // jobs as answered
+	want := map[string]string{} // the jobs as answered
 	number := 0
 	for range 6 {
 		pid, first := m.ServerPID(), number
@@ -100,9 +100,9 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 		for unknown == "" {
 			name := fmt.Sprint("job-", number)
 			number++
-			if number == first+3 { // one of two is still there
+			if number == first+3 { // of every two, one still exists
 				time.AfterFunc(time.Duration(random.IntN(300))*time.Millisecond, func() {
-					_ = syscall.Kill(pid, syscall.SIGKILL) // it lives until then
+					_ = syscall.Kill(pid, syscall.SIGKILL) // it is still running
 				})
 			}
 			for _, step := range []struct{ method, path, body string }{
@@ -156,8 +156,8 @@ func TestConfigurationSurvivesKill(t *testing.T) {
 	m.Stop()
 }
 
-// TestRunningTasksAreFoundAgain kills the server while tasks run: some end meanwhile, some go on; the
-// new server knows the ends of both, with their exit status, and their output.
+// TestRunningTasksAreFoundAgain kills the server while tasks run. Some end meanwhile and some continue; the new
+// server knows the outcome of both, with exit status and output.
 func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -171,7 +171,7 @@ func TestRunningTasksAreFoundAgain(t *testing.T) {
 	before := m.AwaitShards(good, "RUNNING")
 	m.AwaitShards(bad, "RUNNING")
 	m.Kill()
-	release() // they end while nobody watches
+	release() // they end while no server runs
 	m.Until("the tasks have ended", func() string {
 		if _, ends := m.Ran(); len(ends) < 2 {
 			return fmt.Sprint(ends)
@@ -199,8 +199,8 @@ func TestRunningTasksAreFoundAgain(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestExecutorKilled: with failover a shard that is lost runs again (E2), without it has ended, and the
-// reason says what happened. Nothing of the task outlives its executor (X7).
+// TestExecutorKilled: a lost shard runs again with failover (E2); without, it has ended with the reason. No process
+// of the task survives its executor (X7).
 func TestExecutorKilled(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -252,7 +252,7 @@ func TestExecutorKilled(t *testing.T) {
 			m.Started(again, 4)
 			e = m.Execution(again)
 			for _, s := range e.Shards {
-				// An attempt may have been sent to the executor that was gone, and never begun.
+				// An attempt may have been sent to the executor that was already gone, and never have started.
 				if s.Attempt < 2 || !strings.Contains(s.TaskID, "@-@FAILOVER@-@") {
 					t.Errorf("with failover: %+v, want a later attempt", s)
 				}
@@ -276,8 +276,8 @@ func TestExecutorKilled(t *testing.T) {
 	}
 }
 
-// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before anybody has heard
-// of it, has begun: without failover it is not run again (E1).
+// TestExecutorKilledAsATaskBegins: a task whose executor is killed in its first milliseconds, before the server knows
+// that it started, counts as started: without failover it is not run again (E1).
 func TestExecutorKilledAsATaskBegins(t *testing.T) {
 	for _, test := range []struct{ name, kills string }{
 		{"executor", `kill -9 $(ps -o ppid= $PPID)`},
@@ -291,8 +291,8 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 			m.Job("first", "killer", nil)
 			m.Job("killer", "killer", system.Doc{"env": env("KILLS", "yes")})
 			for i := range 4 {
-				// The first time it is the executor's first task; later, with another task before it, it says nothing
-				// as it begins.
+				// In the first round this is the executor's first task. Later a task has run before it, and the
+				// executor prints nothing when it starts.
 				lines := 1
 				if i > 0 {
 					m.Run("first", "FINISHED")
@@ -315,7 +315,7 @@ func TestExecutorKilledAsATaskBegins(t *testing.T) {
 	}
 }
 
-// TestExecutorStopped: a task that stops its executor and the supervisor beside it can still be ended (K3): the agent
+// TestExecutorStopped: a task that stops its executor and supervisor with SIGSTOP can still be ended (K3): the agent
 // ends the executor, and the shard is reported as killed.
 func TestExecutorStopped(t *testing.T) {
 	m := start(t)
@@ -344,7 +344,7 @@ func TestExecutorStopped(t *testing.T) {
 	m.Stop()
 }
 
-// TestTaskProcessKilled: what somebody else kills has failed by itself (E3).
+// TestTaskProcessKilled: a task whose process is killed by another program has failed by itself (E3).
 func TestTaskProcessKilled(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDaemon: a daemon of plain scripts runs each fire of each shard once, on shards that stay; one that is killed is
-// placed again, changed settings come to it, and disabled it is gone.
+// TestDaemon: a daemon of plain scripts runs each fire of each shard once, on shards that stay. A killed one is
+// placed again, changed settings reach it, and after the job is disabled it is gone.
 func TestDaemon(t *testing.T) {
 	m := start(t)
 	d := m.Daemon("tick", system.Doc{"shardingTotalCount": 2, "jobParameter": "old"})
@@ -55,8 +55,7 @@ func TestDaemon(t *testing.T) {
 	d.EachFireOnce()
 }
 
-// TestDaemonRunIsCutOff: an executor that is killed in the middle of a run. With failover its fire is run again,
-// without it not.
+// TestDaemonRunIsCutOff kills an executor during a run. With failover the fire is run again, without it is not.
 func TestDaemonRunIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
@@ -93,7 +92,7 @@ func TestDaemonRunIsCutOff(t *testing.T) {
 	}
 }
 
-// TestDaemonMisfire: fires that find a shard running wait with misfire, and are dropped and counted without.
+// TestDaemonMisfire: fires that find the shard running wait with misfire; without, they are dropped and counted.
 func TestDaemonMisfire(t *testing.T) {
 	t.Parallel()
 	for _, misfire := range []bool{true, false} {

@@ -13,14 +13,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// conversation is what is said with a server, held against its own description.
+// conversation sends requests to a server, and compares them with its own description of the API.
 type conversation struct {
 	*system.Machine
 	described *described.Description
 	token     string
 }
 
-// ask sends a request and gives the answer, which must have one of some statuses.
+// ask sends a request and returns the answer, which must have one of these statuses.
 func (c *conversation) ask(route, body string, statuses ...int) string {
 	c.Helper()
 	method, path, _ := strings.Cut(route, " ")
@@ -55,7 +55,7 @@ func (c *conversation) ask(route, body string, statuses ...int) string {
 	return string(text)
 }
 
-// field is a field of an answer.
+// field returns a field of an answer.
 func (c *conversation) field(text, name string) string {
 	c.Helper()
 	var all map[string]any
@@ -65,8 +65,8 @@ func (c *conversation) field(text, name string) string {
 	return fmt.Sprint(all[name])
 }
 
-// TestTheDescriptionHolds: every route is asked on a real server, well and badly, and what it takes and answers is
-// what the description says.
+// TestTheDescriptionHolds sends valid and invalid requests to every route of a real server. Requests and answers must
+// match the description.
 func TestTheDescriptionHolds(t *testing.T) {
 	m := start(t)
 	document, err := described.New([]byte(m.OK("GET", "/api/openapi.json", "")))
@@ -78,8 +78,8 @@ func TestTheDescriptionHolds(t *testing.T) {
 	c.runs()
 	c.cluster()
 	c.people()
-	// These do not end, need a provider, an agent's or a browser's address, an agent that is away; or come too soon
-	// after one like it.
+	// These routes do not end, need a provider, the address of an agent or browser, or an unreachable agent, or were
+	// called too recently.
 	others := []string{"GET /api/events", "GET /api/oidc/callback", "GET /api/oidc/login", "GET /artifacts/{name}",
 		"GET /static/{hash}/{file}", "POST /api/task/{taskId}/forget",
 		"POST /api/operate/reconcile/implicit"}
@@ -90,7 +90,7 @@ func TestTheDescriptionHolds(t *testing.T) {
 	}
 }
 
-// documents talks about apps and jobs.
+// documents calls the routes about apps and jobs.
 func (c *conversation) documents() {
 	c.Helper()
 	c.Packages.Serve("/a.tar", system.Tar(c, "",
@@ -134,7 +134,7 @@ func (c *conversation) documents() {
 	c.ask("DELETE /api/job/deregister", "d")
 }
 
-// runs talks about executions, output and history.
+// runs calls the routes about executions, output and history.
 func (c *conversation) runs() {
 	c.Helper()
 	good := c.field(c.ask("POST /api/job/trigger", "j"), "executionId")
@@ -172,7 +172,7 @@ func (c *conversation) runs() {
 	c.ask("GET /api/job/events/executions?page=0", "", http.StatusBadRequest)
 }
 
-// cluster talks about what runs, and ends it.
+// cluster calls the routes about running tasks, and ends them.
 func (c *conversation) cluster() {
 	c.Helper()
 	path, release := c.Hold()
@@ -206,7 +206,7 @@ func (c *conversation) cluster() {
 	c.ask("DELETE /api/app/long?jobs=true", "")
 }
 
-// people talks about users and tokens, and ends with everybody logged out.
+// people calls the routes about users and tokens, and finally ends all logins.
 func (c *conversation) people() {
 	c.Helper()
 	body := fmt.Sprintf(`{"username":"ann","password":%q}`, password)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestOutOfFileDescriptors: a server that has none left answers all the same, lets nobody follow events, says in its
-// log and at /healthz what to do, and is as before when there are some again.
+// TestOutOfFileDescriptors: a server without free file descriptors still answers, rejects clients that want to follow
+// events, says in its log and at /healthz what to do, and recovers when there are free ones.
 func TestOutOfFileDescriptors(t *testing.T) {
 	m := start(t)
 	open, err := strconv.Atoi(m.Metric("process_open_fds"))

@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestDiskFull: a task fills the disk that the data folder is on. It fails with that reason. The server goes on, and
+// TestDiskFull: a task fills the disk with the data folder. It fails with that reason. The server keeps running, and
 // no other job loses a fire: they run while the disk is full, or as soon as there is space. Only root can mount a
-// small disk (TestAsRootDiskFull); for anybody else the task meets a limit of its own instead.
+// small disk (TestAsRootDiskFull); for other users the task runs into a limit of its own instead.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestLogsOfEarlierAttempts: what a shard wrote before it was run again is there, and so is what was rotated out of
-// its output. A run is repeated with what it had of its own.
+// TestLogsOfEarlierAttempts: the output of a shard's earlier attempts and the rotated part of its output can be read.
+// Repeating a run uses the settings that the run had of its own.
 func TestLogsOfEarlierAttempts(t *testing.T) {
 	m := start(t)
 	m.App("a", only(`echo "attempt $ELASTICJOB_ATTEMPT of $WHAT"; [ "$ELASTICJOB_ATTEMPT" = 2 ] || exit 3
@@ -40,7 +40,7 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 		`"line":"no ERROR here"`) {
 		t.Errorf("the search: %.300s", got)
 	}
-	// It is 32 MiB long: the last 100 bytes of those are there, and no more.
+	// The rotated part is 32 MiB long, of which these are the last 100 bytes.
 	if got := m.Logs(shard.TaskID, fmt.Sprint("stream=stdout.1&offset=", 32<<20-100)); len(got) != 100 ||
 		!strings.Contains(got, " of a long output\nline ") {
 		t.Errorf("the end of what was rotated: %q", got)

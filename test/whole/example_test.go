@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestExample: the built-in example is published, checked, registered and run as the server offers it.
+// TestExample: the built-in example can be published, checked, registered and run as the server offers it.
 func TestExample(t *testing.T) {
 	m := start(t)
 	var example struct {
@@ -36,7 +36,7 @@ func TestExample(t *testing.T) {
 		t.Errorf("%+v: %v", check, err)
 	}
 	m.OK("POST", "/api/job/register", job)
-	m.OK("PUT", "/api/job/update", `{"jobName":"hello","cron":null}`) // it runs when we ask
+	m.OK("PUT", "/api/job/update", `{"jobName":"hello","cron":null}`) // it runs only when triggered
 
 	var triggered struct{ ExecutionID string }
 	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/hello/trigger", `{"jobParameter":"fail"}`)),
@@ -50,7 +50,7 @@ func TestExample(t *testing.T) {
 		}
 		return ""
 	})
-	// By now an agent was seen, and what it has left is known.
+	// An agent is known by now, and so are its free resources.
 	if err := json.Unmarshal([]byte(m.OK("POST", "/api/job/check?update=true", `{"jobName":"hello"}`)),
 		&check); err != nil || !check.Placement.Fits {
 		t.Errorf("%+v: %v", check, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestHostileTasks: tasks that misbehave end with their reason, and the server and a job beside them don't notice:
-// it is run at each of its fires, once. Of theirs, no process is left. The executor's own tests have more of them.
+// TestHostileTasks: tasks that misbehave end with their reason without affecting the server or another job, which
+// runs once at each of its fires. No process of the tasks is left. The executor's own tests have more such tasks.
 func TestHostileTasks(t *testing.T) {
 	m := start(t, "--kill-grace", "300ms")
 	tests := []struct{ name, script, state, cause string }{
@@ -74,10 +74,10 @@ func TestHostileTasks(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestExecutorLimits: --executor-limit bounds packages and what is kept of output, and names its limit.
+// TestExecutorLimits: --executor-limit limits packages and the output that is kept, and errors name the limit.
 func TestExecutorLimits(t *testing.T) {
 	m := start(t, "--executor-limit", "package-bytes=10KiB,output-tasks=3", "--executor-limit=package-files=4")
-	m.App("small", only("head -c 100000 /dev/zero; echo kept"), nil) // too large to have its folder used again
+	m.App("small", only("head -c 100000 /dev/zero; echo kept"), nil) // so large that its folder is not reused
 	m.Job("small", "small", nil)
 	m.App("large", system.Files{"bin/start.sh": script("#" + strings.Repeat("x", 20_000))}, nil)
 	m.App("many", system.Files{"bin/start.sh": script(":"), "1": "", "2": "", "3": "", "4": ""}, nil)
@@ -101,7 +101,7 @@ func TestExecutorLimits(t *testing.T) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		// latest, a link, names each once more.
+		// The link latest leads to each file once more.
 		kept = slices.DeleteFunc(kept, func(path string) bool { return strings.Contains(path, "/runs/latest/") })
 		if len(kept) != 3 {
 			return "these are:\n" + strings.Join(kept, "\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestHTTPJob: a job can be a request, which needs nothing of its app's package. [D87]
+// TestHTTPJob: a job can be an HTTP request, which needs nothing of its app's package. [D87]
 func TestHTTPJob(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.Header.Get("shardingContext"), `"shardingItem":1`) {

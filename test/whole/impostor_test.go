@@ -23,8 +23,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// impostor listens where an agent did. It does to executors that take it for the agent what harms most: it keeps
-// their tokens, kills their task, and launches one with a secret.
+// impostor listens on the port of a former agent. To executors that mistake it for their agent it does the most harm:
+// it records their tokens, kills their task, and launches one with a secret.
 type impostor struct {
 	net.Listener
 	killed string
@@ -32,7 +32,7 @@ type impostor struct {
 
 	mu     sync.Mutex
 	dialed int
-	heard  []string // the credentials of all calls
+	heard  []string // the credentials in all calls
 }
 
 // Accept counts the connections.
@@ -46,7 +46,7 @@ func (i *impostor) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// ServeHTTP speaks as an agent.
+// ServeHTTP implements an agent.
 func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.heard = append(i.heard, r.Header.Get("Authorization"))
@@ -77,9 +77,9 @@ func (i *impostor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestExecutorsKnowTheirAgent: while the server is down, another process listens at its agent's port. Running
-// executors send it no token and follow none of its orders, whether it speaks plain HTTP or TLS, and go on with
-// the server that returns.
+// TestExecutorsKnowTheirAgent: while the server is down, another process listens on the port of its agent. Running
+// executors send it no token and obey none of its calls, over plain HTTP or TLS, and continue with the server when it
+// is back.
 func TestExecutorsKnowTheirAgent(t *testing.T) {
 	m := start(t)
 	key := filepath.Join(m.Dir, "secrets", "apps", "a", "key")
@@ -96,7 +96,7 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 	m.Kill()
 
 	stolen := filepath.Join(t.TempDir(), "stolen")
-	known := httptest.NewTLSServer(nil) // its certificate is for 127.0.0.1
+	known := httptest.NewTLSServer(nil) // its certificate is valid for 127.0.0.1
 	known.Close()
 	for name, secure := range map[string]*tls.Config{
 		"plain HTTP": nil,
@@ -146,7 +146,7 @@ func TestExecutorsKnowTheirAgent(t *testing.T) {
 	m.OnceEach()
 }
 
-// listenAsAgent binds the port that the agent of a killed server had.
+// listenAsAgent listens on the port of a killed server's agent.
 func listenAsAgent(t *testing.T, m *system.Machine) net.Listener {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))

@@ -18,7 +18,7 @@ import (
 
 const nobody = 65534
 
-// TestAJobSeesNothingOfTheSameUsersServer: see steals. Root's test starts the server as another user.
+// TestAJobSeesNothingOfTheSameUsersServer: see steals. As root, the test starts the server as another user.
 func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	t.Parallel()
 	m, said := steals(t, nobody)
@@ -30,8 +30,8 @@ func TestAJobSeesNothingOfTheSameUsersServer(t *testing.T) {
 	}
 }
 
-// TestWithoutHidingProcessesAreClosed: what the kernel need not hide for it, a job of the same user does not see
-// either.
+// TestWithoutHidingProcessesAreClosed: without hidden folders, a job of the same user can still not access the
+// processes of the server.
 func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	t.Parallel()
 	_, said := steals(t, nobody, "--hide-data=false")
@@ -39,7 +39,8 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	for _, what := range said {
 		if strings.HasPrefix(what, "file ") {
 			files++
-		} else if what == "the socket" { // it is in the folder, and the server can't tell the job from its own user
+		} else if what == "the socket" {
+			// It is in the data folder, and the server cannot tell the job from its own user.
 		} else if !strings.HasPrefix(what, "change of ") && !strings.HasPrefix(what,
 			"removal of ") && !strings.HasPrefix(what, "a file in ") {
 			t.Errorf("the job got: %s", what)
@@ -50,8 +51,8 @@ func TestWithoutHidingProcessesAreClosed(t *testing.T) {
 	}
 }
 
-// TestAsRootAJobOfAnotherUserSeesNothing is the same for jobs of another user than the server's, which is root: of
-// one that was named, and of the one that the server chooses.
+// TestAsRootAJobOfAnotherUserSeesNothing is the same test for a server of root whose jobs run as another user: one
+// that a flag names, or one that the server chooses.
 func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -71,13 +72,13 @@ func TestAsRootAJobOfAnotherUserSeesNothing(t *testing.T) {
 	}
 }
 
-// steals runs a job that takes what it can get: of the server, its executor and supervisor by /proc, ptrace and
-// descriptors, each file of the data folder that isn't its own, files that the server was given, and what master and
-// agent let it do. It returns what that was. The server runs as user, if the test is root's.
+// steals runs a job that tries to access the server, its executor and supervisor through /proc, ptrace and
+// descriptors, each file in the data folder that is not the job's, files that the server's flags name, and the APIs
+// of master and agent. It returns what the job could access. As root, the server runs as user.
 func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []string) {
 	t.Helper()
 	m = system.New(t, bin)
-	config := filepath.Join(t.TempDir(), "config.properties") // a file that a flag names, as any other
+	config := filepath.Join(t.TempDir(), "config.properties") // stands for any file that a flag names
 	if err := os.WriteFile(config, []byte("# secrets\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []st
 	}
 	m.App("thief", system.Files{"bin/start.sh": script("true"), "bin/thief.py": string(program)}, nil)
 	m.Job("honest", "thief", nil)
-	m.Run("honest", "FINISHED") // now the executor runs, and all files are there
+	m.Run("honest", "FINISHED") // now the executor runs, and all files exist
 	m.Job("thief", "thief", system.Doc{"props": env("script.command.line", "bin/thief.py"), "env": env(
 		"THIEF_DIR", m.Dir, "THIEF_FILES", inJSON(t, append(serverFiles(t, m), config)), "THIEF_PORTS", ports(t, m))})
 	e := m.Run("thief", "FINISHED", "FAILED")
@@ -112,7 +113,7 @@ func steals(t *testing.T, user int, args ...string) (m *system.Machine, got []st
 	return m, got
 }
 
-// startAs has root start a server as a user, who owns the paths and can reach them.
+// startAs starts a server as a user, if the test runs as root. The user owns the paths and can reach them.
 func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
 	t.Helper()
 	unasked(cmd)
@@ -120,7 +121,7 @@ func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
 	errs := []error{os.Chmod(bin.Dir, 0o755)}
 	for _, path := range paths {
 		for folder := filepath.Dir(path); strings.HasPrefix(folder,
-			os.TempDir()+"/"); folder = filepath.Dir(folder) { // not the folder of all tests itself
+			os.TempDir()+"/"); folder = filepath.Dir(folder) { // but not the folder of all tests itself
 			errs = append(errs, os.Chmod(folder, 0o755))
 		}
 		if _, err := os.Stat(path); err == nil {
@@ -132,7 +133,7 @@ func startAs(t *testing.T, cmd *exec.Cmd, user int, paths ...string) {
 	}
 }
 
-// serverFiles are the files of the data folder that are no task's: all but sandboxes and packages.
+// serverFiles returns the files in the data folder that belong to no task: all except sandboxes and packages.
 func serverFiles(t *testing.T, m *system.Machine) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(m.Dir, func(path string, entry fs.DirEntry, err error) error {
@@ -158,7 +159,7 @@ func serverFiles(t *testing.T, m *system.Machine) (files []string) {
 	return files
 }
 
-// ports are those of master and agent, in JSON.
+// ports returns the ports of master and agent as JSON.
 func ports(t *testing.T, m *system.Machine) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))
@@ -183,7 +184,8 @@ func inJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestAKernelThatHidesNothingIsReported: the server finds out at its start, says what to do, and still runs jobs.
+// TestAKernelThatHidesNothingIsReported: the server detects at its start that it cannot hide files, says what to do,
+// and still runs jobs.
 func TestAKernelThatHidesNothingIsReported(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -209,8 +211,8 @@ exec ` + filepath.Join(bin.Dir, "executor") + ` "$@"`)
 	m.Run("j", "FINISHED")
 }
 
-// TestAsRootUsersThatCannotBeAreRefused: a server of root's that is told who jobs are to run as, and can't have it,
-// does not start.
+// TestAsRootUsersThatCannotBeAreRefused: root's server does not start if jobs cannot run as the user that a flag
+// names.
 func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -223,7 +225,7 @@ func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 	}{
 		{`user "no-such-user" is not known on this machine`, []string{"--run-as", "no-such-user"}},
 		{"user nobody can't enter " + filepath.Dir(m.Dir),
-			[]string{"--run-as", "nobody"}}, // tests' folders are closed
+			[]string{"--run-as", "nobody"}}, // the folders of tests are closed to others
 	} {
 		if status, said := m.Fails(unasked(m.Command(c.args...))); status != 1 || !strings.Contains(said, c.want) {
 			t.Errorf("%v: status %d, %s, want %q", c.args, status, said, c.want)
@@ -231,9 +233,9 @@ func TestAsRootUsersThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// TestAsRootWithoutRightsJobsRunAsRoot: where jobs can't run as another user they run as root, and the server's log
-// says why and what to do: in a folder that is closed to others, and in a container whose root may not end others'
-// processes.
+// TestAsRootWithoutRightsJobsRunAsRoot: if jobs cannot run as another user they run as root, and the server's log
+// says why and what to do. This happens in a folder that is closed to others, and in a container whose root may not
+// signal other users' processes.
 func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -276,7 +278,7 @@ func TestAsRootWithoutRightsJobsRunAsRoot(t *testing.T) {
 	}
 }
 
-// unasked makes a server's command one that says nothing about who jobs run as, unless its arguments do.
+// unasked removes the variable with the jobs' user from the environment of a server's command.
 func unasked(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "ELASTICJOB_RUN_AS=") })
 	return cmd

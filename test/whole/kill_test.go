@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestKillWithoutDisabling: a task and an execution are killed by their ids, also with kill -9 of the server in
-// between. Neither retries nor failover run them again, what waits of the execution ends too, and the job's next run
-// is as usual.
+// TestKillWithoutDisabling kills a task and an execution by their ids, also with a kill -9 of the server in between.
+// Neither retries nor failover run them again, waiting shards of the execution end too, and the job's next run is
+// normal.
 func TestKillWithoutDisabling(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

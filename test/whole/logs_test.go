@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestLogs reads a task's output while it runs and when it has ended.
+// TestLogs reads a task's output while it runs and after it has ended.
 func TestLogs(t *testing.T) {
 	m := start(t, "--executor-idle", "0")
 	path, release := m.Hold()
@@ -58,7 +58,7 @@ func TestLogs(t *testing.T) {
 	}
 	m.Refused(404, "task_not_found", "GET", "/api/task/"+task+"x/logs", "")
 
-	// What never had output says why, and what was thrown away is gone.
+	// A task without output says why, and output that was removed is gone.
 	m.App("none", nil, nil)
 	m.Job("none", "none", nil)
 	if a := m.Call("GET", "/api/task/"+m.Run("none", "FAILED").Shards[0].TaskID+"/logs", ""); a.Status != 410 {
@@ -69,7 +69,7 @@ func TestLogs(t *testing.T) {
 	m.Refused(410, "log_gone", "GET", "/api/task/"+task+"/logs?follow=true", "")
 }
 
-// removeOutput removes all that tasks wrote, as somebody who tidies up does.
+// removeOutput removes the output of all tasks, as a user does who cleans up.
 func removeOutput(t *testing.T, m *system.Machine) {
 	t.Helper()
 	err := filepath.WalkDir(m.Dir, func(path string, entry os.DirEntry, err error) error {
@@ -84,7 +84,7 @@ func removeOutput(t *testing.T, m *system.Machine) {
 	}
 }
 
-// TestLogsOfALargeOutput: nothing is lost or doubled between two pages.
+// TestLogsOfALargeOutput: no line is lost or duplicated between two pages.
 func TestLogsOfALargeOutput(t *testing.T) {
 	m := start(t)
 	m.App("a", only(`seq 1 200000`), nil)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestRegistryFileIsLost: somebody removes or cuts the registry's file under a running server. It takes no change from
-// then on, says what to do, and the next start starts nothing new beside what is left. With a copy all goes on.
+// TestRegistryFileIsLost: the registry's file is removed or truncated under a running server. From then on the server
+// rejects changes and says what to do, and the next start does not create a new registry. With a copy of the file
+// everything continues.
 func TestRegistryFileIsLost(t *testing.T) {
 	t.Parallel()
 	t.Run("removed", func(t *testing.T) {

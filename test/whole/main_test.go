@@ -18,7 +18,7 @@ var (
 	env    = system.Env
 )
 
-// start makes a machine with a running server.
+// start returns a machine with a running server.
 func start(t *testing.T, args ...string) *system.Machine {
 	t.Helper()
 	t.Parallel()

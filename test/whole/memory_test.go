@@ -8,12 +8,12 @@ import (
 )
 
 // TestServerKilledTwiceForItsMemory: a server that was killed twice just after its start, with its memory used up,
-// comes up without launching anything; /readyz, explain and the log say why, which job waits, and what to do. After an
-// orderly end it launches again.
+// starts without launching anything. /readyz, the explanation and the log say why, which job waits, and what to do.
+// After a regular end it launches again.
 func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
-	small := func() { // any server has more in use than this limit, which kills nobody
+	small := func() { // every server uses more memory than this limit, which kills no process
 		cmd := m.Command()
 		cmd.Env = append(cmd.Env, "GOMEMLIMIT=32MiB")
 		m.LaunchCommand(cmd)
@@ -26,10 +26,10 @@ func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	m.Job("my_job", "my_app", system.Doc{"shardingTotalCount": 1})
 	m.Kill()
 	small()
-	m.Run("my_job", "FINISHED") // one such end may have any cause
+	m.Run("my_job", "FINISHED") // a single such end may have any cause
 	m.Kill()
 	small()
-	of := m.Explain("large").Waiting[0].Reason // which names no job
+	of := m.Explain("large").Waiting[0].Reason // this text names no job
 	for _, said := range []string{m.OK("GET", "/readyz", ""), of, m.ServerLog()} {
 		for _, want := range []string{"nothing is launched: this server was killed 2 times within a minute of its start", "MiB of memory in use",
 			"large (2 shards, ", "and a run of it waits", "/disable", "restart the server"} {

@@ -20,10 +20,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mailserver"
 )
 
-// handlerSecret is a secret of error handlers.
+// handlerSecret is a secret of the error handlers.
 const handlerSecret = "hunter2-of-the-handler"
 
-// told is what a webhook is told.
+// told is the body of a webhook's request.
 type told struct {
 	JobName, ExecutionID string
 	FurtherFailures      int
@@ -33,7 +33,7 @@ type told struct {
 	}
 }
 
-// webhook is an endpoint that takes what is signed.
+// webhook starts an endpoint that accepts signed requests.
 func webhook(t *testing.T) (url string, got <-chan told) {
 	t.Helper()
 	came := make(chan told, 100)
@@ -55,7 +55,7 @@ func webhook(t *testing.T) (url string, got <-chan told) {
 	return s.URL + "/?key=" + handlerSecret, came
 }
 
-// within waits for something to come.
+// within waits for a value.
 func within[T any](t *testing.T, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -73,8 +73,7 @@ func webhookJob(url string) system.Doc {
 		"props": env("webhook.url", url, "webhook.secret", handlerSecret)}
 }
 
-// TestPeopleAreToldOfFailures: a run that fails is notified by webhook and by mail, and no secret goes where it must
-// not [D90].
+// TestPeopleAreToldOfFailures: a failed run is notified by webhook and by mail, and no secret leaks [D90].
 func TestPeopleAreToldOfFailures(t *testing.T) {
 	m := start(t)
 	url, hooks := webhook(t)
@@ -103,7 +102,7 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 		}
 		return ""
 	})
-	// Failures of the next minute are counted in one message, which waits, also for another leader.
+	// Failures within the next minute are counted in one message, which is sent later, even by another leader.
 	m.Run("hook", "FAILED")
 	run = m.Run("hook", "FAILED")
 	m.Kill()
@@ -133,7 +132,7 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	}
 }
 
-// TestALeaderKilledBeforeItTells (N1): the next one tells, though the last may have.
+// TestALeaderKilledBeforeItTells (N1): the next leader sends the notification, even if the last one may have sent it.
 func TestALeaderKilledBeforeItTells(t *testing.T) {
 	for point, times := range map[string]int{"before-notify": 1, "after-notify": 2} {
 		t.Run(point, func(t *testing.T) {

@@ -12,8 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestL8PackageHostHangs: a run whose package's host accepts and never answers fails with that reason within the time
-// that a first byte may take. The next one waits until the URL is tried again, and says so, until the host answers.
+// TestL8PackageHostHangs: if the package's host accepts connections and never answers, the run fails with that reason
+// within the timeout of a first byte. The next run waits until the URL is retried, and says so, until the host
+// answers.
 func TestL8PackageHostHangs(t *testing.T) {
 	m := start(t, "--executor-limit", "package-first-byte=500ms")
 	var answers atomic.Bool
@@ -51,8 +52,8 @@ func TestL8PackageHostHangs(t *testing.T) {
 	})
 }
 
-// TestSandboxesAreBoundedAndHoldNoProgram: an executor that starts for each run takes no disk space for its program,
-// and the sandboxes of those that ended are bounded.
+// TestSandboxesAreBoundedAndHoldNoProgram: if an executor is started for each run, its program takes no additional
+// disk space, and the number of sandboxes of ended executors is limited.
 func TestSandboxesAreBoundedAndHoldNoProgram(t *testing.T) {
 	const kept = 50
 	m := start(t, "--executor-idle", "0")

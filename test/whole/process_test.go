@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestEnvironment shows that a job's process gets what the plan lists, and nothing else: nothing
-// of the server's environment, no MESOS_*.
+// TestEnvironment: the process of a job gets only the documented environment: nothing of the server's environment,
+// and no MESOS_*.
 func TestEnvironment(t *testing.T) {
 	m := start(t)
 	m.App("env", only(`tr '\0' '\n' </proc/self/environ
@@ -72,7 +72,7 @@ echo "umask $(umask)"`), nil)
 			t.Errorf("the package is %q, not in %s; the working folder %q", want["ELASTICJOB_PACKAGE_DIR"], content,
 				want["ELASTICJOB_WORK_DIR"])
 		}
-		delete(got, "_") // the shell's own
+		delete(got, "_") // set by the shell itself
 		delete(got, "PWD")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("environment of item %d (-want +got):\n%s", i, diff)
@@ -96,21 +96,21 @@ echo "umask $(umask)"`), nil)
 		for file := range strings.FieldsSeq(said["open"]) {
 			if strings.HasPrefix(file, "pipe:") && pipes < 2 {
 				pipes++
-			} else if file != "/dev/null" && !strings.HasPrefix(file, m.Dir) { // its output and the script itself
+			} else if file != "/dev/null" && !strings.HasPrefix(file, m.Dir) { // its output, and the script itself
 				t.Errorf("%s is open in the task: %s", file, said["open"])
 			}
 		}
 	}
 }
 
-// TestEndsOfProcesses shows how the end of a process becomes the end of a shard.
+// TestEndsOfProcesses shows which outcome of a shard results from each end of its process.
 func TestEndsOfProcesses(t *testing.T) {
 	m := start(t)
 	m.App("ends", system.Files{
 		"bin/start.sh":  script(`echo out; echo "no input file" >&2; exit 3`),
 		"bin/signal.sh": script(`kill -SEGV $$`),
 		"bin/last.sh":   script(`i=0; while [ $i -lt 3000 ]; do echo "line $i of a long story" >&2; i=$((i+1)); done; echo "the end of it" >&2; exit 1`),
-		"bin/plain":     "echo never\n", // neither a program nor #!
+		"bin/plain":     "echo never\n", // neither an executable nor a script with #!
 		"bin/by.py":     "#!/bin/sh\necho \"$1 $2\"\n",
 	}, nil)
 	script := func(command string) system.Doc {
@@ -118,7 +118,7 @@ func TestEndsOfProcesses(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name, command, state string
-		status               int // -1: none is known
+		status               int // -1 if it is unknown
 		cause                []string
 		out                  string
 	}{
@@ -160,15 +160,15 @@ func TestEndsOfProcesses(t *testing.T) {
 	if n := len(m.Executors()); n != 1 {
 		t.Errorf("there are %d executors: failing tasks are no reason for a new one", n)
 	}
-	// A command that needs a shell is refused at once, with the hint.
+	// A command that needs a shell is rejected at once, with a hint.
 	said := m.Refused(422, "invalid", "POST", "/api/job/register", m.JobText("pipe", "ends", script("cat x | wc")))
 	if !strings.Contains(fmt.Sprint(said), "sh -c") {
 		t.Errorf("a pipe without a shell: %+v, want the hint sh -c", said)
 	}
 }
 
-// TestRetries shows that a shard that fails by itself is run again up to maxRetries times (E3), with
-// the execution's fire time and id (F9), and the others are not.
+// TestRetries: a shard that fails by itself is run again up to maxRetries times (E3) with the fire time and id of its
+// execution (F9); the other shards are not.
 func TestRetries(t *testing.T) {
 	m := start(t)
 	m.App("flaky", only(`echo "$ELASTICJOB_SHARDING_ITEM $ELASTICJOB_ATTEMPT $ELASTICJOB_FIRE_TIME $ELASTICJOB_EXECUTION_ID $ELASTICJOB_EXECUTION_SOURCE" >>"$LEDGER"
@@ -198,8 +198,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestWhatATaskLeavesBehind shows that nothing of a task survives it, whether it went into the
-// background, a group or a session of its own, and that all of it is gone before the shard runs again (X7).
+// TestWhatATaskLeavesBehind: no process of a task survives it, in the background, in its own process group or in its
+// own session, and all of them have ended before the shard runs again (X7).
 func TestWhatATaskLeavesBehind(t *testing.T) {
 	m := start(t)
 	m.App("leaves", only(`up="$TMPDIR/up"; : >"$up"

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestProgress: what a program says of its progress is seen while it runs, and no more when it has ended.
+// TestProgress: the progress that a program reports is shown while it runs, and not after it has ended.
 func TestProgress(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

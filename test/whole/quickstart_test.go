@@ -10,15 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// The original's quick start, word for word but for the port of the package server.
+// The quick start of ElasticJob-Cloud, unchanged except for the port of the package server.
 const (
 	quickApp = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
 	quickJob = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
 	asJSON   = "Content-type: application/json"
 )
 
-// quickStart sends the first two lines. The package is what `tar -cvf my-job.tar.gz my-job` makes:
-// an uncompressed tar with a top folder.
+// quickStart sends the first two lines. The package is the output of `tar -cvf my-job.tar.gz my-job`: an uncompressed
+// tar with a top folder.
 func quickStart(m *system.Machine, files system.Files) {
 	m.Helper()
 	m.Packages.Serve("/my-job.tar.gz", system.Tar(m, "my-job", files))
@@ -39,7 +39,7 @@ func TestQuickStart(t *testing.T) {
 	m := start(t)
 	quickStart(m, only(`echo "shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"`))
 
-	// The third line, with the name bare and quoted.
+	// The third line, with the name unquoted and quoted.
 	for _, name := range []string{`my_job`, `"my_job"`} {
 		e := m.Await(trigger(m, "/api/job/trigger", name, asJSON), "FINISHED")
 		if len(e.Shards) != 3 || e.Source != "TRIGGER" || e.JobName != "my_job" {
@@ -52,7 +52,7 @@ func TestQuickStart(t *testing.T) {
 		}
 	}
 
-	// The cron, with its seven fields, fires every 5 seconds.
+	// The cron with its seven fields fires every 5 seconds.
 	x := m.Explain("my_job")
 	if len(x.NextFires) != 5 {
 		t.Fatalf("next fires: %v", x.NextFires)
@@ -71,7 +71,7 @@ func TestQuickStart(t *testing.T) {
 	m.Stop()
 }
 
-// TestCronFiresOnTheSecond looks at what the processes were given, not at what is planned (rules F1, F9).
+// TestCronFiresOnTheSecond checks the fire times that the processes received, not the planned ones (rules F1, F9).
 func TestCronFiresOnTheSecond(t *testing.T) {
 	m := start(t)
 	quickStart(m, writes)
@@ -102,18 +102,18 @@ func TestCronFiresOnTheSecond(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestDocumentedForms plays the other forms of the routes that the original documents against the real server.
+// TestDocumentedForms sends the other requests that ElasticJob-Cloud documents to the real server.
 func TestDocumentedForms(t *testing.T) {
 	m := start(t)
 	m.Packages.Serve("/my-job.tar.gz", system.Tar(m, "my-job", only(`:`)))
 	app := strings.Replace(quickApp, "127.0.0.1:8080", m.Packages.Host(), 1)
-	job := strings.Replace(quickJob, `"cron":"0/5 * * * * * ?",`, "", 1) // so that it runs when it is triggered
+	job := strings.Replace(quickJob, `"cron":"0/5 * * * * * ?",`, "", 1) // without a cron it runs only when triggered
 	storedApp := strings.Replace(strings.Replace(`{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","bootstrapScript":"bin/start.sh","cpuCount":0.1,"memoryMB":64,"appCacheEnable":true,"eventTraceSamplingCount":0}`,
 		"127.0.0.1:8080", m.Packages.Host(), 1), "\n", "", -1)
 	for _, step := range []struct{ method, path, body, want string }{
 		{"POST", "/api/app", app, ""},
 		{"POST", "/api/job/register", job, ""},
-		// A PUT with only the fields to change [D10].
+		// A PUT that contains only the changed fields [D10].
 		{"PUT", "/api/app", `{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":0}`,
 			strings.TrimSuffix(strings.Replace(storedApp, "true", "false", 1), "}") + `,"disabled":false}`},
 		{"PUT", "/api/app", `{"appName":"my_app","appCacheEnable":true}`, ""},
@@ -124,11 +124,11 @@ func TestDocumentedForms(t *testing.T) {
 		{"POST", "/api/app/my_app/disable", "", ""},
 		{"GET", "/api/job/my_job/disable", "", "true"},
 		{"GET", "/api/app/my_app/disable", "", "true"},
-		{"DELETE", "/api/app/my_app/disable", "", ""}, // 2.x: enable
+		{"DELETE", "/api/app/my_app/disable", "", ""}, // in 2.x this enables the app
 		{"GET", "/api/job/my_job/disable", "", "false"},
 		{"POST", "/api/job/my_job/disable", "", ""},
 		{"GET", "/api/job/my_job/disable", "", "true"},
-		{"DELETE", "/api/job/my_job/disable", "", ""}, // 2.x: enable
+		{"DELETE", "/api/job/my_job/disable", "", ""}, // in 2.x this enables the job
 		{"GET", "/api/job/my_job/disable", "", "false"},
 		{"POST", "/api/job/my_job/disable", "", ""},
 		{"POST", "/api/job/my_job/enable", "", ""},
@@ -141,7 +141,7 @@ func TestDocumentedForms(t *testing.T) {
 			t.Errorf("%s %s %s\n got %s\nwant %s", step.method, step.path, step.body, got, step.want)
 		}
 	}
-	// All forms of a trigger run.
+	// All forms of a trigger run the job.
 	for _, form := range []struct{ path, body, header string }{
 		{"/api/job/trigger", "my_job", "Content-Type: text/plain"},
 		{"/api/job/trigger", "my_job", "Content-Type: application/x-www-form-urlencoded"},
@@ -153,7 +153,7 @@ func TestDocumentedForms(t *testing.T) {
 	if again := trigger(m, "/api/job/trigger", "my_job", "Idempotency-Key: k"); again != first.ExecutionID {
 		t.Errorf("the same Idempotency-Key gave %s and %s", first.ExecutionID, again)
 	}
-	// The name as body, bare and quoted, and the form of 3.0.1.
+	// The name as body, unquoted and quoted, and the form of 3.0.1.
 	m.OK("DELETE", "/api/job/deregister", "my_job", asJSON)
 	m.OK("POST", "/api/job/register", job, asJSON)
 	m.OK("DELETE", "/api/job/deregister", `"my_job"`, asJSON)

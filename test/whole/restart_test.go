@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestManyShardsAndKill kills the server somewhere in the launch of a large execution: all of its shards run,
-// and each runs once (rules L1, L5, T5).
+// TestManyShardsAndKill kills the server during the launch of a large execution: all of its shards run, and each runs
+// once (rules L1, L5, T5).
 func TestManyShardsAndKill(t *testing.T) {
 	const shards = 200
 	seed := uint64(time.Now().UnixNano())
@@ -24,7 +24,8 @@ func TestManyShardsAndKill(t *testing.T) {
 	m.Job("many", "many", system.Doc{"shardingTotalCount": shards})
 	for range 3 {
 		id := m.Trigger("many")
-		<-time.After(time.Duration(random.IntN(700)) * time.Millisecond) // the moment, not a wait for something
+		// A random moment; it does not wait for anything.
+		<-time.After(time.Duration(random.IntN(700)) * time.Millisecond)
 		m.Kill()
 		m.Start()
 		if e := m.Await(id, "FINISHED"); len(e.Shards) != shards {
@@ -46,8 +47,8 @@ func TestManyShardsAndKill(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestRestartWithAnotherSize: what runs goes on, though it takes more than there is now, and what comes is
-// measured by the new size.
+// TestRestartWithAnotherSize: running shards continue, although they use more than the new size, and new ones are
+// limited by it.
 func TestRestartWithAnotherSize(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -82,8 +83,8 @@ func TestRestartWithAnotherSize(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestUpgrade: with a new build of the executor, what runs goes on under the old one, which is used until
-// it ends (rule X4), and a new generation is of the new build.
+// TestUpgrade: with a new build of the executor, tasks continue under the old one, which is used until it ends (rule
+// X4), and the next executor is of the new build.
 func TestUpgrade(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
@@ -119,15 +120,17 @@ func TestUpgrade(t *testing.T) {
 	m.OnceEach()
 }
 
-// TestAnythingKilledAgainAndAgain kills executors, supervisors and the server in any order under jobs with
-// failover: what is lost runs again until it has run, and never while the lost one still does.
+// TestAnythingKilledAgainAndAgain kills executors, supervisors and the server in random order while jobs with
+// failover run: lost shards run again until they finish, and never while the lost process is still running.
 func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := start(t)
 	m.App("storm", writes, nil)
-	const every = 3 // seconds: of fires that wait more than 100 are dropped (rule F5), which a slow machine would come to with one each second
+	// In seconds; with one fire each second, a slow machine would have more than 100 waiting fires, which are dropped
+	// (rule F5).
+	const every = 3
 	m.Job("job", "storm", system.Doc{"cron": fmt.Sprintf("0/%d * * * * ?", every), "shardingTotalCount": 2,
 		"misfire": true, "failover": true, "env": env("TAKES", "0.3")})
 	var last time.Time
@@ -145,9 +148,12 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	kills := map[string]int{}
 	for n := range 18 {
 		if n%3 == 0 {
-			goOn() // a shard that is lost five times fails (rule E2), and kills come faster than a busy machine starts an executor
+			// A shard that is lost five times fails (rule E2), and without this pause kills would be faster than a
+			// busy machine starts an executor.
+			goOn()
 		}
-		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond) // the moment, not a wait for something
+		// A random moment; it does not wait for anything.
+		<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond)
 		what := []string{"server", "executor", "supervisor", "server and executor"}[random.IntN(4)]
 		kills[what]++
 		if strings.Contains(what, "server") {
@@ -200,8 +206,8 @@ func TestAnythingKilledAgainAndAgain(t *testing.T) {
 	m.Stop()
 }
 
-// TestExecutorKilledBeforeItsTasksBegan: one executor that did not start counts once against its agent, however
-// many tasks were waiting for it (rule L6).
+// TestExecutorKilledBeforeItsTasksBegan: an executor that did not start counts as one start failure of its agent,
+// regardless of how many tasks were waiting for it (rule L6).
 func TestExecutorKilledBeforeItsTasksBegan(t *testing.T) {
 	m := start(t)
 	m.App("many", writes, nil)

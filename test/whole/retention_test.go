@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestEndedExecutionsAreKept: what has just ended is still there, as it was, after kill -9; and the list has all of
-// it.
+// TestEndedExecutionsAreKept: executions that have just ended are still there, unchanged, after kill -9, and the list
+// contains all of them.
 func TestEndedExecutionsAreKept(t *testing.T) {
 	const runs = 750
 	m := start(t)

@@ -16,14 +16,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// confidential begins all secrets of TestSecretsAreShownToNobody; ofFile is the beginning of that which stands in no
-// document.
+// confidential is the prefix of all secrets in TestSecretsAreShownToNobody; ofFile is the prefix of the one that is
+// in no document.
 const (
 	confidential = "hunter2-"
 	ofFile       = confidential + "of-a-file"
 )
 
-// secretive is a job with secrets in all forms, which its script says out loud.
+// secretive is a job with secrets in all forms, which its script prints.
 func secretive(folder, hook string) system.Doc {
 	return system.Doc{
 		"description":            "see https://me:" + confidential + "description@h/x",
@@ -41,10 +41,10 @@ func secretive(folder, hook string) system.Doc {
 	}
 }
 
-// TestSecretsAreShownToNobody: no secret of a job or an app, in whatever form, is in an answer, the log, the history,
-// a notification or a cause, through failures, retries, kills, a daemon, triggers with settings of their own and a
-// kill of the server. They are in the registry, in the agent's journal of tasks, and with the job's process; what
-// comes from a file is with the process alone.
+// TestSecretsAreShownToNobody: no secret of a job or an app, in any form, appears in an answer, the log, the history,
+// a notification or a cause, through failures, retries, kills, a daemon, triggers with parameters and a kill of the
+// server. Secrets are only in the registry, in the agent's journal of tasks, and in the job's process; those from
+// files are only in the process.
 func TestSecretsAreShownToNobody(t *testing.T) {
 	m := start(t, "--log-level", "debug")
 	folder := filepath.Join(m.Dir, "secrets")
@@ -108,7 +108,7 @@ echo "$*" >&2
 	wrong["shardingItemParameters"] = "7=https://me:" + confidential + "item@h/x"
 	ask(422, "POST", "/api/job/register", job("wrong", wrong))
 
-	// What was read and comes back leaves the secrets as they are; as another job's nobody knows them.
+	// Sending back a document as it was read keeps its secrets; for another job they are unknown.
 	shown := ask(200, "GET", "/api/job/jobs/fails", "")
 	ask(200, "PUT", "/api/job/update", shown)
 	ask(200, "PUT", "/api/app", ask(200, "GET", "/api/app/a", ""))
@@ -216,8 +216,8 @@ echo "$*" >&2
 	whereSecretsAre(t, m.Dir)
 }
 
-// routesToGet are the routes that docs/api.md names, which are all, but for what is a job's own output, a program, or
-// has no end.
+// routesToGet returns the GET routes in docs/api.md, which lists all, except those whose answer is a job's own output
+// or a program, or has no end.
 func routesToGet(t *testing.T) (paths []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/api.md")
@@ -236,7 +236,7 @@ func routesToGet(t *testing.T) (paths []string) {
 	return paths
 }
 
-// whereSecretsAre looks at all files of the data folder.
+// whereSecretsAre checks all files in the data folder.
 func whereSecretsAre(t *testing.T, dir string) {
 	t.Helper()
 	output := regexp.MustCompile(`/(tasks|runs/[^/]+/tasks)/\d+/std(out|err)`)
@@ -247,7 +247,7 @@ func whereSecretsAre(t *testing.T, dir string) {
 		data, err := os.ReadFile(path)
 		inside := strings.TrimPrefix(path, dir+"/")
 		switch {
-		case output.MatchString(path), inside == "secrets/db": // the job's own, and the file itself
+		case output.MatchString(path), inside == "secrets/db": // the job's own output, and the file with the secret
 		case bytes.Contains(data, []byte(ofFile)):
 			t.Errorf("what was in a file is in %s", inside)
 		case inside == "registry.db", strings.HasPrefix(inside,

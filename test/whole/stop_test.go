@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestStop is rule O4: SIGTERM or SIGINT ends all tasks with grace, leaves nothing running, records
-// them as lost by shutdown, and with failover they are run at the next start.
+// TestStop is rule O4: SIGTERM or SIGINT ends all tasks with their grace period, leaves no process running, and
+// records them as lost by shutdown; with failover they run at the next start.
 func TestStop(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
@@ -70,17 +70,17 @@ func TestStop(t *testing.T) {
 			if s := e.Shards[0]; s.State != "LOST" || !strings.Contains(s.FailureCause, "shutdown") || e.Reason == "" {
 				t.Errorf("without failover: %+v, want LOST by shutdown", e)
 			}
-			// It ended well within its grace.
+			// It ended within its grace period.
 			if e := m.Await(polite, "FINISHED", "FAILED"); e.State == "FAILED" && e.Shards[0].State != "LOST" {
 				t.Errorf("the polite one: %+v", e)
 			}
-			m.Run("waits", "FINISHED") // all resources are back
+			m.Run("waits", "FINISHED") // all resources are free again
 			m.Stop()
 		})
 	}
 }
 
-// TestStopTwice: a second signal leaves the tasks, and the next start finds them.
+// TestStopTwice: after a second signal the tasks keep running, and the next start finds them.
 func TestStopTwice(t *testing.T) {
 	m := start(t, "--kill-grace", "30s")
 	m.App("stops", system.Files{"bin/start.sh": script(`trap 'touch "$LEDGER.heard"' TERM; touch "$LEDGER.up"; while [ ! -e "$LEDGER.go" ]; do sleep 0.1; done`)}, nil)
@@ -125,7 +125,7 @@ func TestStopTwice(t *testing.T) {
 	m.Stop()
 }
 
-// TestSecondServer: one server at a time on a data folder; the second says who has it.
+// TestSecondServer: only one server at a time can use a data folder; a second one names the process that uses it.
 func TestSecondServer(t *testing.T) {
 	m := start(t)
 	status, said := m.Fails(m.Command())
@@ -145,7 +145,7 @@ func TestSecondServer(t *testing.T) {
 	m.Run("lives", "FINISHED")
 }
 
-// TestFlags: what contradicts or can't be is refused before anything begins, and says what to do.
+// TestFlags: contradictory and invalid settings are rejected before anything starts, with what to do.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -188,7 +188,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestFlagsFromEnvironment: each flag can come from the environment, and the flag wins.
+// TestFlagsFromEnvironment: each flag can be set by a variable, and the command line takes precedence.
 func TestFlagsFromEnvironment(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -208,7 +208,7 @@ func TestFlagsFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestBrokenRegistry: a file of another program is left as it is, and named.
+// TestBrokenRegistry: a file of another program is not changed, and the error names it.
 func TestBrokenRegistry(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -225,8 +225,8 @@ func TestBrokenRegistry(t *testing.T) {
 	m.NothingRuns()
 }
 
-// TestAgentPortTaken is rule O1: executors look for their agent at its port, so a restart that
-// finds it taken says by whom, and --give-up-executors ends them and goes on.
+// TestAgentPortTaken is rule O1: executors expect their agent on its port. If that is in use at a restart, the error
+// names the process, and --give-up-executors ends the executors and continues.
 func TestAgentPortTaken(t *testing.T) {
 	m := start(t)
 	path, _ := m.Hold()
@@ -267,8 +267,9 @@ func TestAgentPortTaken(t *testing.T) {
 	m.Ran()
 }
 
-// hold lets a process listen on an address, and gives its pid. It is one that starts no others: of a listener of this
-// process each child would have a copy until it is its own program, and be named instead.
+// hold makes another process listen on an address, and returns its pid. It starts no children: if this process
+// listened itself, each child would have a copy of the socket until it executes its program, and could be named
+// instead.
 func hold(t *testing.T, address string) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", address)

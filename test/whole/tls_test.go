@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTLS: with --local jobs run although nothing on this machine trusts the server's certificate: the executor comes
-// from the disk.
+// TestTLS: with --local, jobs run although this machine does not trust the server's certificate, because the executor
+// is read from disk.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestTriggerWithSettingsOfItsOwn: they reach the processes of that run, also when it waits through kill -9 of the
-// server, and its retries; the next run has the job's own.
+// TestTriggerWithSettingsOfItsOwn: parameters of a trigger reach the processes of that run, also if it waits through
+// a kill -9 of the server, and its retries. The next run has the job's own.
 func TestTriggerWithSettingsOfItsOwn(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()

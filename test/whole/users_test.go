@@ -15,7 +15,7 @@ import (
 
 const password = "a password of many words"
 
-// scheduler runs a command of the server's program, with a line on standard input, and gives what it prints.
+// scheduler runs a command of the scheduler with this standard input, and returns its output.
 func scheduler(m *system.Machine, input string, args ...string) string {
 	m.Helper()
 	cmd := exec.Command(bin.Scheduler(), args...)
@@ -28,7 +28,7 @@ func scheduler(m *system.Machine, input string, args ...string) string {
 	return said
 }
 
-// login gives the header that a user's requests bring.
+// login returns the header for requests of a user.
 func login(m *system.Machine, name, password string) string {
 	m.Helper()
 	var said struct{ AccessToken string }
@@ -39,7 +39,7 @@ func login(m *system.Machine, name, password string) string {
 	return "accessToken: " + said.AccessToken
 }
 
-// TestUsersOfAServerThatDoesNotRun are in force from its start.
+// TestUsersOfAServerThatDoesNotRun: users added before the first start exist from the start on.
 func TestUsersOfAServerThatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	m := system.New(t, bin)
@@ -74,8 +74,7 @@ func TestUsersOfAServerThatDoesNotRun(t *testing.T) {
 	}
 }
 
-// TestUsersOfARunningServer: the commands speak to the server that has the registry's file, and what they do is in
-// force at once.
+// TestUsersOfARunningServer: the commands use the server that has the registry's file open, and take effect at once.
 func TestUsersOfARunningServer(t *testing.T) {
 	m := start(t)
 	m.OK("GET", "/api/app/list", "") // open to this machine
@@ -102,7 +101,7 @@ func TestUsersOfARunningServer(t *testing.T) {
 	m.Refused(http.StatusUnauthorized, "token_revoked", "GET", "/api/app/list", "", ann)
 	login(m, "ann", password+"!")
 
-	m.Kill() // which leaves its socket
+	m.Kill() // the socket remains
 	if said := scheduler(m, "", "user", "list", "--data-dir", m.Dir); !strings.Contains(said, "ann") {
 		t.Errorf("user list without a server: %s", said)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// jars are where Debian's packages zookeeper and what it depends on put them;
-// the first one's manifest names most of the rest.
+// jars are the files of Debian's package zookeeper and of its dependencies; the manifest of the first one names most
+// of the rest.
 var jars = []string{"/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"}
 
 func requirePackage(t testing.TB) {
@@ -37,11 +37,11 @@ func logFile(folder string) string { return filepath.Join(folder, "log") }
 
 // launch starts the server that is configured in the folder.
 func launch(folder string) (*child.Process, error) {
-	// A JVM that starts at once; the heap grows only with what is stored (100,000
-	// jobs take 300 MiB), and the transaction log in steps of 1 MiB instead of 64.
+	// These options make the JVM start quickly. The heap grows only with the stored data (100,000 jobs take 300 MiB),
+	// and the transaction log in steps of 1 MiB instead of 64.
 	compiler := "-XX:TieredStopAtLevel=1"
 	if testing.Testing() && flag.Lookup("test.bench").Value.String() != "" {
-		compiler = "-XX:+TieredCompilation" // a server that runs for long, as those that are measured do
+		compiler = "-XX:+TieredCompilation" // for a server that runs for long, in benchmarks
 	}
 	cmd := exec.Command("java", "-Xms32m", "-Xmx768m", "-XX:+UseSerialGC", compiler, "-XX:-UsePerfData",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dzookeeper.preAllocSize=1024",
@@ -53,8 +53,8 @@ func launch(folder string) (*child.Process, error) {
 	return child.Start(cmd, logFile(folder))
 }
 
-// givesSession opens a session by the bare protocol and closes it: a client
-// library would wait a second between tries.
+// givesSession opens a session with the bare protocol and closes it, because a client library would wait a second
+// between attempts.
 func givesSession(address string) bool {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// Shared is the server of a package's tests that do it no harm. It starts when the first of them wants it, and
-// TestMain ends it, by Main. The zero value is ready for use.
+// Shared is a server for the tests of a package that do not break it. The first test that needs it starts it, and
+// Main ends it. The zero value is ready for use.
 type Shared struct {
 	child.Shared[*Server]
-	made atomic.Int64 // chroots
+	made atomic.Int64 // number of chroots
 }
 
-// Chroot makes a node that is the test's own, and returns it and its server, which answers.
+// Chroot creates a node for the test, and returns it with its server, which answers.
 func (s *Shared) Chroot(t testing.TB) (server *Server, path string) {
 	t.Helper()
 	requirePackage(t)
@@ -37,7 +37,7 @@ func (s *Shared) Chroot(t testing.TB) (server *Server, path string) {
 	return server, path
 }
 
-// startShared starts a server that outlives the test that wants it first.
+// startShared starts a server that outlives the test that starts it.
 func startShared() (*Server, error) {
 	var failed error
 	for range tries {

@@ -1,9 +1,7 @@
-// Package zkserver starts real ZooKeeper servers for tests, from Debian's
-// package zookeeper: on loopback, with ports and a folder of their own, ended with
-// the test that started them, even when that test is killed.
+// Package zkserver starts real ZooKeeper servers for tests, from Debian's package zookeeper: on the loopback
+// interface, with ports and a folder of their own. They end with the test that started them, even if it is killed.
 //
-// Ticks are 500 ms, so that sessions of 1 to 10 s are allowed and end within half
-// a second of their time.
+// Ticks are 500 ms, so that sessions of 1 to 10 s are allowed and end at most half a second late.
 package zkserver
 
 import (
@@ -22,31 +20,29 @@ import (
 )
 
 const (
-	// patience is how long a server may take until it answers; an ensemble has to elect a leader first.
+	// patience is how long a server may take until it answers; an ensemble must elect a leader first.
 	patience = 60 * time.Second
-	// tries is how often other ports are tried when somebody took one of ours.
+	// tries is how often other ports are tried if a free one was taken in the meantime.
 	tries = 5
 )
 
-// Server is one ZooKeeper server, of an ensemble or alone. Its methods may be
-// called from the test's goroutine only; they end the test when they fail.
+// Server is one ZooKeeper server, alone or of an ensemble. Its methods must be called from the test's goroutine, and
+// fail the test on errors.
 type Server struct {
 	t       testing.TB
 	folder  string
 	port    int
-	process *child.Process // nil: killed
+	process *child.Process // nil after a kill
 }
 
-// Start starts a server that stands alone and answers when Start returns. Settings are lines of its zoo.cfg, beside
-// those that all servers have; its tick is 500 ms, and so it grants sessions of 1 to 10 s where they don't say
-// otherwise.
+// Start starts a single server, which answers when Start returns. settings are additional lines of its zoo.cfg. Its
+// tick is 500 ms, so that it grants sessions of 1 to 10 s unless the settings say otherwise.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	return StartEnsemble(t, 1, settings...)[0]
 }
 
-// StartEnsemble starts an ensemble of n servers; all of them answer when it
-// returns.
+// StartEnsemble starts an ensemble of n servers, all of which answer when it returns.
 func StartEnsemble(t testing.TB, n int, settings ...string) []*Server {
 	t.Helper()
 	requirePackage(t)
@@ -61,7 +57,7 @@ func StartEnsemble(t testing.TB, n int, settings ...string) []*Server {
 	return nil
 }
 
-// Connect is the servers' addresses as clients take them, joined by commas.
+// Connect returns the servers' addresses in the form for clients, joined by commas.
 func Connect(servers ...*Server) string {
 	var addresses []string
 	for _, s := range servers {
@@ -70,19 +66,17 @@ func Connect(servers ...*Server) string {
 	return strings.Join(addresses, ",")
 }
 
-// Address is where clients find the server, as HOST:PORT. It stays the same when
-// the server starts again.
+// Address returns the address for clients, as HOST:PORT. It stays the same after a restart.
 func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Kill ends the server by SIGKILL and waits for its end. A killed server is left as it is.
+// Kill kills the server with SIGKILL and waits until it has ended. It does nothing to a killed server.
 func (s *Server) Kill() {
 	s.process.Kill()
 	s.process = nil
 }
 
-// Restart starts a server again, with its data and at its port, after it was
-// killed. It returns when the server answers: one of an ensemble that has no
-// majority never does.
+// Restart restarts a killed server with its data and port. It returns when the server answers, which a server of an
+// ensemble without a majority never does.
 func (s *Server) Restart() {
 	s.t.Helper()
 	if s.process != nil {
@@ -101,8 +95,7 @@ func (s *Server) Restart() {
 	s.t.Fatalf("zkserver: %s did not start again: %v", s.Address(), err)
 }
 
-// Pause stops the server by SIGSTOP: connections stay open, nothing is answered
-// and no session ends.
+// Pause stops the server with SIGSTOP: connections stay open, nothing is answered and no session ends.
 func (s *Server) Pause() {
 	s.t.Helper()
 	if s.process == nil {
@@ -113,7 +106,7 @@ func (s *Server) Pause() {
 	}
 }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(which syscall.Signal) {
@@ -126,8 +119,8 @@ func (s *Server) signal(which syscall.Signal) {
 	}
 }
 
-// Client is a connected client of this server alone, for tests that look into
-// nodes. It is closed with the test.
+// Client returns a connected client of this server alone, for tests that read nodes. It is closed at the end of the
+// test.
 func (s *Server) Client(t testing.TB) *zk.Conn {
 	t.Helper()
 	session := make(chan struct{})
@@ -154,7 +147,7 @@ type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
-// startOnce starts n servers at ports that were free a moment ago.
+// startOnce starts n servers on free ports.
 func startOnce(t testing.TB, n int, settings []string) (servers []*Server, err error) {
 	ports, err := child.FreePorts(3 * n)
 	if err != nil {
@@ -205,13 +198,13 @@ func (s *Server) configure(id int, more string) error {
 	return os.WriteFile(filepath.Join(s.folder, "zoo.cfg"), []byte(config), 0o600)
 }
 
-// ready waits until the server gives sessions.
+// ready waits until the server accepts sessions.
 func (s *Server) ready() error {
 	deadline := time.After(patience)
 	poll := time.NewTicker(30 * time.Millisecond)
 	defer poll.Stop()
 	for {
-		// Another server might answer at a port that ours could not get.
+		// Another server might answer on a port that this one failed to get.
 		if s.process.ListensAt(s.port) && givesSession(s.Address()) {
 			return nil
 		}

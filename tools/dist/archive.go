@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// archive is a tar.gz with one folder of its own name. Its files have the order of their names, one time and no owner.
+// archive is a tar.gz that contains one folder with its name. To be reproducible, its files are sorted by name and
+// have one time and no owner.
 type archive struct {
 	name  string
 	time  time.Time
 	files []entry
 }
 
-// entry is a file of an archive: with the content of one on disk, or a text.
+// entry is a file in an archive, with the content of a file on disk or a text.
 type entry struct {
 	name, path string
 	content    []byte

@@ -13,13 +13,13 @@ import (
 
 const (
 	module = "github.com/elasticjob-go/elasticjob"
-	// versioned is the folder of the package whose variables version and commit a build sets. The linker takes a name
-	// that is not there without a word, so a test looks for them.
+	// versioned is the folder of the package whose variables version and commit are set by the linker. The linker
+	// silently ignores unknown names, so a test checks that they exist.
 	versioned = "internal/release"
 )
 
-// compile builds programs into a folder. Neither the place of the sources nor the environment of who builds gets into
-// them.
+// compile builds programs into a folder. The result depends neither on the location of the sources nor on the
+// environment of the build.
 func (r release) compile(into, system, arch string, programs []string) error {
 	build, err := r.about(programs, system, arch,
 		"build", "-trimpath", "-buildvcs=false", "-o", into+string(filepath.Separator), "-ldflags",
@@ -31,7 +31,7 @@ func (r release) compile(into, system, arch string, programs []string) error {
 	return build.Run()
 }
 
-// about is a command of go about programs of a platform.
+// about returns a go command that operates on programs of a platform.
 func (r release) about(programs []string, system, arch string, args ...string) (*exec.Cmd, error) {
 	args = append(args, "-tags=nomsgpack")
 	for _, program := range programs {
@@ -45,12 +45,13 @@ func (r release) about(programs []string, system, arch string, args ...string) (
 	return cmd, nil
 }
 
-// fetching are the settings of go that say where modules are and come from, and nothing of what is built.
+// fetching are the settings of go that determine where modules come from and are stored. They do not affect the
+// result of a build.
 var fetching = []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GOSUMDB", "GONOSUMDB",
 	"GOINSECURE"}
 
-// command is one of go in the repository. Of the settings of who builds, in the environment, kept by go env -w or in a
-// workspace, only those for fetching reach it.
+// command returns a go command in the repository. Of the user's settings, in the environment, in go env -w or in a
+// workspace, only those in fetching apply.
 func (r release) command(args ...string) (*exec.Cmd, error) {
 	kept, err := exec.Command("go", append([]string{"env"}, fetching...)...).Output()
 	if err != nil {
@@ -66,10 +67,10 @@ func (r release) command(args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// linkedModule is a Go module that is in a program.
+// linkedModule is a Go module that is linked into a program.
 type linkedModule struct{ path, version string }
 
-// linkedModules are the modules in any of the programs, sorted, and Go's standard library, "std".
+// linkedModules returns the modules in any of the programs, sorted, and Go's standard library as "std".
 func linkedModules(bin string, programs []string) ([]linkedModule, error) {
 	var found []linkedModule
 	for _, program := range programs {
@@ -86,7 +87,7 @@ func linkedModules(bin string, programs []string) ([]linkedModule, error) {
 	return slices.Compact(found), nil
 }
 
-// effective is the module that was linked in, which another one may replace.
+// effective returns the module that was linked, which may replace the required one.
 func effective(m *debug.Module) linkedModule {
 	if m.Replace != nil {
 		m = m.Replace

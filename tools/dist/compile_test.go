@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestTheLinkerFindsTheVersion: the variables that the linker is to set are there.
+// TestTheLinkerFindsTheVersion: the variables that the linker sets exist.
 func TestTheLinkerFindsTheVersion(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", versioned, "release.go"), nil, 0)
 	if err != nil {

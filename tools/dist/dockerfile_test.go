@@ -12,9 +12,9 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// TestDockerfile: BuildKit's own parser takes the Dockerfile, what it copies is there and not kept out by
-// .dockerignore, the programs are built by make dist, and the images run the server, and a pod's executor, as somebody
-// who is not root.
+// TestDockerfile: BuildKit's own parser accepts the Dockerfile; the files that it copies exist and .dockerignore does
+// not exclude them; make dist builds the programs; and the images run the server, and the executor of a pod, as a
+// user other than root.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	const root = "../.."
@@ -80,7 +80,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// startOf is who runs what in an image.
+// startOf returns the user and the entry point of an image.
 func startOf(stage instructions.Stage) (user, entry string) {
 	for _, command := range stage.Commands {
 		switch c := command.(type) {

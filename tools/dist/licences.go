@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// licenceFile matches the names of the files that say under which terms a module may be passed on.
+// licenceFile matches the names of files with the terms under which a module may be distributed.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|copyright)([.-].*)?$`)
 
-// licences are the licences of all that is linked in and of the console's libraries, one after the other. A module
-// without one is an error: it may not be passed on.
+// licences returns the licences of all linked modules and of the console's libraries, one after the other. A module
+// without a licence is an error, because it must not be distributed.
 func (r release) licences(linked []linkedModule, programs []string, system, arch string) ([]byte, error) {
 	folders, err := r.folders(programs, system, arch)
 	if err != nil {
@@ -53,8 +53,8 @@ func (r release) licences(linked []linkedModule, programs []string, system, arch
 	return all.Bytes(), nil
 }
 
-// folders are where the modules that programs are made of are on disk, and Go itself as "std". The whole build list
-// has more, which would have to be fetched.
+// folders returns the folders of the modules that the programs use, and of Go itself as "std". The whole build list
+// contains more modules, which would have to be downloaded.
 func (r release) folders(programs []string, system, arch string) (map[string]string, error) {
 	const format = "{{with .Module}}{{with .Replace}}{{.Path}}\t{{.Dir}}{{else}}{{.Path}}\t{{.Dir}}{{end}}{{end}}"
 	list, err := r.about(programs, system, arch, "list", "-deps", "-f", format)

@@ -1,6 +1,6 @@
-// Command dist builds the archives of a release: for each platform the programs, what they need beside them and the
-// licences of all that is in them, with an SBOM and checksums. What it writes depends on the commit and on Go's
-// version only: two builds of one commit are the same, byte for byte, wherever they are made.
+// Command dist builds the archives of a release: for each platform the programs, the files that they need and the
+// licences of everything in them, with an SBOM and checksums. The output depends only on the commit and on Go's
+// version: two builds of a commit are identical, byte for byte, on all machines.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// release is what is built: the files below root, as a version that is a commit of a moment.
+// release describes a build: the files below root, the version, and the commit with its time.
 type release struct {
 	root, out       string
 	version, commit string
@@ -63,7 +63,7 @@ func run() error {
 	return r.sum()
 }
 
-// commitTime is when the commit was made: SOURCE_DATE_EPOCH, or what git says.
+// commitTime returns the time of the commit: SOURCE_DATE_EPOCH, or what git reports.
 func commitTime(root string) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -82,7 +82,7 @@ func commitTime(root string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// build makes a platform's archive and its SBOM.
+// build creates the archive and the SBOM of a platform.
 func (r release) build(platform string) error {
 	system, arch, ok := strings.Cut(platform, "/")
 	if !ok {
@@ -131,7 +131,7 @@ func (r release) build(platform string) error {
 	return a.write(filepath.Join(r.out, a.name+".tar.gz"))
 }
 
-// programs are those that are built for an operating system: servers and agents are Linux', the client is everybody's.
+// programs returns the programs for an operating system: all of them for Linux, and only the client for others.
 func (r release) programs(system string) ([]string, error) {
 	folders, err := os.ReadDir(filepath.Join(r.root, "cmd"))
 	var names []string
@@ -143,8 +143,8 @@ func (r release) programs(system string) ([]string, error) {
 	return names, err
 }
 
-// documents adds what comes with the programs: the licence and the changes, and with a server all documents and files
-// for running it.
+// documents adds the documents that accompany the programs: the licence and the changelog, and with a server all
+// documents and deployment files.
 func (r release) documents(a *archive, system string) error {
 	names := []string{"LICENSE", "CHANGELOG.md"}
 	if system == "linux" {
@@ -176,8 +176,8 @@ func (r release) documents(a *archive, system string) error {
 	return nil
 }
 
-// tracked tells a file of the commit from one that only lies beside it. Outside of a clone, as in an image's build,
-// all are taken for the commit's.
+// tracked returns a function that reports whether a file belongs to the commit. Without git, as in the build of an
+// image, it returns true for all files.
 func (r release) tracked() (func(name string) bool, error) {
 	if _, err := os.Stat(filepath.Join(r.root, ".git")); errors.Is(err, fs.ErrNotExist) {
 		return func(string) bool { return true }, nil
@@ -192,7 +192,7 @@ func (r release) tracked() (func(name string) bool, error) {
 	return func(name string) bool { return slices.Contains(names, name) }, nil
 }
 
-// sum writes SHA256SUMS, as sha256sum -c reads it.
+// sum writes SHA256SUMS in the format of sha256sum -c.
 func (r release) sum() error {
 	files, err := os.ReadDir(r.out)
 	if err != nil {

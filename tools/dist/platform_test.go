@@ -100,7 +100,7 @@ func (baseImages) ResolveImageConfig(
 	if opt.Platform == nil {
 		return "", "", nil, fmt.Errorf("the image %s is asked for without a platform", ref)
 	}
-	// An image without layers would be taken for an empty one, and not be used at all.
+	// An image without layers would count as empty and would not be used.
 	layers := ocispecs.RootFS{Type: "layers", DiffIDs: []digest.Digest{digest.FromString(ref)}}
 	config, err := json.Marshal(ocispecs.Image{Platform: *opt.Platform, RootFS: layers})
 	return ref, digest.FromBytes(config), config, err

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// bom is an SBOM in CycloneDX 1.5, as far as it is used here. It has no serial number, which would differ from build
-// to build.
+// bom is an SBOM in CycloneDX 1.5, limited to the fields that are used. It has no serial number, which would differ
+// between builds.
 type bom struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -43,8 +43,7 @@ func componentOf(kind, name, version, purl string) component {
 	return component{Type: kind, Ref: purl, Name: name, Version: version, PURL: purl}
 }
 
-// sbom lists what a platform's programs are made of: the Go modules that are linked in, and the libraries of the
-// console.
+// sbom lists the components of a platform's programs: the linked Go modules, and the libraries of the console.
 func (r release) sbom(platform string, linked []linkedModule) ([]byte, error) {
 	whole := componentOf("application", "elasticjob", r.version, fmt.Sprintf("pkg:golang/%s@%s", module, r.version))
 	whole.Properties = []property{{"commit", r.commit}, {"platform", platform}}

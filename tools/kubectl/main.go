@@ -1,4 +1,4 @@
-// Command kubectl is Kubernetes' own, for tests on machines that have none.
+// Command kubectl is Kubernetes' own kubectl, for tests on machines without one.
 package main
 
 import (

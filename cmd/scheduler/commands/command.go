@@ -1,4 +1,4 @@
-// Package commands has what can be typed behind scheduler: the server itself, and its commands.
+// Package commands implements the command line of scheduler: the server itself, and the subcommands.
 package commands
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
-// New is the command scheduler, with all of its subcommands.
+// New returns the command scheduler with all of its subcommands.
 func New() *cobra.Command {
 	var s *settings.Settings
 	cmd := &cobra.Command{

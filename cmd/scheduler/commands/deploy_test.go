@@ -15,10 +15,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// repository is the folder of the repository.
+// repository is the root folder of the repository.
 const repository = "../../.."
 
-// service is what docker-compose.yml says of one.
+// service is a service in docker-compose.yml.
 type service struct {
 	Image, Hostname string
 	Environment     map[string]string
@@ -26,8 +26,9 @@ type service struct {
 	Command         []string
 }
 
-// TestComposeServers: what docker-compose.yml gives our servers are flags that there are, others find each, and its
-// health is asked by a command of ours. Whether the whole file is one that Compose takes: test/conformance.
+// TestComposeServers: docker-compose.yml starts the servers with existing flags, gives each an address for the
+// others, and checks their health with one of our commands. test/conformance checks the file against the Compose
+// specification.
 func TestComposeServers(t *testing.T) {
 	t.Parallel()
 	var file struct{ Services map[string]service }
@@ -47,7 +48,7 @@ func TestComposeServers(t *testing.T) {
 	}
 }
 
-// checkServer checks what a service of our image is given.
+// checkServer checks the flags of a service of our image.
 func checkServer(t *testing.T, name string, s service) {
 	t.Helper()
 	flags := knownFlags(t, name, s.Environment, s.Command)
@@ -66,8 +67,8 @@ func checkServer(t *testing.T, name string, s service) {
 	}
 }
 
-// knownFlags sets the server's flags from an environment and arguments. Whatever is no flag, or no value of one, is an
-// error.
+// knownFlags sets the server's flags from an environment and arguments. Unknown flags and invalid values fail the
+// test.
 func knownFlags(t *testing.T, where string, environment map[string]string, args []string) *pflag.FlagSet {
 	t.Helper()
 	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
@@ -92,7 +93,7 @@ func knownFlags(t *testing.T, where string, environment map[string]string, args 
 	return flags
 }
 
-// TestUnitsGiveFlagsThatThereAre: the systemd units and the example of their environment.
+// TestUnitsGiveFlagsThatThereAre: the systemd units and the example of their environment use existing flags.
 func TestUnitsGiveFlagsThatThereAre(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"elasticjob.service", "elasticjob-local.service"} {

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestKubernetesServers: what deploy/kubernetes gives the servers are flags that there are; a server that hangs is
-// started again, and one that waits for its database is not; and each rollout puts the servers on different nodes,
-// wherever those before were.
+// TestKubernetesServers: deploy/kubernetes starts the servers with existing flags. Kubernetes restarts a server that
+// hangs, but not one that waits for its database. Each rollout places the servers on different nodes, regardless of
+// where the previous ones ran.
 func TestKubernetesServers(t *testing.T) {
 	t.Parallel()
 	var servers appsv1.Deployment

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how wide the lines about flags are in --help.
+// helpWidth is the width at which --help wraps the lines about flags.
 const helpWidth = 120
 
-// showGroups has --help of a command show its flags in groups, and those of its subcommands one after the other.
+// showGroups makes --help of a command show its flags in groups. Subcommands still show their flags in one list.
 func showGroups(cmd *cobra.Command, groups []*pflag.FlagSet) {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()

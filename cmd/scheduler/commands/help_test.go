@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpGroupsFlags: each flag is in one group, those of every day first, and no line about one is too long.
+// TestHelpGroupsFlags: each flag is in one group, frequently used ones come first, and no line about a flag is too
+// long.
 func TestHelpGroupsFlags(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -21,14 +21,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// readyAnswer is how long a server may take to say that it is ready, and readyMost how much of what it says is
-// printed.
+// readyAnswer is how long a server may take to answer. readyMost is how many bytes of its answer are printed.
 const (
 	readyAnswer = 5 * time.Second
 	readyMost   = 4096
 )
 
-// readyCommand asks a server whether it is ready. It is for images without a shell, whose health check this is.
+// readyCommand asks a server whether it is ready. It is the health check of images without a shell.
 func readyCommand() *cobra.Command {
 	server, alive := "", false
 	var s *settings.Settings
@@ -46,7 +45,8 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			env := settings.Environment(os.Environ())
-			delete(env, settings.EnvPrefix+"SERVER") // the command line's, which need not be this server
+			// The variable SERVER is meant for elasticjob, and may name another server.
+			delete(env, settings.EnvPrefix+"SERVER")
 			delete(env, settings.EnvPrefix+"ALIVE")
 			return s.CompleteAddress(env)
 		},
@@ -65,7 +65,7 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 	return cmd
 }
 
-// askReady asks the server at an address, or, if that is empty, the one that has these flags.
+// askReady asks the server at this address or, if it is empty, the server with these flags.
 func askReady(ctx context.Context, c *settings.Config, server string, alive bool) error {
 	path, what := "/readyz", "ready"
 	if alive {
@@ -81,8 +81,8 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 			return err
 		}
 		server = c.Scheme() + "://" + at
-		transport.Proxy = nil // it is on this machine
-		// Its certificate has the name by which others find it, and need not have that of this machine's own address.
+		transport.Proxy = nil // the server is on this machine
+		// The certificate contains the name by which others reach the server, but not necessarily the listen address.
 		trust.ServerName, _, _ = net.SplitHostPort(c.API.Advertise)
 	}
 	if c.TLS.Files.Cert != "" || c.TLS.Files.CA != "" {
@@ -104,12 +104,12 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, readyMost)) // the status is what counts
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, readyMost)) // only the status matters
 	return fmt.Errorf("the server is not %s: %s: %s", what, resp.Status, strings.TrimSpace(string(said)))
 }
 
-// dialable is an address at which this machine reaches a server that listens on another, which may stand for all
-// addresses.
+// dialable returns an address at which this machine reaches a server that listens on the given one, which may be
+// unspecified.
 func dialable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestReadySaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestAliveAsksForNothingElse: a server that answers is alive, whatever it waits for.
+// TestAliveAsksForNothingElse: a server that answers is alive, even if it is not ready.
 func TestAliveAsksForNothingElse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func TestAliveAsksForNothingElse(t *testing.T) {
 	readySays(t, "the server is not well: 500", "--alive", "--server", server.URL+"/sick")
 }
 
-// readySays asks with some flags. Want is a part of the error; empty if there should be none.
+// readySays runs the command with these flags. want is a part of the expected error; empty for none.
 func readySays(t *testing.T, want string, args ...string) {
 	t.Helper()
 	cmd := New()
@@ -65,7 +65,7 @@ func readySays(t *testing.T, want string, args ...string) {
 	}
 }
 
-// TestReadyFindsItsServer by that server's own flags, TLS included.
+// TestReadyFindsItsServer: the command finds the server by the server's own flags, with TLS too.
 func TestReadyFindsItsServer(t *testing.T) {
 	t.Parallel()
 	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
@@ -91,13 +91,13 @@ func TestReadyFindsItsServer(t *testing.T) {
 		{[]string{"--listen", "127.0.0.1:" + port}, ""},
 		{[]string{"--listen", "0.0.0.0:" + port, "--advertise", "scheduler1:8899"}, ""},
 		{[]string{"--listen", ":" + port, "--zk", "zk1:2181", "--mesos", "http://m:5050"},
-			""}, // what else its command line has
+			""}, // other flags of the server are ignored
 		{[]string{"--listen", "127.0.0.1:0"}, "--server"},
 		{[]string{"--listen", "8899"}, "host:port"},
 		{append(withTLS, "--listen", "127.0.0.1:"+tlsPort), ""},
 		{append(withTLS, "--listen", "0.0.0.0:"+tlsPort, "--advertise", "localhost:443"), ""},
 		{append(withTLS, "--listen", "0.0.0.0:"+tlsPort, "--advertise", "other.example:443"), "other.example"},
-		{[]string{"--listen", "127.0.0.1:" + tlsPort}, "400"}, // it is spoken to without TLS
+		{[]string{"--listen", "127.0.0.1:" + tlsPort}, "400"}, // the request was sent without TLS
 		{[]string{"--server", secure.URL}, "unknown authority"},
 		{[]string{"--server", secure.URL, "--tls-ca", authority.File}, ""},
 		{[]string{"--server", secure.URL, "--tls-ca", key}, "no certificate"},

@@ -16,11 +16,11 @@ import (
 
 const configuration = "../../../docs/configuration.md"
 
-// setting is what a flag's definition does not say of it.
+// setting is what the reference says about a flag beyond its definition.
 type setting struct {
-	takes   string   // which values
-	refused []string // some that are none of them
-	counts  string   // when a change does, if not at the server's next start
+	takes   string   // the accepted values
+	refused []string // examples of invalid values
+	counts  string   // when a change takes effect, if not at the server's next start
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 	newPods   = "at the next start, for pods that are made from then on"
 )
 
-// takes are all flags of the server, but for those that take any text or are on or off.
+// takes are all flags of the server, except those that accept any text and those that are on or off.
 var takes = map[string]setting{
 	"mesos":                   {takes: "`zk://host:port,…/path`, `http(s)://host:port,…`", refused: []string{"h:5050", "ftp://h"}},
 	"mesos-credentials-file":  {takes: aFile, refused: []string{"/none"}},
@@ -90,7 +90,7 @@ var takes = map[string]setting{
 	"oidc-role":               {takes: "`VALUE=ROLE`, `VALUE=ROLE:APP,…`", refused: []string{"x", "x=king"}},
 }
 
-// TestReferenceOfFlags: docs/configuration.md has all flags of the server, as they are.
+// TestReferenceOfFlags: docs/configuration.md lists all flags of the server as they are defined.
 func TestReferenceOfFlags(t *testing.T) {
 	t.Parallel()
 	flags := New().Flags()
@@ -126,13 +126,13 @@ func TestReferenceOfFlags(t *testing.T) {
 	reference.Check(t, configuration, "flags of scheduler", text.String())
 }
 
-// usageOf is a flag's help without its default, which has a column, and without the limits, which have a table.
+// usageOf returns a flag's help without its default, which has a column, and without the limits, which have a table.
 func usageOf(f *pflag.Flag) string {
 	usage, _, _ := strings.Cut(f.Usage, ":\npackage-")
 	return regexp.MustCompile(` \(default:? [^)]*\)$`).ReplaceAllString(usage, "")
 }
 
-// defaultOf is a flag's default. What depends on the machine is named.
+// defaultOf returns a flag's default, or a description of it if it depends on the machine.
 func defaultOf(f *pflag.Flag) string {
 	if said := regexp.MustCompile(`\(default:? ([^)]*)\)$`).FindStringSubmatch(f.Usage); said != nil {
 		return reference.Cell(said[1])
@@ -153,7 +153,7 @@ func defaultOf(f *pflag.Flag) string {
 	return "`" + strings.Trim(f.DefValue, "[]") + "`"
 }
 
-// TestReferenceOfValues: what docs/configuration.md says no flag takes, none does.
+// TestReferenceOfValues: the server rejects all values that docs/configuration.md calls invalid.
 func TestReferenceOfValues(t *testing.T) {
 	t.Parallel()
 	for flag, about := range takes {
@@ -189,7 +189,7 @@ func TestReferenceOfValues(t *testing.T) {
 	}
 }
 
-// TestReferenceOfCommands: docs/configuration.md has the flags of the server's other commands.
+// TestReferenceOfCommands: docs/configuration.md lists the flags of the other commands.
 func TestReferenceOfCommands(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -218,7 +218,7 @@ func TestReferenceOfCommands(t *testing.T) {
 	reference.Check(t, configuration, "flags of other commands", "\n"+text.String())
 }
 
-// TestReferenceOfLimits: docs/configuration.md has what --executor-limit takes, with the defaults that its help has.
+// TestReferenceOfLimits: docs/configuration.md lists the limits of --executor-limit with the defaults in its help.
 func TestReferenceOfLimits(t *testing.T) {
 	t.Parallel()
 	_, listed, _ := strings.Cut(fmt.Sprint(new(executor.Config).Limit("none=1")), "known are ")
@@ -230,7 +230,7 @@ func TestReferenceOfLimits(t *testing.T) {
 	text.WriteString("| limit | in an agent's environment | default | values |\n|---|---|---|---|\n")
 	for name := range strings.SplitSeq(listed, ", ") {
 		if name == "run-as" {
-			continue // it has a flag of its own
+			continue // run-as has a flag of its own
 		}
 		fits := func(value string) bool { return new(executor.Config).Limit(name+"="+value) == nil }
 		values := "a whole number from 1 on"

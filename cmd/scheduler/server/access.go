@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// firstRead is how long a start waits for users and tokens. A registry that takes longer is asked on, and until it
-// answers nobody is let in.
+// firstRead is how long a start waits for the users and tokens of the registry. If the registry takes longer, the
+// server starts and keeps asking, and rejects every caller until the registry answers.
 const firstRead = time.Second
 
-// openAccess reads who may do what, and keeps that up to date until closed is called.
+// openAccess reads users, tokens and keys from the registry and keeps them up to date until closed is called.
 func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config,
 	log *slog.Logger) (access *auth.Access, closed func(), err error) {
 	access, err = auth.New(auth.Options{Shared: shared, FileToken: string(c.API.Token),
@@ -25,7 +25,7 @@ func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config,
 	}
 	first, done := context.WithTimeout(ctx, firstRead)
 	defer done()
-	_ = access.Refresh(first) // Run says what is wrong with it
+	_ = access.Refresh(first) // access.Run logs what is wrong with the registry
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() { access.Run(ctx) })

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// warning joins what should be looked at: of the sources that are not nil, and of the certificate.
+// warning returns a function that joins the warnings of the sources that are not nil and of the certificate,
+// separated by semicolons. It returns "" if there is none.
 func warning(c *settings.Config, sources ...func() string) func() string {
 	if c.TLS.Certificate != nil {
 		sources = append(sources, c.TLS.Certificate.Warning)
@@ -28,7 +29,7 @@ func warning(c *settings.Config, sources ...func() string) func() string {
 	}
 }
 
-// keepCertificate keeps up with the certificate's files until the function that it returns is called.
+// keepCertificate reloads the certificate when its files change, until the function that it returns is called.
 func keepCertificate(c *settings.Config, log *slog.Logger) (end func()) {
 	if c.TLS.Certificate == nil {
 		return func() {}

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// coreOptions are the core's, for crons in a zone and executors that are fetched from an address.
+// coreOptions translates the settings into the options of the core. Crons without a zone of their own use zone, and
+// agents fetch executors from the address binary.
 func coreOptions(c *settings.Config, zone *time.Location, binary string) step.Options {
 	o := step.DefaultOptions()
 	o.Release = release.Version()
@@ -21,7 +22,7 @@ func coreOptions(c *settings.Config, zone *time.Location, binary string) step.Op
 	o.ExecutorShutdown = executor.ShutdownGrace(c.Jobs.KillGrace)
 	platform.SetCore(c, &o)
 	if c.ZooKeeper.Servers != "" {
-		o.Documents = step.YAMLDocuments // as ElasticJob-Cloud's, so that there is a way back
+		o.Documents = step.YAMLDocuments // as ElasticJob-Cloud writes them, so that users can go back to it
 	}
 	for _, limit := range c.Jobs.ExecutorLimits {
 		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)

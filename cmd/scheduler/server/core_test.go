@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// told is what a server of an ordinary user is told by a command line.
+// told returns the settings that a command line makes for an ordinary user.
 func told(t *testing.T, args ...string) (settings.Config, *settings.Settings) {
 	t.Helper()
 	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
@@ -38,7 +38,7 @@ func file(t *testing.T, dir, name, text string, mode os.FileMode) string {
 	return path
 }
 
-// What executors learn about TLS: that it is spoken, and the CA; never a key.
+// Executors learn that TLS is used and the CA, but never a key.
 func TestExecutorsGetTheCA(t *testing.T) {
 	t.Parallel()
 	known := httptest.NewTLSServer(nil)
@@ -95,8 +95,8 @@ func TestExecutorsGetTheCA(t *testing.T) {
 	}
 }
 
-// Each executor says who it runs as, since Mesos keeps the framework's first user; this machine's cluster knows none
-// but who started it.
+// Each executor names the user that it runs as, because Mesos keeps the framework's first user. This machine's
+// cluster knows only the user who started it.
 func TestUserOfExecutors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

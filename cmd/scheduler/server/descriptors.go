@@ -8,16 +8,18 @@ import (
 )
 
 const (
-	// fewDescriptors are fewer than a server with some agents and browsers has use for.
+	// fewDescriptors is the limit of open files below which a start warns: a server with some agents and browsers may
+	// need more.
 	fewDescriptors = 1024
-	// mostReserved and mostStreams are as many as a server has any use for, however high the limit is.
+	// mostReserved and mostStreams bound the reserve and the streams, however high the limit of the process is.
 	mostReserved = 64
 	mostStreams  = 1000
 )
 
-// reserveDescriptors keeps some of the process's descriptors for the API, whose clients have half of all at most. It
-// says how many clients may follow events, and how many output: both together take no more than half of all
-// descriptors, also where this server passes on what the leader sends, and so has two for each.
+// reserveDescriptors reserves some of the process's file descriptors for the API, whose clients get at most half of
+// all. streams is how many clients may follow events, and also how many may follow output. Each is at most an eighth
+// of all descriptors, so that both together use at most half even on a standby, which needs two descriptors for each
+// stream because it forwards the leader's.
 func reserveDescriptors(log *slog.Logger) (reserve *descriptors.Reserve, streams int, err error) {
 	limit, err := descriptors.Limit()
 	if err != nil {

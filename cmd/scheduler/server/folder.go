@@ -10,11 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// openFolder opens the data folder, and keeps from jobs what is not theirs. What it returns of the settings is where
-// the folder is, without links, and who jobs run as. Files are the secret ones that flags name, held open.
+// openFolder opens the data folder and protects it from jobs. It returns the settings with the folder's path without
+// links and with the user that jobs run as, and the secret files that flags name, held open.
 func openFolder(c *settings.Config, log *slog.Logger) (found *settings.Config, files guard.Files, err error) {
 	if !c.Elected() {
-		if err := store.CheckNew(c.DataDir); err != nil { // before a folder is in the way of the one that was moved
+		// Checked before the folder is created, because that would be in the way of moving the old folder back.
+		if err := store.CheckNew(c.DataDir); err != nil {
 			return nil, nil, err
 		}
 	}

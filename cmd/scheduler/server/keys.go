@@ -11,14 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// keys are what the servers of a cluster have in common: *auth.Access has them.
+// keys are the keys that all servers of a cluster share. *auth.Access implements it.
 type keys interface {
 	admission.Proofs
 	access.Issuer
 }
 
-// useKeys has an API prove itself as one of the cluster's servers, and log people in by the OpenID provider of the
-// flags, if there is one, which is looked up until the function that it returns is called.
+// useKeys gives the API the keys with which servers of a cluster authenticate to each other, and enables logins
+// through the OpenID provider of the flags, if there is one. The provider's configuration is refreshed until the
+// function that it returns is called.
 func useKeys(c *settings.Config, web *api.Options, k keys, log *slog.Logger) (end func()) {
 	web.Proofs = k
 	o := c.OpenID

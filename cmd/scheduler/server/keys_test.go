@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/openid"
 )
 
-// someKeys sign, and issue nothing.
+// someKeys signs and verifies, but issues no logins.
 type someKeys struct{}
 
 func (someKeys) Sign(purpose string, what []byte) []byte {
@@ -31,7 +31,8 @@ func (someKeys) Issue(p auth.Principal, _ time.Duration) (string, auth.Principal
 	return "", p, nil
 }
 
-// TestTheProviderOfTheFlagsIsLookedUp, and is told where to send browsers back to.
+// TestTheProviderOfTheFlagsIsLookedUp: the provider's configuration is fetched, and login requests contain this
+// server's callback address.
 func TestTheProviderOfTheFlagsIsLookedUp(t *testing.T) {
 	t.Parallel()
 	there := openid.Start(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// listen binds the API's address and says what to do when it is taken.
+// listen listens on the API's address. If the address is in use, the error says what to do.
 func listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -24,8 +24,8 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// listenSocket listens for the commands user and token where this server has the registry's file, which nobody else
-// can open then.
+// listenSocket listens for the commands user and token if the registry is a file, which they cannot open while this
+// server has it open. It returns nil if the registry is shared.
 func listenSocket(c *settings.Config, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	if c.Elected() {
 		return nil, nil

@@ -16,16 +16,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// packages fetches packages for the API as executors do, into a folder below the data folder.
+// packages checks apps' packages for the API. It fetches them as executors do, into a folder below the data folder.
 type packages struct {
 	folder string
-	// local is set where this machine is the agent.
+	// local says that jobs run on this machine.
 	local bool
 	runAs *isolation.Account
 	hide  *isolation.Places
 }
 
-// newPackages makes the folder, without what a server that was killed has left in it.
+// newPackages empties the folder, which may hold files of a server that was killed, and creates it.
 func newPackages(c *settings.Config, held guard.Files) (*packages, error) {
 	dataDir, err := filepath.Abs(c.DataDir)
 	if err != nil {
@@ -48,7 +48,7 @@ func newPackages(c *settings.Config, held guard.Files) (*packages, error) {
 	return p, nil
 }
 
-// CheckPackage is apps.Packages'.
+// CheckPackage implements apps.Packages.
 func (p *packages) CheckPackage(ctx context.Context, c app.Config) (apps.PackageFacts, error) {
 	command, err := app.SplitCommand(c.BootstrapScript)
 	if err != nil {

@@ -26,15 +26,15 @@ type parts struct {
 	scheduler *scheduler.Scheduler
 	web       *api.Server
 	listener  net.Listener
-	socket    net.Listener   // nil where commands find users and tokens by themselves
+	socket    net.Listener   // nil if commands open the registry themselves
 	machine   *local.Cluster // nil without --local
 	log       *slog.Logger
 	out       io.Writer
 }
 
-// run runs everything until ctx ends or a part fails. Then, on this machine,
-// tasks and executors are ended first (rule O4); on a cluster they go on. The lead is given up
-// before the API ends: until then requests are forwarded to the next leader.
+// run runs all parts until ctx ends or one of them fails. At the end, a server with --local first ends tasks and
+// executors (rule O4); on a cluster they keep running. The scheduler ends before the API, so that the API forwards
+// requests to the next leader in between.
 func run(ctx context.Context, c *settings.Config, p parts) error {
 	leading, stopLeading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLeading()
@@ -42,7 +42,7 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	defer stopServing()
 	lead := p.scheduler.Stand
 	if !c.Elected() {
-		lead = p.scheduler.Lead // a file has no election to stand for again
+		lead = p.scheduler.Lead // a registry in a file has no election, so there is no second candidacy
 	}
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
 	go func() { leadEnded <- lead(leading) }()
@@ -77,8 +77,9 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	return err
 }
 
-// outlive keeps the server up whose registry's file is lost: it answers everybody with what is to be done, its tasks
-// run on, and what was in a removed file can be saved as long as the process runs. It returns when ctx ends.
+// outlive keeps a server running whose registry's file was lost. The API then answers every request with what to do.
+// Tasks keep running, and the content of a removed file can be recovered as long as the process has it open. It
+// returns when ctx ends or the API fails.
 func (p parts) outlive(ctx context.Context, served chan error) error {
 	p.log.Error("registry lost: this server accepts no change, launches nothing, and waits to be stopped")
 	select {
@@ -86,11 +87,11 @@ func (p parts) outlive(ctx context.Context, served chan error) error {
 		served <- nil
 		return err
 	case <-ctx.Done():
-		return nil // tasks go on, and are found again by the next start
+		return nil // tasks keep running, and the next start finds them
 	}
 }
 
-// tellStop says what the end of this process means.
+// tellStop logs what the end of this process means for tasks and for the lead.
 func (p parts) tellStop(c *settings.Config) {
 	switch {
 	case p.machine != nil:
@@ -107,10 +108,11 @@ func (p parts) tellStop(c *settings.Config) {
 // endTasks ends all tasks and executors of this machine.
 func (p parts) endTasks(c *settings.Config) error {
 	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
-	// Jobs may have graces of their own. Their tasks have them now: the executors, which have only the server's to end
-	// (rule X4), are told to when no task is left (rule X2).
+	// Tasks may have a grace period of their job, which counts from now. Executors get only the server's grace period
+	// to end (rule X4), so they are ended after the last task (rule X2).
 	grace := c.Jobs.KillGrace
-	_ = lifecycle.Within(time.Second, func(ctx context.Context) error { // without an answer the server's will do
+	// Without an answer, the server's grace period is used.
+	_ = lifecycle.Within(time.Second, func(ctx context.Context) error {
 		return p.scheduler.Read(ctx, explain.All(), func(r explain.Reader) error {
 			longest, err := r.LongestKillGrace()
 			grace = max(grace, longest)
@@ -118,11 +120,11 @@ func (p parts) endTasks(c *settings.Config) error {
 		})
 	})
 	err := lifecycle.Within(grace+15*time.Second, p.scheduler.Drain)
-	// The agent ends what the scheduler could not.
+	// The agent ends the executors that the scheduler could not end.
 	return errors.Join(err, lifecycle.Within(c.Jobs.KillGrace+10*time.Second, p.machine.EndExecutors))
 }
 
-// serve answers requests, on the socket too if there is one, until ctx ends or one of them fails.
+// serve serves the API, also on the admin socket if there is one, until ctx ends or one of them fails.
 func (p parts) serve(ctx context.Context) error {
 	serving, ctx := errgroup.WithContext(ctx)
 	serving.Go(func() error { return p.web.Serve(ctx, p.listener) })

@@ -1,10 +1,10 @@
-// Package server puts the server together from the packages that it is made of, as the settings say, and runs them.
+// Package server assembles the server from its packages according to the settings, and runs it.
 //
-//	server.go                            the parts are opened, one after the other, and closed the other way round
-//	run.go                               they run until one fails or the process is asked to end
-//	folder.go listen.go descriptors.go   what the process needs first: its data folder, its addresses, its descriptors
-//	core.go access.go keys.go            what the settings say to the core, to those who may do something, to logins
-//	certificate.go packagecheck.go       what the API is given beside these
+//	server.go                            opens the parts one after the other, and closes them in reverse order
+//	run.go                               runs them until one fails or the process is asked to end
+//	folder.go listen.go descriptors.go   what the process needs first: its data folder, addresses, file descriptors
+//	core.go access.go keys.go            options of the core, users and tokens, keys and logins
+//	certificate.go packagecheck.go       other dependencies of the API
 package server
 
 import (
@@ -29,11 +29,11 @@ import (
 	console "github.com/elasticjob-go/elasticjob/web"
 )
 
-// ErrLogged marks errors that are in the log already.
+// ErrLogged is returned for errors that are in the log already.
 var ErrLogged = errors.New("logged")
 
-// Run runs a server until ctx ends or something fails, which is logged: the error is ErrLogged then. What users at a
-// terminal have to know is written to out.
+// Run runs a server until ctx ends or a part fails. It logs the failure and returns ErrLogged. It writes messages for
+// a user at a terminal to out.
 func Run(ctx context.Context, c settings.Config, out io.Writer) error {
 	log := c.Log.Logger(os.Stderr)
 	err := assemble(ctx, &c, log, out)
@@ -44,7 +44,7 @@ func Run(ctx context.Context, c settings.Config, out io.Writer) error {
 	return ErrLogged
 }
 
-// assemble puts the packages together and runs them until ctx ends or something fails.
+// assemble opens all parts and runs them until ctx ends or one fails.
 func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.Writer) (err error) {
 	for _, note := range c.Notes {
 		log.Warn("setting noted: " + note)
@@ -82,7 +82,7 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // the API closes it, too, once it serves
+	defer listener.Close() // the API closes it too, once it serves
 	address := cmp.Or(c.API.Advertise, listener.Addr().String())
 	where, err := platform.Open(ctx, c, address, held, log)
 	if err != nil {
@@ -132,8 +132,8 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		machine: where.Machine, log: log, out: out})
 }
 
-// refusedMost is how long a leader whom Mesos only refuses keeps the lead. Where there can be no standby,
-// it goes on trying.
+// refusedMost is how long a leader keeps the lead while Mesos rejects all its calls. It is 0, no limit, if there can
+// be no standby to take over.
 func refusedMost(c *settings.Config) time.Duration {
 	if !c.Elected() {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// checkServers says what is wrong with host:port,…[/chroot].
+// checkServers validates the form host:port,…[/chroot].
 func checkServers(text string) error {
 	servers, chroot, _ := strings.Cut(text, "/")
 	switch {
@@ -37,11 +37,11 @@ func checkServers(text string) error {
 	return nil
 }
 
-// inURL matches the user and password of an address.
-// To the last @: a password may hold another, and slashes.
+// inURL matches the user and password in an address, up to the last @, because a password may contain an @ and
+// slashes.
 var inURL = regexp.MustCompile(`://.*@`)
 
-// hidePassword takes users and passwords out of addresses.
+// hidePassword replaces users and passwords in addresses.
 func hidePassword(text string) string { return inURL.ReplaceAllString(text, "://(hidden)@") }
 
 func isPort(text string) error {

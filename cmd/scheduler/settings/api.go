@@ -8,21 +8,22 @@ import (
 	"time"
 )
 
-// API is where and for whom the REST API is.
+// API are the settings of the REST API: its addresses and who may use it.
 type API struct {
-	// Listen is the address, and Advertise the one at which others find it, if that is another.
+	// Listen is the address to listen on. Advertise is the address at which others reach the server; empty if it is
+	// the same.
 	Listen, Advertise string
-	// Token is one with which a request may do everything; empty for none.
+	// Token authorizes a request to do everything; empty for none.
 	Token         Secret
 	LoginLifetime time.Duration
 
 	tokenFile string
 }
 
-// safeToken is the length of a token, in characters, from which on it is not warned of.
+// safeToken is the number of characters below which a token causes a warning.
 const safeToken = 16
 
-// check: who may connect, and where others find us.
+// check validates the token file and the addresses.
 func (a *API) check(r *report) {
 	if a.tokenFile != "" {
 		a.Token = r.secret("api-token-file", a.tokenFile)
@@ -51,7 +52,7 @@ func (a *API) check(r *report) {
 	}
 }
 
-// checkListen says what is wrong with the form of an address to listen on, "host:port" as for net.Listen.
+// checkListen validates the form of a listen address, "host:port" as for net.Listen.
 func checkListen(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 )
 
-// mostJobMetrics is as many jobs as a cluster is made for.
+// mostJobMetrics is the number of jobs that a cluster is designed for.
 const mostJobMetrics = 100_000
 
-// check refuses what is wrong or contradicts, and reads the files of secrets. Uid is the user that this process runs
-// as, and fileRead is false where a file of --config could not be read.
+// check reports invalid and contradictory settings, and reads the files of secrets. uid is the user of this process.
+// fileRead is false if the file of --config could not be read.
 func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.checkPlace(r, fileRead)
 	c.Mesos.check(r)
@@ -30,7 +30,7 @@ func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.checkRest(r)
 }
 
-// checkRegistryOnly is check for commands that need to know only where the registry is.
+// checkRegistryOnly is check for commands that only need the location of the registry.
 func (c *Config) checkRegistryOnly(r *report) {
 	zk := c.ZooKeeper.Servers != ""
 	c.ZooKeeper.check(r)
@@ -41,13 +41,14 @@ func (c *Config) checkRegistryOnly(r *report) {
 	r.Unless(c.Elected() || c.DataDir != "", "--data-dir: no home folder is known here; name a folder")
 }
 
-// checkPlace: where jobs run, and what goes only with that.
+// checkPlace validates where jobs run and where the state is kept, and the flags that depend on that choice.
 func (c *Config) checkPlace(r *report, fileRead bool) {
 	switch {
 	case c.Local.On && c.Mesos.Masters != "":
 		r.Add("%s and %s contradict each other: --local brings a cluster of its own", r.said("local"),
 			r.said("mesos"))
-	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead: // else the file may have said it
+	// If the file could not be read, it may contain the setting.
+	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead:
 		r.Add("say where jobs are to run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	r.Unless(!c.Local.On || c.ZooKeeper.Servers == "",
@@ -64,7 +65,7 @@ func (c *Config) checkPlace(r *report, fileRead bool) {
 	r.needs(c.Local.On, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
 }
 
-// checkRest checks what is one value each.
+// checkRest validates the settings that do not depend on others.
 func (c *Config) checkRest(r *report) {
 	if c.Local.On {
 		r.CheckMachine("--local-", c.Local.CPUs, c.Local.MemoryMB)

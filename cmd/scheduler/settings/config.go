@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// Config is what a server was told, and what is in the files that this names.
+// Config holds the settings of a server, including the content of the files that they name.
 type Config struct {
 	Local      Local
 	Mesos      Mesos
@@ -23,63 +23,63 @@ type Config struct {
 	TLS        TLS
 	OpenID     OpenID
 	Jobs       Jobs
-	// DataDir is the folder of all that is kept.
+	// DataDir is the folder of all files that the server keeps.
 	DataDir string
-	// Documents bound the documents of apps and jobs.
+	// Documents limits the size of the documents of apps and jobs.
 	Documents Documents
-	// Reconcile is how often the cluster is asked what it knows of the server's tasks.
+	// Reconcile is the interval at which the server asks the cluster for the states of its tasks.
 	Reconcile time.Duration
-	// JobMetrics is of how many jobs /metrics has numbers of their own.
+	// JobMetrics is the maximum number of jobs that have metrics of their own in /metrics.
 	JobMetrics int
 	Log        logging.Options
-	// CheckOnly says that nothing is to be started.
+	// CheckOnly says to print the settings and to start nothing.
 	CheckOnly bool
-	// Failpoint ends this process at a failure point that tests have armed; nil without one.
+	// Failpoint kills this process at the failure point that a test has armed; nil without one.
 	Failpoint func(name string)
-	// Notes are what should be known of the settings and is not wrong.
+	// Notes are warnings about valid settings.
 	Notes []string
 
-	file string // of an ElasticJob-Cloud
+	file string // the properties file of an ElasticJob-Cloud
 }
 
-// Local is this machine's cluster.
+// Local are the settings of this machine's cluster.
 type Local struct {
-	// On says that jobs run there.
+	// On says that jobs run on this machine.
 	On bool
-	// CPUs and MemoryMB are on offer.
+	// CPUs and MemoryMB are the resources that the agent offers.
 	CPUs, MemoryMB float64
-	// GiveUpExecutors ends the executors of an earlier run.
+	// GiveUpExecutors says to end the executors that an earlier run left behind.
 	GiveUpExecutors bool
-	// HideData hides the data folder and the files of secrets from jobs.
+	// HideData says to hide the data folder and the secret files from jobs.
 	HideData bool
 }
 
-// Jobs are how all jobs run, and the executors that run them.
+// Jobs are the settings of all jobs and of the executors that run them.
 type Jobs struct {
-	// RunAs is the user that their processes run as, empty for the executors' own.
+	// RunAs is the user of the jobs' processes; empty for the executors' own user.
 	RunAs string
-	// TimeZone is that of crons whose job names none.
+	// TimeZone is the zone of crons whose job names none.
 	TimeZone string
-	// KillGrace is the time between SIGTERM and SIGKILL.
+	// KillGrace is the default time between SIGTERM and SIGKILL.
 	KillGrace time.Duration
 	// Spread places shards on the emptiest agents instead of filling the fullest.
 	Spread bool
-	// ExecutorIdle is how long an executor is kept with nothing to do.
+	// ExecutorIdle is how long an idle executor is kept.
 	ExecutorIdle time.Duration
-	// ExecutorLimits are bounds of executors, as name=value.
+	// ExecutorLimits are limits of executors, each as name=value.
 	ExecutorLimits []string
-	// ExecutorDir is the folder of the executor binaries, empty for that of this program.
+	// ExecutorDir is the folder of the executor binaries; empty for the folder of this program.
 	ExecutorDir string
 }
 
-// Documents bound the documents of apps and jobs, all of them and those of each app.
+// Documents limits the size of the documents of apps and jobs: of all together, and of each app with its jobs.
 type Documents struct{ All, PerApp commandline.ByteSize }
 
-// Elected reports whether servers elect their leader, so that others can lead than this one. Without that the registry
-// is a file of this server's own.
+// Elected reports whether several servers share a registry and elect a leader. Otherwise the registry is a file of
+// this server.
 func (c *Config) Elected() bool { return c.ZooKeeper.Servers != "" || c.Registry.DSN != "" }
 
-// Scheme is that of this server's addresses.
+// Scheme returns the scheme of this server's addresses, http or https.
 func (c *Config) Scheme() string {
 	if c.TLS.Files.Cert != "" {
 		return "https"
@@ -87,8 +87,8 @@ func (c *Config) Scheme() string {
 	return "http"
 }
 
-// AgentURL is where agents reach a server that others find at an address. Those of this machine can't ask for the
-// address of a listener that has all.
+// AgentURL returns the URL at which agents reach this server, whose address is known to others. Agents of this
+// machine cannot connect to an unspecified address such as 0.0.0.0, so they get 127.0.0.1 instead.
 func (c *Config) AgentURL(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); c.Local.On && err == nil && ip != nil && ip.IsUnspecified() {
@@ -97,7 +97,7 @@ func (c *Config) AgentURL(address string) string {
 	return c.Scheme() + "://" + address
 }
 
-// Place says where users and tokens are kept. It shows no password.
+// Place describes where users and tokens are kept. The text contains no password.
 func (c *Config) Place() string {
 	switch {
 	case c.Registry.DSN != "":
@@ -108,7 +108,7 @@ func (c *Config) Place() string {
 	return c.DataDir
 }
 
-// SecretFiles are the files that flags name and that are no job's.
+// SecretFiles returns the absolute paths of the secret files that flags name. Jobs need none of them.
 func (c *Config) SecretFiles() []string {
 	var named []string
 	for _, file := range []string{c.API.tokenFile, c.ZooKeeper.digestFile, c.History.file, c.Registry.file,
@@ -120,7 +120,7 @@ func (c *Config) SecretFiles() []string {
 	return named
 }
 
-// rootExecutors reports whether executors will be root's, of a server that runs as a user.
+// rootExecutors reports whether executors run as root, if the server runs as the user uid.
 func (c *Config) rootExecutors(uid int) bool {
 	if c.Local.On || c.Mesos.user == "" {
 		return uid == 0

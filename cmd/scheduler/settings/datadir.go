@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rootsDataDir is the default data folder of root: jobs that run as another user could not reach one in root's home
-// folder, which is closed to others nearly everywhere.
+// rootsDataDir is the default data folder of root. It is not in root's home folder, which is usually closed to the
+// users that jobs run as.
 const rootsDataDir = "/var/lib/elasticjob"
 
-// defaultDataDir is the data folder of servers and commands that name none.
+// defaultDataDir returns the data folder for servers and commands that name none.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob")
@@ -30,9 +30,9 @@ func defaultDataDir() string {
 	return own
 }
 
-// dataDirOfRoot chooses between the folder in root's home and the one that all can reach. The one at home stays in
-// use where an earlier release has made it, and where the other one belongs to another user: to a service, such as
-// that of deploy/systemd, which could not use it any more once root had written to it.
+// dataDirOfRoot chooses between own, the folder in root's home, and shared. It returns own if an earlier release has
+// created that folder, or if shared belongs to another user, for example to the service of deploy/systemd: that user
+// could not use the folder any more after root has written to it.
 func dataDirOfRoot(own, shared string, uid int) string {
 	if own == "" {
 		return shared
@@ -48,8 +48,8 @@ func dataDirOfRoot(own, shared string, uid int) string {
 	return shared
 }
 
-// checkFolder says why a folder can't be written to, or can't be made where it is missing. It changes nothing, and so
-// is no promise.
+// checkFolder returns why a folder cannot be written to or, if it is missing, cannot be created. It changes nothing,
+// so a later write can still fail.
 func checkFolder(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -72,9 +72,9 @@ func checkFolder(path string) error {
 	}
 }
 
-// writable says why nothing can be made in a folder.
+// writable returns why no file can be created in a folder.
 func writable(folder string) error {
-	// There the superuser may do anything, and still can make nothing; others get the same error.
+	// Access reports that root may write to procfs and sysfs, but no file can be created there.
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err == nil &&
 		(system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {

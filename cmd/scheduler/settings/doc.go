@@ -1,12 +1,12 @@
-// Package settings is what a server is told: by the command line, the environment and the properties file of an
-// ElasticJob-Cloud, in that order. New defines the flags of a command; when they are parsed, Complete adds what the
-// others say, reads the files that flags name, and refuses what is wrong or contradicts, all of it at once. Config is
-// then what is in force. Nothing is connected to, and nothing is changed.
+// Package settings reads the settings of a server from the command line, the environment and the properties file of
+// an ElasticJob-Cloud, in this order of precedence. New defines the flags of a command. After they are parsed,
+// Complete adds the other sources, reads the files that flags name, and returns all invalid and contradictory
+// settings in one error. Config then returns the settings. The package connects to nothing and changes nothing.
 //
-//	settings.go                          the way through, and what --check-config prints
+//	settings.go                          reads all sources, and prints the settings for --check-config
 //	flags.go                             the flags, in the groups of --help
-//	environment.go original.go           where else values are given
-//	check.go                             what is checked, in which order, and what contradicts
-//	config.go                            what is in force, of parts, each in a file with what it is checked for
-//	report.go                            what is wrong, what should be known, and where a value was given
+//	environment.go original.go           the other sources of values
+//	check.go                             the order of the checks, and contradictions between settings
+//	config.go                            the settings; each part has a file with its checks
+//	report.go                            errors, notes, and the source of each value
 package settings

@@ -7,20 +7,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// DSN is the address of a database. As a text it has no user and no password.
+// DSN is the address of a database. String hides its user and password.
 type DSN string
 
-// String hides them.
+// String returns the address without user and password.
 func (d DSN) String() string { return mysql.HideDSN(string(d)) }
 
-// Set takes any text: it is checked with the other settings.
+// Set accepts any text. It is checked later, together with the other settings.
 func (d *DSN) Set(text string) error { *d = DSN(text); return nil }
 
-// Type is the kind of value, for the help.
+// Type names the kind of value in --help.
 func (d DSN) Type() string { return "DSN" }
 
-// checkDSN says what is wrong with an address. What deploy/kubernetes is delivered with in the place of one says
-// itself what is to be done.
+// checkDSN validates an address. The placeholder in deploy/kubernetes contains an instruction, which becomes the
+// error.
 func checkDSN(address DSN) error {
 	if todo, _, _ := strings.Cut(string(address), ":"); strings.HasPrefix(todo, "fill in ") {
 		return errors.New("nobody has written an address there yet: " + todo +
@@ -29,8 +29,8 @@ func checkDSN(address DSN) error {
 	return mysql.CheckDSN(string(address))
 }
 
-// readDSN takes the address of a database from a flag, or from the file that the flag with -file behind its name
-// names, and says which it was.
+// readDSN sets address from the file of the flag --FLAG-file if one is named, and rejects two sources. It returns the
+// source of the address for messages, and warns if the command line contains a password.
 func readDSN(r *report, flag string, address *DSN, file string) (said string) {
 	said = r.said(flag)
 	switch {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAddressThatWasNotFilledIn: the error names the file to write it into, and shows nothing that may be a password.
+// TestAddressThatWasNotFilledIn: the error about the placeholder names the file to edit, and contains nothing that
+// may be a password.
 func TestAddressThatWasNotFilledIn(t *testing.T) {
 	t.Parallel()
 	file, err := os.ReadFile("../../../deploy/kubernetes/database.env")

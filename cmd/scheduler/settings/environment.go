@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// refuseEmptyVariables refuses our environment variables that are given without a value, also those that a flag
-// overrides.
+// refuseEmptyVariables returns an error for each variable of this program that is set to an empty value, even if a
+// flag overrides it.
 func refuseEmptyVariables(env, ours map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Values(ours)) {
@@ -23,11 +23,11 @@ func refuseEmptyVariables(env, ours map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// setter sets a flag from another source than the command line, unless it is given there.
+// setter sets a flag that the command line has not set. where is the source of the value.
 type setter func(flag, value, where string) error
 
-// fromEnvironment sets the flags that the command line left out, and notes variables that look like one of
-// this program's and are none.
+// fromEnvironment sets the flags that the command line does not contain, and notes variables whose names look like
+// misspelt ones of this program.
 func fromEnvironment(env, ours map[string]string, r *report, set setter) {
 	for _, flag := range slices.Sorted(maps.Keys(ours)) {
 		name := ours[flag]
@@ -42,8 +42,8 @@ func fromEnvironment(env, ours map[string]string, r *report, set setter) {
 	r.notes = append(r.notes, misspelt(env, slices.Sorted(maps.Values(ours)))...)
 }
 
-// unrelated are variables with our prefix that are no mistake: those of images, and those that tasks and executors are
-// given.
+// unrelated are variables with this program's prefix that it does not read: those of container images, tasks and
+// executors.
 var unrelated = []string{
 	"HELP", "VERSION",
 	"SHARDING_CONTEXT", "SHARDING_CONTEXT_FILE", "SHARDING_PARAMETER_FILE", "JOB_PARAMETER_FILE",
@@ -51,7 +51,7 @@ var unrelated = []string{
 	"JOB_PARAMETER", "EXECUTION_SOURCE", "FIRE_TIME", "EXECUTION_ID", "ATTEMPT", "MESOS_CA", "AGENT_HOSTNAME",
 }
 
-// misspelt reports variables that nearly have the name of a known one.
+// misspelt returns a note for each variable whose name is similar to a known one.
 func misspelt(env map[string]string, ours []string) []string {
 	bare := make([]string, len(ours))
 	for i, name := range ours {

@@ -12,12 +12,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// FailpointVariable arms a failure point, as name or name:n. It is for tests
-// only: no flag and no request sets it. docs/development.md describes it.
+// FailpointVariable is the environment variable that arms a failure point, as name or name:n. It is for tests only;
+// no flag and no request sets it. docs/development.md describes it.
 const FailpointVariable = "ELASTICJOB_FAILPOINT"
 
-// failpoint is what ends this process, as kill -9 does, when it reaches for the n-th time
-// a point; nil for an empty text.
+// failpoint returns a function that kills this process with SIGKILL when it is called with the armed name for the
+// n-th time. It returns nil for an empty text.
 func failpoint(text string) (func(name string), error) {
 	if text == "" {
 		return nil, nil
@@ -38,7 +38,7 @@ func failpoint(text string) (func(name string), error) {
 	return func(at string) {
 		if at == name && passed.Add(1) == n {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {} // nothing happens any more in this goroutine
+			select {} // this goroutine must not go on until the signal arrives
 		}
 	}, nil
 }

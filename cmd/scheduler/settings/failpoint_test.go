@@ -23,5 +23,5 @@ func TestFailurePoints(t *testing.T) {
 	for range 2 {
 		at("after-ack")
 		at("before-ack")
-	} // the third would end this process
+	} // a third call would kill this process
 }

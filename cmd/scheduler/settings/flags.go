@@ -11,8 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// flags defines all flags, and returns them in the groups and the order in which --help shows them: what is needed
-// every day first.
+// flags defines all flags. It returns them in the groups and order of --help, the most frequently used first.
 func (c *Config) flags(all *pflag.FlagSet) (groups []*pflag.FlagSet) {
 	all.SortFlags = false
 	for _, g := range []struct {

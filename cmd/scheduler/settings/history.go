@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// History says where the history in SQL is, and how much of it is kept.
+// History are the settings of the history in SQL.
 type History struct {
-	// DSN is a database's, empty for a file of --local's data folder or for none.
+	// DSN is the address of a database. If it is empty, --local uses a file in the data folder, and other servers
+	// have no history in SQL.
 	DSN DSN
-	// Days and Rows bound what is kept, and OutboxMB what waits for the database.
+	// Days and Rows limit what the database keeps; OutboxMB limits the rows that wait for the database.
 	Days     int
 	Rows     int64
 	OutboxMB int64
 
-	file string // which holds what --db takes
+	file string // the file of --db-file, which contains a DSN
 }
 
 func (h *History) flags(f *pflag.FlagSet) {
@@ -35,7 +36,7 @@ func (h *History) databaseFlags(f *pflag.FlagSet) {
 	f.StringVar(&h.file, "db-file", "", "file with what --db takes, readable by its owner only")
 }
 
-// check refuses a DSN that can't be used and bounds without sense. It shows no password.
+// check validates the DSN and the limits. Its errors contain no password.
 func (h *History) check(r *report) {
 	said := readDSN(r, "db", &h.DSN, h.file)
 	if h.DSN != "" {
@@ -49,14 +50,14 @@ func (h *History) check(r *report) {
 		r.said("history-rows"), h.Rows)
 }
 
-// HistoryDatabase are the flags of a command that needs nothing but the history's database.
+// HistoryDatabase are the flags of a command that needs only the database of the history.
 type HistoryDatabase struct{ history History }
 
-// AddFlags defines them.
+// AddFlags defines the flags.
 func (d *HistoryDatabase) AddFlags(f *pflag.FlagSet) { d.history.databaseFlags(f) }
 
-// Read is the address of the database, from the environment where the command line does not name one itself; empty if
-// nothing does.
+// Read returns the address of the database: from the command line, otherwise from the environment; empty if neither
+// names one.
 func (d *HistoryDatabase) Read(getenv func(string) string) (DSN, error) {
 	h := &d.history
 	if h.DSN == "" && h.file == "" {

@@ -16,19 +16,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/release"
 )
 
-// Kubernetes says how jobs run on Kubernetes.
+// Kubernetes are the settings of jobs on Kubernetes.
 type Kubernetes struct {
-	// On says that they do.
+	// On says that jobs run on Kubernetes.
 	On bool
-	// Kubeconfig is the file that says how to reach the API server, if one was named.
+	// Kubeconfig is the file that describes how to reach the API server, if one is named.
 	Kubeconfig string
-	// Namespace is that of the pods, and Image the one with the executor.
+	// Namespace is the namespace of the pods. Image is the default image, which contains the executor.
 	Namespace, Image string
-	// ShowUnplaced shows what no node has room for to the cluster's autoscaler.
+	// ShowUnplaced shows shards that fit on no node to the cluster's autoscaler.
 	ShowUnplaced bool
 	// Rules say which ended pods are kept.
 	Rules keep.Rules
-	// Template is the PodTemplateSpec of all apps' pods, nil without one.
+	// Template is the PodTemplateSpec on which the pods of all apps are based; nil without one.
 	Template []byte
 
 	podTemplate, keepPods string
@@ -49,7 +49,8 @@ func (k *Kubernetes) flags(f *pflag.FlagSet) {
 		"with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
 }
 
-// kubernetesOnly are flags that mean something only with --kubernetes, notKubernetes those that mean nothing with it.
+// kubernetesOnly are the flags that have no effect without --kubernetes; notKubernetes are those that have no effect
+// with it.
 var (
 	kubernetesOnly = []string{"kubeconfig", "kubernetes-namespace", "kubernetes-image", "kubernetes-pod-template",
 		"kubernetes-show-unplaced", "keep-pods"}
@@ -58,7 +59,7 @@ var (
 
 var isNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// check reads what --kubernetes takes. Nothing is connected to.
+// check validates the settings of --kubernetes and reads the pod template. It does not connect to the cluster.
 func (k *Kubernetes) check(r *report, local, mesos bool) {
 	for _, flag := range kubernetesOnly {
 		r.Unless(k.On || !r.given(flag), "%s has no effect without --kubernetes", r.said(flag))
@@ -99,10 +100,10 @@ func (k *Kubernetes) check(r *report, local, mesos bool) {
 		r.said("kubernetes-namespace"), k.Namespace)
 }
 
-// accountNamespaceFile is where Kubernetes tells a pod which namespace its service account is in.
+// accountNamespaceFile is the file in which Kubernetes tells a pod the namespace of its service account.
 const accountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// accountNamespace is what that file says, "" without one: this server is in no pod then, or has no account there.
+// accountNamespace returns the content of that file; "" if this server is not in a pod or has no service account.
 func accountNamespace(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

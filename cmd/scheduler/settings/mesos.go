@@ -11,22 +11,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire/mesostls"
 )
 
-// Mesos is a cluster of Mesos.
+// Mesos are the settings of a Mesos cluster.
 type Mesos struct {
-	// Masters are where its masters are, zk://… or http(s)://…, empty if jobs run elsewhere.
+	// Masters are the addresses of the masters, zk://… or http(s)://…; empty if jobs run elsewhere.
 	Masters string
-	// Role and Principal are the framework's.
+	// Role and Principal are those of the framework.
 	Role, Principal string
 	Credentials     *mesos.Credentials
 	TLS             *tls.Config
-	// ExecutorCA is what executors check their agent with, as they get it; empty without TLS.
+	// ExecutorCA is the CA with which executors verify their agent, in the form that they receive; empty without TLS.
 	ExecutorCA string
 
 	user                                       string
 	credentialsFile, caFile, certFile, keyFile string
 }
 
-// User is who executors run as. Mesos keeps the framework's user for ever, so that each executor says its own.
+// User returns the user that executors run as. Every executor names it, because Mesos never changes the user of a
+// framework once it has registered.
 func (m *Mesos) User() string {
 	if m.user != "" {
 		return m.user
@@ -38,7 +39,7 @@ func (m *Mesos) User() string {
 	return u.Username
 }
 
-// Options are how to reach it.
+// Options returns how to reach the cluster.
 func (m *Mesos) Options() mesos.Options {
 	o := mesos.Options{Masters: []string{m.Masters}, Credentials: m.Credentials, TLS: m.TLS}
 	if !strings.HasPrefix(m.Masters, "zk://") {
@@ -47,7 +48,7 @@ func (m *Mesos) Options() mesos.Options {
 	return o
 }
 
-// check reads what --mesos takes. Nothing is connected to.
+// check validates the settings of --mesos and reads the files that they name. It does not connect to the cluster.
 func (m *Mesos) check(r *report) {
 	if m.credentialsFile != "" {
 		found, err := mesos.ReadCredentials(m.credentialsFile)
@@ -71,7 +72,7 @@ func (m *Mesos) check(r *report) {
 	}
 }
 
-// checkTLS reads what TLS with the cluster takes.
+// checkTLS reads the certificates for TLS with the cluster.
 func (m *Mesos) checkTLS(r *report) {
 	switch {
 	case (m.certFile == "") != (m.keyFile == ""):
@@ -94,7 +95,7 @@ func (m *Mesos) checkTLS(r *report) {
 		r.About(where, err)
 		return
 	}
-	if info, err := os.Stat(m.keyFile); err == nil && info.Mode().Perm()&0o077 != 0 { // none without a key
+	if info, err := os.Stat(m.keyFile); err == nil && info.Mode().Perm()&0o077 != 0 { // Stat fails if there is no key
 		r.note("others can read %s, which holds a private key: chmod 600 %s", m.keyFile, m.keyFile)
 	}
 	m.TLS = found
@@ -106,10 +107,11 @@ func (m *Mesos) checkTLS(r *report) {
 	}
 }
 
-// mostCA is what each executor's description may hold of certificates.
+// mostCA is the number of bytes of certificates that the description of each executor may contain.
 const mostCA = 16 << 10
 
-// executorCA is a CA file as executors get it.
+// executorCA returns the certificates of a CA file in the form that executors receive, or agent.SystemCA if they are
+// too large.
 func executorCA(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

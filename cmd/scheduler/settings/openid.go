@@ -8,13 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth/oidc"
 )
 
-// OpenID says which OpenID provider's users may log in, and what they may do.
+// OpenID are the settings of an OpenID provider whose users may log in.
 type OpenID struct {
-	// Issuer is the provider's address, empty without one, and Client the id that it knows this cluster by.
+	// Issuer is the address of the provider; empty without one. Client is the client id of this cluster.
 	Issuer, Client string
 	Secret         Secret
 	Scopes         []string
-	// NameClaim is what people are called by, and RolesClaim what Roles are about.
+	// NameClaim is the claim that contains the name of a user. RolesClaim is the claim whose values Roles maps to
+	// roles.
 	NameClaim, RolesClaim string
 	Roles                 []oidc.Role
 
@@ -22,7 +23,8 @@ type OpenID struct {
 	roleTexts            []string
 }
 
-// RedirectURL is where the provider sends browsers back to, by default to the server with an address.
+// RedirectURL returns the address to which the provider sends browsers back; by default a path of the server at this
+// address.
 func (o *OpenID) RedirectURL(server string) string {
 	return cmp.Or(o.redirect, server+"/api/oidc/callback")
 }
@@ -45,7 +47,8 @@ func (o *OpenID) flags(f *pflag.FlagSet) {
 		"with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: whoever has VALUE in the claim is admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeated, and the first that fits counts")
 }
 
-// check: the provider, and that somebody may do something. Server is the address of this one, with its scheme.
+// check validates the settings of the provider, and that at least one role is mapped. server is the address of this
+// server, with its scheme.
 func (o *OpenID) check(r *report, server string) {
 	if o.Issuer == "" {
 		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",

@@ -13,11 +13,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// originalValue is a value and where it was given.
+// originalValue is a value and its source.
 type originalValue struct{ value, where string }
 
-// readOriginal reads the file and, over it, the environment variables that have the keys'
-// very names, as the original does. All that is wrong is reported at once.
+// readOriginal reads the file and then the environment variables that have the names of its keys and override it, as
+// ElasticJob-Cloud does. It returns all problems in one error.
 func readOriginal(path string, env map[string]string, r *report) (map[string]originalValue, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -35,7 +35,7 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 			errs = append(errs, unknownKey(path, p))
 			continue
 		}
-		if before := lines[p.key]; before > 0 { // of several the last counts, as in Java
+		if before := lines[p.key]; before > 0 { // the last of several lines counts, as in Java
 			r.note("%s in %s, line %d counts, and the one in line %d has no effect", p.key, path, p.line, before)
 		}
 		values[p.key], lines[p.key] = originalValue{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)},
@@ -54,7 +54,7 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 			values[k.name] = originalValue{value, "the environment variable " + k.name}
 		}
 		g := values[k.name]
-		if !slices.Contains(passwords, k.name) { // they may end in a space
+		if !slices.Contains(passwords, k.name) { // passwords may end in a space
 			g.value = strings.TrimSpace(g.value)
 			values[k.name] = g
 		}
@@ -67,7 +67,7 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 	return values, errors.Join(errs...)
 }
 
-// fromOriginal sets what neither the command line nor our environment variables have set.
+// fromOriginal sets the flags that neither the command line nor the environment has set.
 func fromOriginal(env map[string]string, c *Config, r *report, set setter) error {
 	values, err := readOriginal(c.file, env, r)
 	if err != nil {
@@ -114,8 +114,7 @@ func fromOriginal(env map[string]string, c *Config, r *report, set setter) error
 	return errors.Join(errs...)
 }
 
-// addresses makes hostname and http_port the address to listen on, unless
-// --listen says another, and the one that is advertised.
+// addresses sets --advertise and, unless it is given, --listen from hostname and http_port.
 func addresses(values map[string]originalValue, listen string, r *report, use func(flag, value, where string)) {
 	host, port := values["hostname"], values["http_port"]
 	if host.value == "" && port.value == "" {
@@ -138,8 +137,8 @@ func addresses(values map[string]originalValue, listen string, r *report, use fu
 	use("listen", net.JoinHostPort(name, number), where)
 }
 
-// trace makes the original's event_trace_rdb_… the DSN. As there, nothing is kept unless the address and the user are
-// given.
+// trace sets --db from the keys event_trace_rdb_…. As in ElasticJob-Cloud, there is no history without both the
+// address and the user.
 func trace(values map[string]originalValue, r *report, use func(flag, value, where string)) {
 	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"],
 		values["event_trace_rdb_password"]

@@ -7,21 +7,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// originalKey is one key of ElasticJob-Cloud's conf/elasticjob-cloud-scheduler.properties.
+// originalKey is a key of ElasticJob-Cloud's file conf/elasticjob-cloud-scheduler.properties.
 type originalKey struct {
 	name string
-	// flag is the flag that it stands for; fromOriginal sees to the others.
+	// flag is the flag that the key sets. fromOriginal handles the keys without one.
 	flag string
-	// kind checks a value that is not empty.
+	// kind validates a value that is not empty.
 	kind func(string) error
-	// note is what to tell of a value that has no effect.
+	// note is the warning about a value that has no effect.
 	note string
 }
 
 const noUsers = "has no effect: users are in the registry; scheduler user add makes the first"
 
-// originalKeys are all of them (contract 7); hostname and http_port become
-// --listen and --advertise, zk_digest the secret of --zk-digest-file, and event_trace_rdb_… the DSN of --db.
+// originalKeys are all keys of the file (contract 7). Of those without a flag, hostname and http_port set --listen
+// and --advertise, zk_digest is the secret of --zk-digest-file, and event_trace_rdb_… is the DSN of --db.
 var originalKeys = []originalKey{
 	{name: "hostname"},
 	{name: "http_port", kind: isPort},
@@ -42,7 +42,7 @@ var originalKeys = []originalKey{
 	{name: "auth_password", note: noUsers},
 }
 
-// passwords are the keys that hold one.
+// passwords are the keys whose values are passwords.
 var passwords = []string{"zk_digest", "event_trace_rdb_password"}
 
 func isNumber(text string) error {

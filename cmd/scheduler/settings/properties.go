@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// property is one line of a Java properties file.
+// property is a key and value of a Java properties file.
 type property struct {
 	key, value string
-	line       int // where it begins, from 1
+	line       int // the number of its first line, from 1
 }
 
-// parseProperties reads what java.util.Properties reads: ISO 8859-1, comments
-// behind # or !, keys that end at =, : or a space, escapes, and lines that a backslash continues.
+// parseProperties reads the format of java.util.Properties: ISO 8859-1, comments after # or !, keys that end at =, :
+// or a space, escapes, and lines that a backslash continues.
 func parseProperties(text []byte) ([]property, error) {
 	var all []property
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(latin1(text)), "\n")
@@ -40,7 +40,7 @@ func parseProperties(text []byte) ([]property, error) {
 	return all, nil
 }
 
-// latin1 is text as Java reads it: each byte a character.
+// latin1 decodes text as Java does: each byte is a character.
 func latin1(text []byte) string {
 	var out strings.Builder
 	for _, b := range text {
@@ -53,7 +53,7 @@ const propertySpace = " \t\f"
 
 func trimLeft(line string) string { return strings.TrimLeft(line, propertySpace) }
 
-// continued reports whether the line ends in a backslash that no other escapes.
+// continued reports whether the line ends in a backslash that is not escaped.
 func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
@@ -104,7 +104,7 @@ func unescape(text string) (string, error) {
 			out.WriteRune(rune(code))
 			i += 4
 		default:
-			out.WriteByte(text[i]) // the backslash is dropped; bytes of one character stay together
+			out.WriteByte(text[i]) // the backslash is dropped; the bytes of a character stay together
 		}
 	}
 	return out.String(), nil

@@ -8,17 +8,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/database"
 )
 
-// Registry is where a registry is that is kept in SQL.
+// Registry are the settings of a registry in SQL.
 type Registry struct {
-	// DSN is the database's, empty if the registry is elsewhere.
+	// DSN is the address of the database; empty if the registry is elsewhere.
 	DSN DSN
-	// Lease is for how long a leader may be silent.
+	// Lease is how long a leader may be silent before another server takes over.
 	Lease time.Duration
 
-	file string // which holds what --registry takes
+	file string // the file of --registry-file, which contains a DSN
 }
 
-// Options are how it is opened.
+// Options returns how to open the registry.
 func (d *Registry) Options() database.Options {
 	return database.Options{DSN: string(d.DSN), Lease: d.Lease}
 }
@@ -31,7 +31,7 @@ func (d *Registry) flags(f *pflag.FlagSet) {
 		"with --registry: a leader that is silent for so long has lost the lead, and another has it within a second. The same on all servers")
 }
 
-// check refuses an address that can't be used, and two places for one registry. It shows no password.
+// check validates the address, and rejects a second location for the registry. Its errors contain no password.
 func (d *Registry) check(r *report, local, zk bool) {
 	said := readDSN(r, "registry", &d.DSN, d.file)
 	if d.DSN == "" {

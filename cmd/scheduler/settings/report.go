@@ -7,11 +7,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// report is what is found in the settings: what is wrong, and notes on what is not but should be known.
+// report collects the problems of the settings, and notes: warnings about valid settings.
 type report struct {
 	commandline.Errors
 	notes []string
-	// sources say, by flag, where a value that is not the default was given.
+	// sources is, by flag, the source of each value that is not the default.
 	sources map[string]string
 }
 
@@ -19,20 +19,20 @@ func (r *report) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// given reports whether a flag has a value that is not the default.
+// given reports whether a flag was set by any source.
 func (r *report) given(flag string) bool { return r.sources[flag] != "" }
 
-// said is where a flag's value was given.
+// said returns the source of a flag's value, or the name of the flag if no source set it.
 func (r *report) said(flag string) string { return cmp.Or(r.sources[flag], "--"+flag) }
 
-// needs refuses flags that were given without what they need.
+// needs adds an error for each of the flags that was given, if what it depends on is not present.
 func (r *report) needs(present bool, what string, flags ...string) {
 	for _, flag := range flags {
 		r.Unless(present || !r.given(flag), "%s has no effect without %s", r.said(flag), what)
 	}
 }
 
-// secret reads the secret in the file that a flag names.
+// secret reads the secret in the file that a flag names. It returns "" and adds an error if that fails.
 func (r *report) secret(flag, path string) Secret {
 	found, err := readSecret(path)
 	r.About(r.said(flag), err)

@@ -9,11 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// checkRunAs refuses jobs that would run as root unasked, and users that can't be had.
+// checkRunAs rejects settings with which jobs would run as root although no flag says so, and users that are unknown
+// or unusable. uid is the user of this process.
 func (c *Config) checkRunAs(r *report, uid int) {
 	switch asked := c.Jobs.RunAs != ""; {
 	case !c.Local.On && c.Mesos.Masters == "",
-		c.Kubernetes.On: // which is refused already, or pods have their own users
+		c.Kubernetes.On: // an error is reported elsewhere, or pods have users of their own
 	case asked:
 		if err := new(executor.Config).Limit("run-as=" + c.Jobs.RunAs); err != nil {
 			r.Add("%s %q: %w", r.said("run-as"), c.Jobs.RunAs, err)
@@ -22,13 +23,13 @@ func (c *Config) checkRunAs(r *report, uid int) {
 		} else if user := c.Mesos.User(); !c.rootExecutors(uid) && user != c.Jobs.RunAs {
 			r.Add("%s %s: executors run as %s, and only root can run processes as another user: add --mesos-user root, or leave %s out", r.said("run-as"), c.Jobs.RunAs, user, r.said("run-as"))
 		}
-	case c.Local.On: // a server of root's chooses the user when its data folder is there
+	case c.Local.On: // root's server chooses the user when it opens its data folder
 	case c.rootExecutors(uid):
 		r.Add("jobs would run as root: add --run-as USER, a user of the machines that they run on, or --run-as root if they need to be root")
 	}
 }
 
-// checkUser checks the user on this machine.
+// checkUser validates the user on this machine.
 func (c *Config) checkUser(r *report, uid int) {
 	as, err := isolation.Needed(c.Jobs.RunAs, uid)
 	if err != nil {
@@ -41,7 +42,7 @@ func (c *Config) checkUser(r *report, uid int) {
 		}
 		return
 	}
-	// The data folder itself is opened at the start; what it lies in is not this server's.
+	// The start opens the data folder itself to that user, but it does not change the parents of that folder.
 	parent, err := filepath.Abs(c.DataDir)
 	for err == nil && parent != "/" {
 		parent = filepath.Dir(parent)

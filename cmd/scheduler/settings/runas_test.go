@@ -22,11 +22,11 @@ func TestWhoJobsRunAs(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		uid  int
-		want string // of the error, "" without one
+		want string // the expected error, "" for none
 		note string
 	}{
 		{"--local", 1000, "", ""},
-		{"--local", 0, "", ""}, // it chooses a user when it starts
+		{"--local", 0, "", ""}, // the server chooses a user when it starts
 		{"--local --run-as 60600:60600 --data-dir " + filepath.Join(dir, "data"), 0, "", ""},
 		{"--local --run-as root", 0, "", "jobs run as root"},
 		{"--local --run-as nobody --data-dir " + filepath.Join(dir, "data"), 0, "", ""},
@@ -38,7 +38,7 @@ func TestWhoJobsRunAs(t *testing.T) {
 		{"--mesos http://h:1", 0, needed, ""},
 		{"--mesos http://h:1 --mesos-user nobody", 0, "", ""},
 		{"--mesos http://h:1 --mesos-user root", 1000, needed, ""},
-		{"--mesos http://h:1 --mesos-user root --run-as batch", 1000, "", ""}, // whom the agents know
+		{"--mesos http://h:1 --mesos-user root --run-as batch", 1000, "", ""}, // a user of the agents
 		{"--mesos http://h:1 --mesos-user ej --run-as batch", 1000, "executors run as ej, and " + onlyRoot, ""},
 		{"--mesos http://h:1 --mesos-user ej --run-as ej", 1000, "", ""},
 		{"--kubernetes --local", 0, "--kubernetes", ""},
@@ -66,7 +66,8 @@ func TestWhoJobsRunAs(t *testing.T) {
 	}
 }
 
-// TestTheDatabaseIsReadFromAFile: its password stands on no command line, and is warned of where it does.
+// TestTheDatabaseIsReadFromAFile: with --db-file the password is not on the command line; with --db there is a
+// warning if it is.
 func TestTheDatabaseIsReadFromAFile(t *testing.T) {
 	t.Parallel()
 	const dsn = "me:hush@tcp(h:3306)/history"
@@ -95,8 +96,8 @@ func TestTheDatabaseIsReadFromAFile(t *testing.T) {
 	}
 }
 
-// TestFilesOfSecretsAreHidden: a flag that names a file with a secret is added to what is hidden from jobs with the
-// flag.
+// TestFilesOfSecretsAreHidden: each flag that names a secret file must be in SecretFiles, so that the file is hidden
+// from jobs.
 func TestFilesOfSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	public := []string{"mesos-ca-file", "mesos-cert-file"}

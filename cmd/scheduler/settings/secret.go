@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// Secret is a text that shows nowhere.
+// Secret is a text that is never printed.
 type Secret string
 
-// String hides it.
+// String hides the text.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -18,14 +18,14 @@ func (s Secret) String() string {
 	return "(hidden)"
 }
 
-// GoString hides it too.
+// GoString hides the text too.
 func (s Secret) GoString() string { return s.String() }
 
-// maxSecret is the size beyond which a file is taken for something else.
+// maxSecret is the size in bytes above which a file cannot be a secret.
 const maxSecret = 64 << 10
 
-// readSecret reads a file that holds one word that nobody else may read. No
-// error shows what the file holds.
+// readSecret reads a file that contains one word and that only its owner may read. Its errors do not contain any part
+// of the file.
 func readSecret(path string) (Secret, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// Settings fill a Config from all places, and know where each value came from.
+// Settings fills a Config from all sources, and knows the source of each value.
 type Settings struct {
 	config Config
 	flags  *pflag.FlagSet
@@ -27,18 +27,19 @@ func New(flags *pflag.FlagSet) *Settings {
 	return s
 }
 
-// Groups are the flags in the groups and the order in which --help shows them: what is needed every day first.
+// Groups returns the flags in the groups and order of --help, the most frequently used first.
 func (s *Settings) Groups() []*pflag.FlagSet { return slices.Clone(s.groups) }
 
-// Config is what is in force, once the settings are complete.
+// Config returns the settings. They are valid once Complete has returned nil.
 func (s *Settings) Config() Config {
 	c := s.config
 	c.Notes = slices.Clone(s.report.notes)
 	return c
 }
 
-// Complete reads the environment and the files, and refuses what is wrong or contradicts, all of it at once; what is
-// empty first, since what was meant there is not known. Uid is the user that this process runs as.
+// Complete reads the environment and the files, and returns all invalid and contradictory settings in one error. If
+// values are empty, it returns only those, because their intended values are unknown. uid is the user of this
+// process.
 func (s *Settings) Complete(env map[string]string, uid int) error {
 	return s.complete(env, func(fileRead bool) {
 		s.config.check(&s.report, uid, fileRead)
@@ -48,21 +49,22 @@ func (s *Settings) Complete(env map[string]string, uid int) error {
 	})
 }
 
-// CompleteRegistry is Complete for commands that need to know only where the registry is: the other settings may be
-// given, and are not judged.
+// CompleteRegistry is Complete for commands that need only the location of the registry. It accepts the other
+// settings without checking them.
 func (s *Settings) CompleteRegistry(env map[string]string) error {
 	return s.complete(env, func(bool) { s.config.checkRegistryOnly(&s.report) })
 }
 
-// CompleteAddress is Complete for commands that need to know only where this server listens.
+// CompleteAddress is Complete for commands that need only the address on which this server listens.
 func (s *Settings) CompleteAddress(env map[string]string) error {
 	return s.complete(env, func(bool) {
 		s.report.About(s.report.said("listen"), checkListen(s.config.API.Listen))
 	})
 }
 
-// complete adds what the environment and the file of --config say, has all of it checked, and returns what is wrong.
-// Check is told whether that file, if there is one, could be read: if not, what it may say is not asked for again.
+// complete adds the environment and the file of --config, calls check, and returns all problems. check receives
+// whether the file, if there is one, could be read. If not, check does not ask for settings that the file may
+// contain.
 func (s *Settings) complete(env map[string]string, check func(fileRead bool)) error {
 	s.flags.Visit(func(f *pflag.Flag) { s.report.sources[f.Name] = "--" + f.Name })
 	ours := Variables(s.flags)
@@ -79,7 +81,7 @@ func (s *Settings) complete(env map[string]string, check func(fileRead bool)) er
 	return s.report.Join()
 }
 
-// set sets a flag from another source than the command line, unless it is given there.
+// set sets a flag from another source, unless an earlier source has set it.
 func (s *Settings) set(flag, value, where string) error {
 	if s.report.given(flag) {
 		return nil
@@ -91,7 +93,7 @@ func (s *Settings) set(flag, value, where string) error {
 	return nil
 }
 
-// Show prints what is in force and where it comes from, and what has no effect.
+// Show prints each setting with its source, and then the notes.
 func (s *Settings) Show(out io.Writer) error {
 	var text strings.Builder
 	s.flags.VisitAll(func(f *pflag.Flag) {

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 )
 
-// world is what a command line meets.
+// world is the environment in which a command line is read: its variables and a folder with files.
 type world struct {
 	dir string
 	env map[string]string
@@ -32,17 +32,17 @@ func (w *world) file(t *testing.T, name, text string, mode os.FileMode) string {
 	return path
 }
 
-// settings is what a command line makes, and what is wrong with it.
+// settings parses a command line and completes its settings.
 func (w *world) settings(args ...string) (*Settings, error) {
 	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
 	s := New(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
-	return s, s.Complete(w.env, 1000) // root has to say more
+	return s, s.Complete(w.env, 1000) // root would need more flags
 }
 
-// shipped is the original's file as it is shipped, with a role.
+// shipped is the properties file as ElasticJob-Cloud ships it, with a role.
 const shipped = `# Routable IP address
 hostname=127.0.0.1
 user=
@@ -106,7 +106,8 @@ func TestNoPasswordOfAnAddressIsShown(t *testing.T) {
 	}
 }
 
-// TestWhatCounts: flag, our environment, the old environment, file, default.
+// TestWhatCounts: the order of precedence is flag, variable with our prefix, variable with the key's name, file,
+// default.
 func TestWhatCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,9 +127,9 @@ func TestWhatCounts(t *testing.T) {
 		"127.0.0.2:8899"}, got); diff != "" {
 		t.Error(diff)
 	}
-	// What an image calls its own version asks for nothing, not even when it is empty.
+	// Images often set a variable VERSION of their own. It must have no effect, even if it is empty.
 	w.env["ELASTICJOB_VERSION"], w.env["ELASTICJOB_HELP"] = "3.0.1", ""
-	// Without --config the old names mean nothing.
+	// Without --config, variables with the names of the keys have no effect.
 	s, err = w.settings("--mesos", "http://flag:4")
 	if err != nil || s.config.Mesos.Role != "" || s.config.ZooKeeper.Servers != "env:3" {
 		t.Errorf("%+v, %v", s.config, err)
@@ -233,7 +234,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsEmptyIsRefused: a script whose own variable is not set must not switch off what it was to set.
+// TestWhatIsEmptyIsRefused: if a script's own variable is not set, the empty value must not switch off a setting.
 func TestWhatIsEmptyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -278,7 +279,7 @@ func TestFlagsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestNotes are what is warned of at the start and printed by --check-config, none of which is refused.
+// TestNotes: these settings cause a warning at the start and in the output of --check-config, but no error.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -301,7 +302,7 @@ func TestNotes(t *testing.T) {
 			"the environment variable ELASTICJOB_ZKK has no effect; the nearest that has one is ELASTICJOB_ZK",
 			"the environment variable ELASTICJOB_zk has no effect; the nearest that has one is ELASTICJOB_ZK",
 		}},
-		// Of images, of tests, and of tasks and executors, among which a server may be started.
+		// Variables of images, of tests, and of tasks and executors, from which a server may be started.
 		{"--local", []string{
 			"ELASTICJOB_VERSION", "ELASTICJOB_HELP", "ELASTICJOB_HOME", "ELASTICJOB_FAILPOINT", "ELASTICJOB_TEST_MAIN",
 			"ZKK",

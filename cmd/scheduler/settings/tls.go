@@ -10,10 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/certificate"
 )
 
-// TLS is what the API speaks TLS with.
+// TLS are the settings of TLS for the API.
 type TLS struct {
 	Files certificate.Files
-	// Certificate is what is in them, nil without --tls-cert.
+	// Certificate holds the content of the files; nil without --tls-cert.
 	Certificate *certificate.Keeper
 }
 
@@ -26,8 +26,7 @@ func (t *TLS) flags(f *pflag.FlagSet) {
 		"with --tls-cert: PEM file of the certificates that the other servers' are checked with, beside the system's (default: those of --tls-cert)")
 }
 
-// check opens what is to be spoken TLS with, and notes what its users would stumble on who reach this server at an
-// address.
+// check opens the certificate. It notes problems that clients would have that reach this server at this address.
 func (t *TLS) check(r *report, address string) {
 	files := t.Files
 	if files.Cert == "" && files.Key == "" {

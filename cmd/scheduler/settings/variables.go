@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// EnvPrefix is what the names of the server's own environment variables begin with.
+// EnvPrefix is the prefix of the names of the server's environment variables.
 const EnvPrefix = "ELASTICJOB_"
 
-// Environment is os.Environ as a map.
+// Environment converts the result of os.Environ to a map.
 func Environment(pairs []string) map[string]string {
 	env := make(map[string]string, len(pairs))
 	for _, pair := range pairs {
@@ -19,11 +19,12 @@ func Environment(pairs []string) map[string]string {
 	return env
 }
 
-// Variables are our environment variables, by the flags that they set.
+// Variables returns the name of the environment variable for each flag.
 func Variables(flags *pflag.FlagSet) map[string]string {
 	out := map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" && f.Name != "version" { // they ask for something; and images often say their version so
+		// These flags are requests, and images often set a variable VERSION.
+		if f.Name != "help" && f.Name != "version" {
 			out[f.Name] = EnvPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		}
 	})

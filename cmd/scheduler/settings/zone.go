@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Zone is that of --time-zone. This machine's has its IANA name where that can be found: the executors of daemon jobs
-// make fires in it on other machines, which may be elsewhere.
+// Zone returns the zone that --time-zone names. For Local it returns the zone with its IANA name where that can be
+// determined, because the executors of daemon jobs compute fires in this zone on other machines, whose own zone may
+// differ.
 func Zone(name string) (*time.Location, error) {
 	loc, err := time.LoadLocation(name)
 	if err != nil || loc != time.Local {
@@ -27,8 +28,8 @@ func Zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// gmtName is IANA's name of the zone that is always so many seconds east of Greenwich, "" if it has none. It is for
-// machines whose /etc/localtime is a file of its own, as one that is mounted into a container is.
+// gmtName returns the IANA name of the zone that is always this many seconds east of Greenwich; "" if there is none.
+// It is for machines whose /etc/localtime is a regular file, as in containers that mount it.
 func gmtName(east int) string {
 	if east%3600 != 0 {
 		return ""
@@ -36,7 +37,7 @@ func gmtName(east int) string {
 	return fmt.Sprintf("Etc/GMT%+d", -east/3600)
 }
 
-// sameZone reports whether a zone agrees with this machine's, this winter and this summer.
+// sameZone reports whether a zone has the same offset as this machine's zone now and in half a year.
 func sameZone(zone *time.Location, now time.Time) bool {
 	for _, at := range []time.Time{now, now.AddDate(0, 6, 0)} {
 		_, a := at.In(zone).Zone()

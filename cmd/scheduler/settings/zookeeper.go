@@ -8,24 +8,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 )
 
-// ZooKeeper is where a registry is that is kept in ZooKeeper.
+// ZooKeeper are the settings of a registry in ZooKeeper.
 type ZooKeeper struct {
-	// Servers are host:port,…[/chroot], empty if the registry is elsewhere.
+	// Servers has the form host:port,…[/chroot]; empty if the registry is elsewhere.
 	Servers string
-	// Digest is user:password of ZooKeeper's scheme digest.
+	// Digest is user:password of ZooKeeper's digest scheme.
 	Digest Secret
 
 	namespace, digestFile string
 	timeout               time.Duration
 }
 
-// Options are how it is opened.
+// Options returns how to open the registry.
 func (z *ZooKeeper) Options() zookeeper.Options {
 	return zookeeper.Options{Servers: z.Servers, Namespace: strings.Trim(z.namespace, "/"),
 		SessionTimeout: z.session(), Digest: string(z.Digest)}
 }
 
-// Root is the node below which everything is, from ZooKeeper's own root on, empty without a ZooKeeper.
+// Root returns the absolute path of the node that contains the registry; empty without ZooKeeper.
 func (z *ZooKeeper) Root() string {
 	if z.Servers == "" {
 		return ""
@@ -34,20 +34,20 @@ func (z *ZooKeeper) Root() string {
 	return path.Join("/", chroot, z.namespace)
 }
 
-// ZooKeeper ends a session at its next tick after the timeout; ticks are 2 s apart by default, and no
-// session is shorter than two of them.
+// ZooKeeper ends a session at its first tick after the timeout. Ticks are 2 s apart by default, and the shortest
+// session lasts two ticks.
 const (
 	usualTick       = 2 * time.Second
 	shortestSession = 2 * usualTick
 )
 
-// session is what ZooKeeper is asked for, so that another server leads within --zk-session-timeout and a second more:
-// less than that by what it may be rounded up.
+// session returns the timeout to request from ZooKeeper. It is shorter than --zk-session-timeout by most of a tick,
+// because ZooKeeper rounds it up, so that another server leads at most one second after --zk-session-timeout.
 func (z *ZooKeeper) session() time.Duration {
 	return max(z.timeout-usualTick*3/4, min(z.timeout, shortestSession))
 }
 
-// check reads what --zk takes.
+// check validates the settings of --zk and reads the file of the digest.
 func (z *ZooKeeper) check(r *report) {
 	if z.digestFile != "" {
 		z.Digest = r.secret("zk-digest-file", z.digestFile)

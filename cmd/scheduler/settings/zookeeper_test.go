@@ -21,13 +21,13 @@ func TestRegistryRoot(t *testing.T) {
 	}
 }
 
-// With ZooKeeper's usual tick of 2 s, a session that is asked for ends within the given time and a second.
+// With ZooKeeper's default tick of 2 s, the requested session ends at most one second after the given time.
 func TestSessionsEndInTime(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[time.Duration]time.Duration{
 		10 * time.Second: 8500 * time.Millisecond, time.Minute: 58500 * time.Millisecond,
 		5 * time.Second: 4 * time.Second,
-		4 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second, // a server with shorter ticks gives it
+		4 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second, // a server with shorter ticks grants it
 	} {
 		if got := (&ZooKeeper{timeout: given}).session(); got != want {
 			t.Errorf("%s: %s, want %s", given, got, want)

@@ -1,5 +1,5 @@
-// Package child runs the servers that tests need as child processes: each ends with
-// the test process, even when that is killed, and listens at a port that was free.
+// Package child runs servers for tests as child processes. Each ends with the test process, even if that is killed,
+// and listens on a free port.
 package child
 
 import (
@@ -20,14 +20,14 @@ import (
 	"time"
 )
 
-// Process is a child process that was started. A nil Process has ended already.
+// Process is a child process. A nil Process has ended already.
 type Process struct {
 	pid  int
 	done chan struct{}
 }
 
-// Start starts a command, appends its output to a log file, and has the kernel
-// end it when the test process ends. The command's attributes and output are set here.
+// Start starts a command, appends its output to a log file, and makes the kernel kill it when the test process ends.
+// It sets the attributes and output of the command.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -38,8 +38,8 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	p := &Process{done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The signal at the parent's death is for the death of the thread
-		// that started the process: this one stays to its end.
+		// Pdeathsig is sent when the thread that started the process ends, so this thread must live until the process
+		// has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -59,29 +59,29 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	return p, nil
 }
 
-// PID is the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.pid }
 
 // Done is closed when the process has ended and was waited for.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Kill ends the process by SIGKILL and waits for its end.
+// Kill kills the process with SIGKILL and waits until it has ended.
 func (p *Process) Kill() {
 	if p == nil {
 		return
 	}
 	select {
-	case <-p.done: // its pid may be another's by now
+	case <-p.done: // another process may have its pid by now
 	default:
 		_ = syscall.Kill(p.pid, syscall.SIGKILL)
 		<-p.done
 	}
 }
 
-// Stopped reports whether all threads of the process have come to rest after a SIGSTOP, which each hears by itself.
+// Stopped reports whether all threads of the process have stopped after a SIGSTOP. Each thread stops separately.
 func (p *Process) Stopped() bool { return Stopped(p.pid) }
 
-// Pause stops the process by SIGSTOP, and waits until all its threads have come to rest.
+// Pause stops the process with SIGSTOP, and waits until all its threads have stopped.
 func (p *Process) Pause(within time.Duration) error {
 	if err := syscall.Kill(p.pid, syscall.SIGSTOP); err != nil {
 		return err
@@ -94,8 +94,8 @@ func (p *Process) Pause(within time.Duration) error {
 	return nil
 }
 
-// Stopped reports whether all threads of a process have come to rest after a SIGSTOP, or wait for something in the
-// kernel, from where they do before they go on.
+// Stopped reports whether all threads of a process have stopped after a SIGSTOP, or wait in the kernel, in which case
+// they stop before they return from it.
 func Stopped(pid int) bool {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	for _, stat := range stats {
@@ -108,8 +108,8 @@ func Stopped(pid int) bool {
 	return err == nil && len(stats) > 0
 }
 
-// ListensAt reports whether the socket that listens at the port is this process's:
-// another server might answer at a port that this one could not get.
+// ListensAt reports whether the listening socket of the port belongs to this process. Another server might be
+// listening on a port that this one failed to get.
 func (p *Process) ListensAt(port int) bool {
 	var sockets []string
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -143,8 +143,8 @@ func (p *Process) ListensAt(port int) bool {
 	return false
 }
 
-// FreePorts finds ports where nobody listens, below those that systems give to
-// clients, so that a server that is started again finds its own still free.
+// FreePorts finds free ports below the range that systems assign to clients, so that a restarted server finds its own
+// port still free.
 func FreePorts(n int) (ports []int, err error) {
 	var held []net.Listener
 	defer func() {
@@ -166,7 +166,7 @@ func FreePorts(n int) (ports []int, err error) {
 	return nil, fmt.Errorf("only %d of %d ports are free", len(ports), n)
 }
 
-// LastWords is the end of a log, for the message of a failed test.
+// LastWords returns the end of a log, for the message of a failed test.
 func LastWords(log string) string {
 	said, err := os.ReadFile(log)
 	if err != nil {
@@ -175,22 +175,23 @@ func LastWords(log string) string {
 	return string(said[max(0, len(said)-3000):])
 }
 
-// Using are the processes, this one left out, that have a folder in their command line, environment or working
-// directory: servers with that data folder, and all that these started. Of an executor nobody but root sees more than
-// its command line, which has no folder: it is known by its supervisor, of which it is the parent, or by the server,
-// of which it is a child.
+// Using returns the processes, except this one, with a folder in their command line, environment or working
+// directory: servers with that data folder, and everything that these started. Only root can see more of an executor
+// than its command line, which contains no folder. It is recognized as the parent of its supervisor, or as a child of
+// the server.
 func Using(folder string) (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
 	}
-	found, closed := map[int]bool{}, map[int]int{} // closed ones by their parents
+	// Closed has the processes with an unreadable environment, and their parents.
+	found, closed := map[int]bool{}, map[int]int{}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// What can't be read has ended, or is another user's or closed.
+		// Errors mean that the process has ended, belongs to another user, or hides its environment.
 		dir := filepath.Join("/proc", entry.Name())
 		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
 		var state string
@@ -219,7 +220,7 @@ func Using(folder string) (pids []int, err error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// EndAll ends all processes that use a folder by SIGKILL, those too that they start meanwhile.
+// EndAll kills all processes that use a folder with SIGKILL, including those that they start meanwhile.
 func EndAll(folder string) error {
 	for range 50 {
 		pids, err := Using(folder)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Shared is a server of a package's tests: it starts when the first of them wants it, and TestMain ends it, by Main.
-// The zero value is ready for use.
+// Shared is a server that the tests of a package share. The first test that needs it starts it, and Main ends it. The
+// zero value is ready for use.
 type Shared[S any] struct {
 	once   sync.Once
 	server S
@@ -16,7 +16,8 @@ type Shared[S any] struct {
 	err    error
 }
 
-// Get gives the server. The first call has it started: start gives what ends it, too, or leaves nothing when it fails.
+// Get returns the server. The first call starts it with start, which also returns the function that ends it, and
+// cleans up if it fails.
 func (s *Shared[S]) Get(t testing.TB, start func() (S, func() error, error)) S {
 	t.Helper()
 	s.once.Do(func() { s.server, s.end, s.err = start() })
@@ -26,7 +27,7 @@ func (s *Shared[S]) Get(t testing.TB, start func() (S, func() error, error)) S {
 	return s.server
 }
 
-// Main is a package's tests with the end of their server.
+// Main returns a function that runs the package's tests and then ends the server.
 func (s *Shared[S]) Main(m *testing.M) Main {
 	return func() int {
 		status := m.Run()
@@ -41,8 +42,8 @@ func (s *Shared[S]) Main(m *testing.M) Main {
 	}
 }
 
-// Main is a package's tests.
+// Main runs a package's tests.
 type Main func() int
 
-// Run returns their exit status.
+// Run runs the tests and returns their exit status.
 func (m Main) Run() int { return m() }

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Answer is what the server answered.
+// Answer is a response of the server.
 type Answer struct {
 	Status int
 	Body   string
 	Header http.Header
 }
 
-// Try sends a request; an error means that no whole answer came.
+// Try sends a request. An error means that no complete response arrived.
 func (m *Machine) Try(method, path, body string, headers ...string) (Answer, error) {
 	url := m.url.Load()
 	if url == nil {
@@ -27,12 +27,12 @@ func (m *Machine) Try(method, path, body string, headers ...string) (Answer, err
 	return send(m.client, method, *url+path, body, headers)
 }
 
-// Async sends a request whose answer may never come; the channel closes when it has ended.
+// Async sends a request that may never be answered. The channel is closed when the request has ended.
 func (m *Machine) Async(method, path string, headers ...string) <-chan struct{} {
 	url, over := m.server.url+path, make(chan struct{})
 	go func() {
 		defer close(over)
-		_, _ = send(m.client, method, url, "", headers) // it may fail, that is the point
+		_, _ = send(m.client, method, url, "", headers) // an error is expected
 	}()
 	return over
 }
@@ -61,7 +61,7 @@ func send(client *http.Client, method, url, body string, headers []string) (Answ
 	return Answer{resp.StatusCode, string(text), resp.Header}, err
 }
 
-// Call sends a request and gives the answer, whatever its status.
+// Call sends a request and returns the response with any status.
 func (m *Machine) Call(method, path, body string, headers ...string) Answer {
 	m.Helper()
 	a, err := m.Try(method, path, body, headers...)
@@ -71,7 +71,7 @@ func (m *Machine) Call(method, path, body string, headers ...string) Answer {
 	return a
 }
 
-// OK sends a request that is to be answered with 200 and gives the answer's body.
+// OK sends a request that must be answered with 200, and returns the body.
 func (m *Machine) OK(method, path, body string, headers ...string) string {
 	m.Helper()
 	a := m.Call(method, path, body, headers...)
@@ -81,8 +81,8 @@ func (m *Machine) OK(method, path, body string, headers ...string) string {
 	return a.Body
 }
 
-// Get reads the answer of a path into v. It asks again, as the client does, while the server says that it can't answer
-// now: its disk keeps it waiting, or the lead changes.
+// Get decodes the response of a path into v. Like the client, it repeats the request while the server cannot answer,
+// because its disk is slow or the leader changes.
 func (m *Machine) Get(path string, v any) {
 	m.Helper()
 	var a Answer
@@ -106,14 +106,14 @@ func (m *Machine) decode(text string, v any) {
 	}
 }
 
-// Refusal is the form of all errors.
+// Refusal is the format of all error responses.
 type Refusal struct {
 	Code    string
 	Message string
 	Fields  []struct{ Field, Value, Message string }
 }
 
-// Refused sends a request that is to be refused with a status and a code.
+// Refused sends a request that must be rejected with this status and code.
 func (m *Machine) Refused(status int, code, method, path, body string, headers ...string) Refusal {
 	m.Helper()
 	a := m.Call(method, path, body, headers...)
@@ -129,7 +129,7 @@ func (m *Machine) Refused(status int, code, method, path, body string, headers .
 	return said.Error
 }
 
-// Doc is a document's fields.
+// Doc contains the fields of a document.
 type Doc map[string]any
 
 func (d Doc) with(more Doc) Doc {
@@ -147,8 +147,8 @@ func (m *Machine) text(d Doc) string {
 	return string(b)
 }
 
-// App publishes an app: a package of scripts by name, served as /NAME.tar unless it is nil, with
-// fields that differ from a small default.
+// App publishes an app with a package of scripts, served as /NAME.tar unless it is nil. fields override small
+// defaults.
 func (m *Machine) App(name string, scripts Files, fields Doc) {
 	m.Helper()
 	if scripts != nil {
@@ -160,14 +160,14 @@ func (m *Machine) App(name string, scripts Files, fields Doc) {
 	}.with(fields)))
 }
 
-// Job registers a job of one small shard, on trigger only, with fields that differ.
-// Its env names the ledger.
+// Job registers a job of one small shard without a cron. fields override the defaults. Its env contains the path of
+// the ledger.
 func (m *Machine) Job(name, app string, fields Doc) {
 	m.Helper()
 	m.OK("POST", "/api/job/register", m.JobText(name, app, fields))
 }
 
-// JobText is the document that Job sends.
+// JobText returns the document that Job sends.
 func (m *Machine) JobText(name, app string, fields Doc) string {
 	m.Helper()
 	doc := Doc{
@@ -189,7 +189,7 @@ func (m *Machine) Update(name string, fields Doc) {
 	m.OK("PUT", "/api/job/update", m.text(Doc{"jobName": name}.with(fields)))
 }
 
-// Trigger asks for a run of a job and gives its execution's id.
+// Trigger triggers a run of a job, and returns the id of the execution.
 func (m *Machine) Trigger(job string) string {
 	m.Helper()
 	var said struct{ ExecutionID string }
@@ -244,7 +244,7 @@ func (m *Machine) Execution(id string) Execution {
 	return e
 }
 
-// Await waits until an execution has one of some states and gives it as it is then.
+// Await waits until an execution is in one of these states, and returns it.
 func (m *Machine) Await(id string, states ...string) Execution {
 	m.Helper()
 	var e Execution
@@ -261,7 +261,7 @@ func (m *Machine) Await(id string, states ...string) Execution {
 	return e
 }
 
-// AwaitShards waits until all shards of an execution have a state.
+// AwaitShards waits until all shards of an execution are in a state.
 func (m *Machine) AwaitShards(id, state string) Execution {
 	m.Helper()
 	var e Execution
@@ -280,13 +280,13 @@ func (m *Machine) AwaitShards(id, state string) Execution {
 	return e
 }
 
-// Run triggers a job and waits for its end in one of some states.
+// Run triggers a job and waits until the run ends in one of these states.
 func (m *Machine) Run(job string, states ...string) Execution {
 	m.Helper()
 	return m.Await(m.Trigger(job), states...)
 }
 
-// Explanation is what a job does and why.
+// Explanation is the answer of explain about a job.
 type Explanation struct {
 	JobName, State string
 	Notes          []string
@@ -306,7 +306,7 @@ type Explanation struct {
 	}
 }
 
-// Explain reads what a job does and why.
+// Explain reads the explanation of a job.
 func (m *Machine) Explain(job string) Explanation {
 	m.Helper()
 	var x Explanation
@@ -314,13 +314,13 @@ func (m *Machine) Explain(job string) Explanation {
 	return x
 }
 
-// Logs reads what a task wrote so far.
+// Logs reads the present output of a task.
 func (m *Machine) Logs(task, query string) string {
 	m.Helper()
 	return m.OK("GET", "/api/task/"+task+"/logs?"+query, "")
 }
 
-// Stream opens an answer that comes bit by bit; the caller closes it.
+// Stream opens a streaming response, which the caller must close.
 func (m *Machine) Stream(path string) io.ReadCloser {
 	m.Helper()
 	resp, err := m.client.Get(m.server.url + path)
@@ -328,13 +328,13 @@ func (m *Machine) Stream(path string) io.ReadCloser {
 		m.Fatal(err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close() // the status is what counts
+		_ = resp.Body.Close() // only the status matters
 		m.Fatalf("GET %s: %s", path, resp.Status)
 	}
 	return resp.Body
 }
 
-// Metric is the value of a series of /metrics, by its name with labels.
+// Metric returns the value of a series in /metrics, by its name with labels.
 func (m *Machine) Metric(series string) string {
 	m.Helper()
 	for line := range strings.Lines(m.OK("GET", "/metrics", "")) {

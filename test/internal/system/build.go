@@ -13,13 +13,13 @@ import (
 // Binaries is the folder of the programs under test.
 type Binaries struct {
 	Dir  string
-	lent bool // by whoever runs the tests, so the folder stays
+	lent bool // the folder belongs to the caller of the tests, and is not removed
 }
 
-// Scheduler is the path of the server's binary.
+// Scheduler returns the path of the server's binary.
 func (b Binaries) Scheduler() string { return filepath.Join(b.Dir, "scheduler") }
 
-// Client is the path of the command line's binary.
+// Client returns the path of the command line's binary.
 func (b Binaries) Client() string { return filepath.Join(b.Dir, "elasticjob") }
 
 // Remove removes the programs, unless they are those of ELASTICJOB_PROGRAMS.
@@ -30,13 +30,14 @@ func (b Binaries) Remove() error {
 	return os.RemoveAll(b.Dir)
 }
 
-// Build returns all programs: those in the folder that ELASTICJOB_PROGRAMS names, so that ten packages need not
-// link them ten times, or else new ones, built as `make build` does, the server with the race detector when the
-// test has it. The caller calls Remove.
+// Build returns all programs. If ELASTICJOB_PROGRAMS names a folder, it uses those in it, so that not every package
+// links them again. Otherwise it builds them as `make build` does, and the server with the race detector if the test
+// has it. The caller must call Remove.
 func Build() (Binaries, error) {
 	if dir := os.Getenv("ELASTICJOB_PROGRAMS"); dir != "" {
 		for _, name := range []string{"scheduler", "executor", "elasticjob"} {
-			// The go command notes what a test has looked at, and does not reuse a result once that has changed.
+			// The go command records the files that a test examined, and does not reuse the result once one has
+			// changed.
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				return Binaries{}, fmt.Errorf("find the programs of ELASTICJOB_PROGRAMS: %w", err)
 			}
@@ -46,7 +47,7 @@ func Build() (Binaries, error) {
 	return BuildVersion("")
 }
 
-// BuildVersion builds the programs as of a release of this version; without one they are as Build has them.
+// BuildVersion builds the programs as a release of this version; for "" as Build does.
 func BuildVersion(version string) (Binaries, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -94,8 +95,8 @@ func moduleRoot() (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// touchSources looks at every source file of the module, so that the go command
-// knows that a kept test result is worth nothing once one of them has changed.
+// touchSources examines every source file of the module, so that the go command does not reuse a test result after
+// one of them has changed.
 func touchSources(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -20,35 +20,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Cluster is several servers, one of which leads, with real ZooKeeper servers and a Mesos, all processes
-// of their own. The methods of its Machine speak to the server chosen with Via.
+// Cluster is several servers, of which one leads, with real ZooKeeper servers or a database, and a Mesos. All of them
+// are separate processes. The methods of its Machine send requests to the server chosen with Via.
 type Cluster struct {
 	*Machine
-	// ZooKeepers are the ensemble, which a test may break unless it shares it, ZK what servers get as its address; a
-	// test may put a proxy there.
+	// ZooKeepers is the ensemble, which a test may break unless it is shared. ZK is its address as the servers get
+	// it; a test may replace it by a proxy's.
 	ZooKeepers []*zkserver.Server
 	ZK         string
-	// Database is where the registry is instead, nil if that is in ZooKeeper, and Registry what servers get as its
-	// address.
+	// Database is the database with the registry; nil if that is in ZooKeeper. Registry is its address as the servers
+	// get it.
 	Database *mariadb.Server
 	Registry string
-	// Mesos is the cluster that jobs run on, nil if that is another one, Masters the address that servers get; a test
-	// may put a proxy there.
+	// Mesos is the cluster that jobs run on; nil for another kind of cluster. Masters is its address as the servers
+	// get it; a test may replace it by a proxy's.
 	Mesos   Mesos
 	Masters string
-	// CAFile, if not empty, has the certificates that agents of a cluster/local trust from its next start on.
+	// CAFile, if not empty, contains the certificates that agents of a cluster/local trust after its next start.
 	CAFile string
-	// SessionTimeout of the servers' ZooKeeper sessions, or the lease in the database.
+	// SessionTimeout is the timeout of the servers' ZooKeeper sessions, or the lease in the database.
 	SessionTimeout time.Duration
 
-	zk      *zk.Conn // for looking into nodes; made when first needed
-	chroot  string   // what is above all nodes of the test; empty in an ensemble of its own
+	zk      *zk.Conn // for reading nodes; created when it is first needed
+	chroot  string   // the path above all nodes of the test; empty if the ensemble is not shared
 	setup   Setup
 	local   *local // the Mesos, if it is cluster/local
 	servers map[int]*server
 }
 
-// Kind is that of the cluster's Mesos.
+// Kind returns the kind of the cluster's Mesos.
 func (c *Cluster) Kind() Kind {
 	if c.local != nil {
 		return Local
@@ -56,11 +56,11 @@ func (c *Cluster) Kind() Kind {
 	return Real
 }
 
-// LocalFlags are flags of the local-cluster process beside the usual ones.
+// LocalFlags are additional flags of the local-cluster process.
 type LocalFlags []string
 
 // NewCluster starts ZooKeeper servers and a cluster/local, with an agent in the master's process unless the flags say
-// otherwise, and no server yet.
+// otherwise. It starts no server.
 func NewCluster(t testing.TB, bin Binaries, zooKeepers int, flags LocalFlags) *Cluster {
 	t.Helper()
 	c := newCluster(t, bin)
@@ -69,7 +69,7 @@ func NewCluster(t testing.TB, bin Binaries, zooKeepers int, flags LocalFlags) *C
 	return c
 }
 
-// NewClusterInSQL is NewCluster with a database, in which it makes one for the registry, in the place of ZooKeeper.
+// NewClusterInSQL is NewCluster with a database for the registry instead of ZooKeeper.
 func NewClusterInSQL(t testing.TB, bin Binaries, db *mariadb.Server, flags LocalFlags) *Cluster {
 	t.Helper()
 	c := NewServersInSQL(t, bin, db)
@@ -77,8 +77,8 @@ func NewClusterInSQL(t testing.TB, bin Binaries, db *mariadb.Server, flags Local
 	return c
 }
 
-// NewServersInSQL is for servers whose registry is in a database, and starts none yet. args are for every server:
-// among them is where jobs run.
+// NewServersInSQL returns a cluster without a Mesos whose registry is in a database. It starts no server. args are
+// flags for every server, which must say where jobs run.
 func NewServersInSQL(t testing.TB, bin Binaries, db *mariadb.Server, args ...string) *Cluster {
 	t.Helper()
 	c := newCluster(t, bin, args...)
@@ -95,8 +95,8 @@ func (c *Cluster) startLocal(flags LocalFlags) {
 	c.StartMesos()
 }
 
-// NewClusterOn starts a ZooKeeper server, unless the setup names one, and a Mesos with all its masters and agents, and
-// no server yet.
+// NewClusterOn starts a ZooKeeper server, unless the setup names one, and a Mesos with all its masters and agents. It
+// starts no server.
 func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	t.Helper()
 	if kind == Real {
@@ -130,7 +130,7 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	return c
 }
 
-// useLocal has servers find the cluster/local, which has no election, by its address.
+// useLocal makes servers use the address of the cluster/local, which has no election.
 func (c *Cluster) useLocal() { c.Mesos, c.Masters = c.local, c.MesosURL() }
 
 func newCluster(t testing.TB, bin Binaries, args ...string) *Cluster {
@@ -155,7 +155,7 @@ func (c *Cluster) useZooKeepers() {
 	c.Masters = "zk://" + c.ZK + "/mesos"
 }
 
-// registry are the flags that say where configuration and state are.
+// registry returns the flags for the location of the registry.
 func (c *Cluster) registry() []string {
 	if c.Database != nil {
 		return []string{"--registry-lease", c.SessionTimeout.String()}
@@ -163,7 +163,7 @@ func (c *Cluster) registry() []string {
 	return []string{"--zk", c.ZK, "--zk-session-timeout", c.SessionTimeout.String()}
 }
 
-// mesos are the flags that say where jobs run, if that is a Mesos.
+// mesos returns the flags for the location of the Mesos, if there is one.
 func (c *Cluster) mesos() (flags []string) {
 	if c.Mesos == nil {
 		return nil
@@ -174,7 +174,7 @@ func (c *Cluster) mesos() (flags []string) {
 	return append(flags, "--mesos", c.Masters)
 }
 
-// ServerCommand is the command line of server n, not started.
+// ServerCommand returns the command line of server n without starting it.
 func (c *Cluster) ServerCommand(n int, args ...string) *exec.Cmd {
 	all := slices.Concat(c.registry(), c.mesos(),
 		[]string{"--data-dir", filepath.Join(c.Dir, "server-"+strconv.Itoa(n)),
@@ -195,7 +195,7 @@ func (c *Cluster) StartServer(n int, args ...string) {
 	c.StartServerCommand(n, c.ServerCommand(n, args...))
 }
 
-// StartServerCommand starts server n by a command line of its own.
+// StartServerCommand starts server n with this command line.
 func (c *Cluster) StartServerCommand(n int, cmd *exec.Cmd) {
 	c.Helper()
 	if c.servers[n] != nil {
@@ -207,7 +207,7 @@ func (c *Cluster) StartServerCommand(n int, cmd *exec.Cmd) {
 	}
 }
 
-// StartServers starts servers 1 to n and waits until each sees a leader.
+// StartServers starts servers 1 to n and waits until each knows a leader.
 func (c *Cluster) StartServers(n int, args ...string) {
 	c.Helper()
 	for i := 1; i <= n; i++ {
@@ -219,7 +219,7 @@ func (c *Cluster) StartServers(n int, args ...string) {
 	}
 }
 
-// Via chooses the server that requests are sent to.
+// Via chooses the server that receives requests.
 func (c *Cluster) Via(n int) {
 	c.Helper()
 	if c.servers[n] == nil {
@@ -228,22 +228,22 @@ func (c *Cluster) Via(n int) {
 	c.use(c.servers[n])
 }
 
-// ServerURL is the base of server n.
+// ServerURL returns the base URL of server n.
 func (c *Cluster) ServerURL(n int) string { return c.servers[n].url }
 
 // Runs reports whether server n was started and has not ended.
 func (c *Cluster) Runs(n int) bool { return c.servers[n].runs() }
 
-// ServerLog is what server n has logged since its start.
+// ServerLog returns the log of server n since its start.
 func (c *Cluster) ServerLog(n int) string { return c.servers[n].log.String() }
 
-// SignalServer sends server n a signal.
+// SignalServer sends a signal to server n.
 func (c *Cluster) SignalServer(n int, sig syscall.Signal) {
 	c.Helper()
 	c.signal(fmt.Sprintf("server %d", n), c.servers[n], sig)
 }
 
-// AwaitServer waits until server n has ended and gives its exit status, -1 after a signal.
+// AwaitServer waits until server n has ended and returns its exit status, -1 after a signal.
 func (c *Cluster) AwaitServer(n int) int {
 	c.Helper()
 	s := c.servers[n]
@@ -254,7 +254,7 @@ func (c *Cluster) AwaitServer(n int) int {
 	return c.await(fmt.Sprintf("server %d", n), s)
 }
 
-// KillServer ends server n with kill -9, and reports whether it had not ended before.
+// KillServer kills server n with SIGKILL, and reports whether it was still running.
 func (c *Cluster) KillServer(n int) (lived bool) {
 	c.Helper()
 	err := c.servers[n].cmd.Process.Kill()
@@ -265,7 +265,7 @@ func (c *Cluster) KillServer(n int) (lived bool) {
 	return err == nil
 }
 
-// Reap forgets server n if it has ended, and reports whether there was one.
+// Reap forgets server n if it has ended, and reports whether it did.
 func (c *Cluster) Reap(n int) bool {
 	c.Helper()
 	if c.servers[n] == nil || c.Runs(n) {
@@ -292,7 +292,7 @@ func (c *Cluster) signal(what string, s *server, sig syscall.Signal) {
 	}
 }
 
-// end ends servers, the Mesos, and what it left running.
+// end ends the servers, the Mesos, and the processes that these have left running.
 func (c *Cluster) end() {
 	c.use(nil)
 	for n, s := range maps.Clone(c.servers) {

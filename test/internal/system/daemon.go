@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// daemonScript is one run of a daemon's shard: it writes itself down when it begins, and waits until the file $HOLD is
-// gone.
+// daemonScript is one run of a daemon's shard. It records itself when it starts, and waits until the file $HOLD is
+// removed.
 const daemonScript = `#!/bin/sh
 exec 9>"$RUNS.$ELASTICJOB_SHARDING_ITEM"
 flock -n 9 || echo "overlap - - - - -" >>"$RUNS"
@@ -19,16 +19,17 @@ echo "$ELASTICJOB_EXECUTION_ID $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_FIRE_TIME $
 if [ -n "$HOLD" ]; then while [ -e "$HOLD" ]; do sleep 0.1; done; fi
 `
 
-// Daemon is a daemon job whose runs write themselves down.
+// Daemon is a daemon job whose runs record themselves.
 type Daemon struct {
 	*Machine
 	job, ledger string
 }
 
-// DaemonRun is a run that a process has written down.
+// DaemonRun is a run that a process has recorded.
 type DaemonRun struct{ Execution, Item, Fire, Source, Task, Parameter string }
 
-// Daemon registers a daemon of one small shard that fires each second, on an app of its own, with fields that differ.
+// Daemon registers a daemon job of one small shard that fires each second, with an app of its own. fields override
+// the defaults.
 func (m *Machine) Daemon(name string, fields Doc) *Daemon {
 	m.Helper()
 	d := &Daemon{Machine: m, job: name, ledger: m.LedgerPath + "." + name}
@@ -43,7 +44,7 @@ func (m *Machine) Daemon(name string, fields Doc) *Daemon {
 	return d
 }
 
-// Runs are all that were written down.
+// Runs returns all recorded runs.
 func (d *Daemon) Runs() []DaemonRun {
 	d.Helper()
 	text, err := os.ReadFile(d.ledger)
@@ -59,7 +60,7 @@ func (d *Daemon) Runs() []DaemonRun {
 	return all
 }
 
-// AwaitRuns waits until each shard has run n times with what is wanted, and gives those runs.
+// AwaitRuns waits until each shard has n runs that satisfy wanted, and returns those runs.
 func (d *Daemon) AwaitRuns(n int, wanted func(DaemonRun) bool) []DaemonRun {
 	d.Helper()
 	var runs []DaemonRun
@@ -84,7 +85,7 @@ func (d *Daemon) AwaitRuns(n int, wanted func(DaemonRun) bool) []DaemonRun {
 	return runs
 }
 
-// AwaitFires waits until the job's cron, which fires each second, has fired n times more, or would have.
+// AwaitFires waits until the job's cron, which fires each second, has fired n more times, or would have.
 func (d *Daemon) AwaitFires(n int) {
 	d.Helper()
 	last := time.Now().Truncate(time.Second).Add(time.Duration(n) * time.Second)
@@ -96,10 +97,10 @@ func (d *Daemon) AwaitFires(n int) {
 	})
 }
 
-// EachFireOnce checks that no shard ran a fire twice, or beside another run of it.
+// EachFireOnce checks that no shard ran twice for a fire, and that no two runs of a shard overlapped.
 func (d *Daemon) EachFireOnce() { d.Helper(); d.EachFireOnceBut(nil) }
 
-// EachFireOnceBut is the same, but for runs that were cut off.
+// EachFireOnceBut is EachFireOnce without runs that were interrupted.
 func (d *Daemon) EachFireOnceBut(cut []DaemonRun) {
 	d.Helper()
 	seen := map[DaemonRun]bool{}
@@ -117,7 +118,7 @@ func (d *Daemon) EachFireOnceBut(cut []DaemonRun) {
 	}
 }
 
-// Standing is the execution that stays.
+// Standing returns the daemon's execution.
 func (d *Daemon) Standing() Execution {
 	d.Helper()
 	var running []Execution

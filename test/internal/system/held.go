@@ -1,11 +1,11 @@
 package system
 
-// Held are two jobs of two shards that run until they are released, "again" with failover and "once" without.
+// Held are two jobs of two shards that run until they are released: "again" with failover and "once" without.
 type Held struct {
-	// Again and Once are their executions.
+	// Again and Once are the ids of their executions.
 	Again, Once string
 	Release     func()
-	// Began is what their processes have written as they began.
+	// Began is what their processes wrote into the ledger when they started.
 	Began []Entry
 }
 

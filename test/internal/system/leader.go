@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// LeaderView is what a server says of who leads.
+// LeaderView is what a server says about the leader.
 type LeaderView struct {
 	Address string
 	Term    int64
@@ -17,8 +17,7 @@ type LeaderView struct {
 	Self    bool
 }
 
-// AwaitLeader waits until a server other than those that are named says that it
-// leads and is ready, and chooses it for requests.
+// AwaitLeader waits until a server that is not listed in not is a ready leader, and chooses it for requests.
 func (c *Cluster) AwaitLeader(not ...int) int {
 	c.Helper()
 	leader := 0
@@ -30,7 +29,7 @@ func (c *Cluster) AwaitLeader(not ...int) int {
 	return leader
 }
 
-// leads asks the servers which of them leads and is ready, and gives 0 and what they say if none does.
+// leads returns the server that is a ready leader, or 0 and the answers of the servers.
 func (c *Cluster) leads(not ...int) (leader int, said string) {
 	said = "no server runs"
 	for n, s := range c.servers {
@@ -46,8 +45,8 @@ func (c *Cluster) leads(not ...int) (leader int, said string) {
 	return 0, said
 }
 
-// leading reports whether a server says at a path, /readyz or /healthz, that it leads, and whether the answer was 200.
-// says is the answer.
+// leading reports whether a server says in the answer of path, /readyz or /healthz, that it leads, and whether the
+// status was 200. says is the answer.
 func (c *Cluster) leading(s *server, path string) (leads, well bool, says string) {
 	a, err := send(c.client, "GET", s.url+path, "", nil)
 	if err != nil {
@@ -62,7 +61,7 @@ func (c *Cluster) AwaitNoLeader() {
 	c.Until("nobody leads", c.WhoLeads)
 }
 
-// WhoLeads is what a server says that leads or does not answer, "" if there is none.
+// WhoLeads returns the answers of servers that lead or are not healthy; "" if there is none.
 func (c *Cluster) WhoLeads() (said string) {
 	for n, s := range c.servers {
 		if leads, well, says := c.leading(s, "/healthz"); leads || !well {
@@ -72,8 +71,8 @@ func (c *Cluster) WhoLeads() (said string) {
 	return said
 }
 
-// KillLeader ends the leader with kill -9, waits for the next one, and starts the old one again behind it. Requests go
-// to the next one.
+// KillLeader kills the leader with SIGKILL, waits for the next one, and restarts the old one as a standby. Requests
+// go to the next one.
 func (c *Cluster) KillLeader(leader int) (next int) {
 	c.Helper()
 	c.KillServer(leader)
@@ -82,8 +81,8 @@ func (c *Cluster) KillLeader(leader int) (next int) {
 	return next
 }
 
-// FreezeLeader stops the leader until another one leads, to which requests go, and something was done with that one.
-// Then the old one goes on, and FreezeLeader waits until it follows.
+// FreezeLeader stops the leader with SIGSTOP until another one leads, and sends requests to that one while meanwhile
+// runs. It then continues the old leader, and waits until that has become a standby.
 func (c *Cluster) FreezeLeader(leader int, meanwhile func()) (next int) {
 	c.Helper()
 	c.SignalServer(leader, syscall.SIGSTOP)

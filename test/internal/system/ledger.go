@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Ledger is a script that writes down itself that it runs, so that what is checked
-// doesn't depend on what the server believes: a line at its beginning and one at its end, and
-// one if another process of the same shard still runs, which the kernel knows by a
-// lock. It takes $TAKES seconds, or until the file $HOLD is gone.
+// Ledger is a script that records itself, so that checks do not depend on what the server believes. It writes a line
+// when it starts and one when it ends, and one if another process of the same shard is still running, which it
+// detects by a file lock. It runs for $TAKES seconds, or until the file $HOLD is removed.
 const Ledger = `#!/bin/sh
 say() { echo "$1 $ELASTICJOB_EXECUTION_ID $ELASTICJOB_SHARDING_ITEM $ELASTICJOB_ATTEMPT $$ $ELASTICJOB_FIRE_TIME" >>"$LEDGER"; }
 exec 9>"$LEDGER.$ELASTICJOB_JOB_NAME.$ELASTICJOB_SHARDING_ITEM"
@@ -26,14 +25,14 @@ say end
 
 // Entry is a line of the ledger.
 type Entry struct {
-	What         string // start, end, overlap
+	What         string // start, end or overlap
 	Execution    string
 	Item         int
 	Attempt, PID int
 	FireTime     string
 }
 
-// Ledger reads what the processes of all jobs wrote down.
+// Ledger reads the records of the processes of all jobs.
 func (m *Machine) Ledger() []Entry {
 	m.Helper()
 	text, err := os.ReadFile(m.LedgerPath)
@@ -44,7 +43,7 @@ func (m *Machine) Ledger() []Entry {
 	for line := range strings.Lines(string(text)) {
 		var e Entry
 		if !strings.HasSuffix(line, "\n") {
-			break // being written
+			break // still being written
 		}
 		if _, err := fmt.Sscan(line, &e.What, &e.Execution, &e.Item, &e.Attempt, &e.PID, &e.FireTime); err != nil {
 			m.Fatalf("ledger line %q: %v", line, err)
@@ -54,7 +53,7 @@ func (m *Machine) Ledger() []Entry {
 	return all
 }
 
-// Started waits until the ledger has n starts of an execution, and gives them.
+// Started waits until the ledger has n starts of an execution, and returns them.
 func (m *Machine) Started(execution string, n int) []Entry {
 	m.Helper()
 	var starts []Entry
@@ -79,7 +78,7 @@ type Part struct {
 	Item      int
 }
 
-// Ran counts starts and ends by part, and fails for shards that overlapped (promise 2).
+// Ran counts starts and ends by part. Overlapping runs of a shard fail the test (promise 2).
 func (m *Machine) Ran() (starts, ends map[Part]int) {
 	m.Helper()
 	starts, ends = map[Part]int{}, map[Part]int{}
@@ -96,7 +95,7 @@ func (m *Machine) Ran() (starts, ends map[Part]int) {
 	return starts, ends
 }
 
-// OnceEach checks that every part in the ledger began once and ended once.
+// OnceEach checks that every part in the ledger started once and ended once.
 func (m *Machine) OnceEach() {
 	m.Helper()
 	starts, ends := m.Ran()
@@ -107,7 +106,7 @@ func (m *Machine) OnceEach() {
 	}
 }
 
-// Hold makes a file that jobs with env HOLD wait for to be removed, which release does.
+// Hold creates a file. Jobs with env HOLD run until release removes it.
 func (m *Machine) Hold() (path string, release func()) {
 	m.Helper()
 	path = filepath.Join(m.TempDir(), "hold")
@@ -122,7 +121,7 @@ func (m *Machine) Hold() (path string, release func()) {
 	}
 }
 
-// LastFire is a job's latest fire that began to run; the zero time for none.
+// LastFire returns a job's latest fire that started to run; the zero time if there is none.
 func (m *Machine) LastFire(job string) (last time.Time) {
 	m.Helper()
 	for _, e := range m.Ledger() {

@@ -17,12 +17,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// local is cluster/local: a process for its only master and one for each agent, or one for a master with its agents.
+// local is cluster/local: either one process for the only master and one for each agent, or one process for all.
 type local struct {
 	c       *Cluster
 	setup   Setup
-	address string   // the master's, whenever it is started
-	whole   []string // flags of a master whose process has agents, too; nil for a master alone
+	address string   // of the master, the same after each start
+	whole   []string // flags of a master whose process also has agents; nil for a master alone
 	masters map[int]*server
 	agents  map[int]*server
 }
@@ -45,12 +45,12 @@ var (
 
 func (l *local) dir() string { return filepath.Join(l.c.Dir, "mesos") }
 
-// who are the flags for what masters and agents ask for.
+// who returns the flags for the credentials that masters and agents require.
 func (l *local) who() []string {
 	l.c.Helper()
 	switch {
 	case l.whole != nil:
-		return nil // the master makes its own
+		return nil // the master creates its own
 	case !l.setup.Credentials:
 		return []string{"--no-credentials"}
 	}
@@ -105,7 +105,7 @@ func (l *local) MasterRuns(n int) bool { return l.masters[n].runs() }
 
 func (l *local) MasterAddress(int) string { return l.address }
 
-// CaughtUp is at once: the only master has nobody to catch up with.
+// CaughtUp is true at once, because the only master has no others to catch up with.
 func (l *local) CaughtUp(n int) bool { return l.MasterRuns(n) }
 
 func (l *local) Leads(n int) bool {
@@ -120,7 +120,7 @@ func (l *local) StartAgent(n int) {
 	l.startAgent(n, agentListening, append(args, l.who()...))
 }
 
-// startAgent starts an agent, and waits until it says what is wanted.
+// startAgent starts an agent, and waits until its output matches says.
 func (l *local) startAgent(n int, says *regexp.Regexp, args []string) {
 	l.c.Helper()
 	if l.agents[n].runs() {
@@ -177,7 +177,7 @@ func (l *local) Operate(_ int, call string) (string, error) {
 	return a.Body, err
 }
 
-// end ends all masters and agents; the Machine ends executors.
+// end ends all masters and agents; the Machine ends the executors.
 func (l *local) end() {
 	for what, all := range map[string]map[int]*server{"agent": l.agents, "master": l.masters} {
 		for n, s := range maps.Clone(all) {
@@ -189,20 +189,20 @@ func (l *local) end() {
 	}
 }
 
-// MesosURL is the base of the API of our only master.
+// MesosURL returns the base URL of the only master.
 func (c *Cluster) MesosURL() string { return "http://" + c.local.address }
 
-// MesosAddress is its host and port.
+// MesosAddress returns its host and port.
 func (c *Cluster) MesosAddress() string { return c.Mesos.MasterAddress(1) }
 
-// StartMesos starts our only master, and the agents of its process, on its data folder, and waits until it listens.
+// StartMesos starts the only master, and the agents of its process, on its data folder, and waits until it listens.
 func (c *Cluster) StartMesos(args ...string) { c.Helper(); c.local.startMaster(1, args...) }
 
-// KillMesos ends our only master, and the agents of its process, with kill -9; executors go on.
+// KillMesos kills the only master, and the agents of its process, with SIGKILL; executors keep running.
 func (c *Cluster) KillMesos() { c.Helper(); c.local.KillMaster(1) }
 
-// StartAgent starts agent n of a cluster/local that has none in its master's process, linked to master, and waits
-// until it is ready.
+// StartAgent starts agent n of a cluster/local whose master's process has no agents. The agent connects to master.
+// StartAgent waits until it is ready.
 func (c *Cluster) StartAgent(n int, master string, args ...string) {
 	c.Helper()
 	c.local.startAgent(n, agentReady, append([]string{"local-agent", "--master", master, "--ip",
@@ -210,10 +210,10 @@ func (c *Cluster) StartAgent(n int, master string, args ...string) {
 		"--data-dir", c.AgentDir(n), "--cpus", fmt.Sprint(c.CPUs), "--memory", fmt.Sprint(c.MemoryMB)}, args...))
 }
 
-// AgentDir is the data folder of agent n.
+// AgentDir returns the data folder of agent n.
 func (c *Cluster) AgentDir(n int) string { return c.Mesos.AgentDir(n) }
 
-// KillAgent ends agent n with kill -9; its executors go on.
+// KillAgent kills agent n with SIGKILL; its executors keep running.
 func (c *Cluster) KillAgent(n int) { c.Helper(); c.Mesos.KillAgent(n) }
 
 // runs reports whether a process was started and has not ended.
@@ -229,7 +229,7 @@ func (s *server) runs() bool {
 	}
 }
 
-// killChild ends one of some processes with kill -9, and forgets it.
+// killChild kills process n of all with SIGKILL, and forgets it.
 func (c *Cluster) killChild(what string, all map[int]*server, n int) {
 	c.Helper()
 	s := all[n]

@@ -21,21 +21,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
-// Patience is how long tests wait for what should come at once on an idle machine: all packages test at once on a busy
-// one.
+// Patience is the timeout of all waits. It is much longer than anything takes on an idle machine, because many
+// packages are tested concurrently on a busy one.
 const Patience = 2 * time.Minute
 
-// Machine is one data folder with its server and all that the server starts. Its
-// methods end the test when something isn't as they say. They are for the test's
-// goroutine only.
+// Machine is one data folder with its server and everything that the server starts. Its methods fail the test if
+// something is not as they promise. They must be called from the test's goroutine.
 type Machine struct {
 	testing.TB
-	// Dir is the data folder, Packages what apps are fetched from.
+	// Dir is the data folder. Packages serves the apps' packages.
 	Dir      string
 	Packages *Packages
-	// Canary is the value of a variable in the server's environment that no task may see.
+	// Canary is the value of a variable in the server's environment that must not reach any task.
 	Canary string
-	// CPUs and MemoryMB are offered.
+	// CPUs and MemoryMB are the resources that the server offers.
 	CPUs, MemoryMB float64
 
 	// LedgerPath is the file that [Ledger] writes to.
@@ -45,11 +44,11 @@ type Machine struct {
 	args   []string
 	client *http.Client
 	server *server
-	url    atomic.Pointer[string] // of the server that runs, for requests beside what is done with it
-	logs   []*output              // of all servers, for races and panics
+	url    atomic.Pointer[string] // of the running server, for requests from other goroutines
+	logs   []*output              // of all servers, to check for races and panics
 }
 
-// New makes a machine with 16 CPUs and 8 GB, without a server yet. args are for every server.
+// New returns a machine with 16 CPUs and 8 GB, without a server. args are flags for every server.
 func New(t testing.TB, bin Binaries, args ...string) *Machine {
 	t.Helper()
 	m := &Machine{
@@ -62,7 +61,7 @@ func New(t testing.TB, bin Binaries, args ...string) *Machine {
 	return m
 }
 
-// Trust has requests take the certificates of an authority, and speak HTTP/2 over TLS.
+// Trust makes requests accept the certificates of an authority, and use HTTP/2 over TLS.
 func (m *Machine) Trust(roots *x509.CertPool) {
 	m.client.Transport = &http.Transport{MaxIdleConnsPerHost: 4, TLSClientConfig: &tls.Config{RootCAs: roots},
 		ForceAttemptHTTP2: true}
@@ -75,7 +74,7 @@ type server struct {
 	out  *output
 	log  *output
 	over chan struct{}
-	err  error // once over is closed
+	err  error // valid once over is closed
 }
 
 // Start starts a server on the data folder and waits until it is ready.
@@ -91,7 +90,7 @@ func (m *Machine) Launch(args ...string) {
 	m.LaunchCommand(m.Command(args...))
 }
 
-// LaunchCommand starts a server by a command line of its own and waits until it listens.
+// LaunchCommand starts a server with this command line and waits until it listens.
 func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
 	m.Helper()
 	if m.server != nil {
@@ -100,7 +99,7 @@ func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
 	m.use(m.spawn("the server", cmd, listening))
 }
 
-// use has requests go to a server, or to none.
+// use sends requests to a server, or to none.
 func (m *Machine) use(s *server) {
 	m.server = s
 	if m.url.Store(nil); s != nil {
@@ -108,12 +107,13 @@ func (m *Machine) use(s *server) {
 	}
 }
 
-// spawn starts a process and waits until it says what its address is.
+// spawn starts a process and waits until its output contains its address.
 func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server {
 	m.Helper()
 	s := &server{cmd: cmd, out: &output{}, log: &output{}, over: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.log
-	// Nobody but the process may hold its output open, or it blocks whoever reads it (rule O2).
+	// Only the process itself may hold its output open. Another process that does would block readers of the output
+	// (rule O2).
 	s.cmd.WaitDelay = 10 * time.Second
 	if err := s.cmd.Start(); err != nil {
 		m.Fatalf("start %s: %v", what, err)
@@ -141,7 +141,7 @@ func (m *Machine) spawn(what string, cmd *exec.Cmd, says *regexp.Regexp) *server
 
 var listening = regexp.MustCompile(`elasticjob listens on (https?://127\.[0-9.]+:\d+) `)
 
-// Ready waits until the server says that it is.
+// Ready waits until the server is ready.
 func (m *Machine) Ready() {
 	m.Helper()
 	m.Until("the server is ready", func() string {
@@ -154,7 +154,7 @@ func (m *Machine) Ready() {
 	})
 }
 
-// Unready waits until the server is not ready, and says so in all these words.
+// Unready waits until the server is not ready and its answer contains all these words.
 func (m *Machine) Unready(words ...string) {
 	m.Helper()
 	m.Until("the server says what is wrong: "+strings.Join(words, ", "), func() string {
@@ -171,7 +171,7 @@ func (m *Machine) Unready(words ...string) {
 	})
 }
 
-// Command is a server's command line, not started: for servers that are to fail.
+// Command returns a server's command line without starting it, for servers that are expected to fail.
 func (m *Machine) Command(args ...string) *exec.Cmd {
 	all := slices.Concat([]string{"--local", "--data-dir", m.Dir, "--listen", "127.0.0.1:0", "--time-zone", "UTC",
 		"--local-cpus", fmt.Sprint(m.CPUs), "--local-memory", fmt.Sprint(m.MemoryMB)}, m.args, args)
@@ -182,7 +182,7 @@ func (m *Machine) Command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Fails runs a server that is to end by itself and gives its exit status and what it said.
+// Fails runs a server that must end by itself, and returns its exit status and output.
 func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	m.Helper()
 	var out bytes.Buffer
@@ -190,7 +190,7 @@ func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	if err := cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
-	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // then the status shows it
+	timer := time.AfterFunc(Patience, func() { _ = cmd.Process.Kill() }) // the status then shows it
 	defer timer.Stop()
 	var exit *exec.ExitError
 	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
@@ -199,23 +199,23 @@ func (m *Machine) Fails(cmd *exec.Cmd) (status int, said string) {
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// URL is the running server's base.
+// URL returns the base URL of the running server.
 func (m *Machine) URL() string { return m.server.url }
 
-// Said is what the running server has printed for its user.
+// Said returns what the running server has printed for its user.
 func (m *Machine) Said() string { return m.server.out.String() }
 
-// ServerPID is the running server's process id.
+// ServerPID returns the process id of the running server.
 func (m *Machine) ServerPID() int { return m.server.cmd.Process.Pid }
 
-// Kill ends the server with kill -9 and nothing else.
+// Kill kills the server alone with SIGKILL.
 func (m *Machine) Kill() {
 	m.Helper()
 	m.Signal(syscall.SIGKILL)
 	m.Over()
 }
 
-// StartAndKill starts a server and kills it after so long, wherever it is in its start.
+// StartAndKill starts a server and kills it after a time, at any point of its start.
 func (m *Machine) StartAndKill(after time.Duration) {
 	m.Helper()
 	cmd, log := m.Command(), &output{}
@@ -234,7 +234,7 @@ func (m *Machine) StartAndKill(after time.Duration) {
 	}
 }
 
-// Signal sends the server a signal.
+// Signal sends a signal to the server.
 func (m *Machine) Signal(sig syscall.Signal) {
 	m.Helper()
 	if err := m.server.cmd.Process.Signal(sig); err != nil {
@@ -242,7 +242,7 @@ func (m *Machine) Signal(sig syscall.Signal) {
 	}
 }
 
-// Over waits until the server has ended and gives its exit status, -1 after a signal.
+// Over waits until the server has ended and returns its exit status, -1 after a signal.
 func (m *Machine) Over() int {
 	m.Helper()
 	s := m.server
@@ -250,7 +250,7 @@ func (m *Machine) Over() int {
 	return m.await("the server", s)
 }
 
-// await waits until a process has ended and gives its exit status, -1 after a signal.
+// await waits until a process has ended and returns its exit status, -1 after a signal.
 func (m *Machine) await(what string, s *server) int {
 	m.Helper()
 	select {
@@ -265,10 +265,10 @@ func (m *Machine) await(what string, s *server) int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// ServerLog is what the server has logged since its start.
+// ServerLog returns the log of the server since its start.
 func (m *Machine) ServerLog() string { return m.server.log.String() }
 
-// Logged is what all servers have logged.
+// Logged returns the logs of all servers.
 func (m *Machine) Logged() string {
 	var all strings.Builder
 	for _, log := range m.logs {
@@ -277,8 +277,7 @@ func (m *Machine) Logged() string {
 	return all.String()
 }
 
-// Stop ends the server as its user does and checks that it ends well and that nothing is left
-// running (rule O4).
+// Stop ends the server as a user does, and checks that it succeeds and leaves no process running (rule O4).
 func (m *Machine) Stop() {
 	m.Helper()
 	m.Signal(syscall.SIGTERM)
@@ -297,7 +296,7 @@ func (m *Machine) NothingRuns() {
 	}
 }
 
-// end stops what the test left running and looks for what must never be in a log.
+// end stops what the test has left running, and checks that the logs contain nothing forbidden.
 func (m *Machine) end() {
 	if m.server != nil && m.Failed() {
 		m.Logf("the server's log ends:\n%s", m.server.log.tail())
@@ -324,18 +323,17 @@ func (m *Machine) end() {
 	}
 }
 
-// markedGone is how an agent of cluster/local ends that an operator marked gone: with an error, as it should.
+// markedGone matches the expected error of an agent of cluster/local that an operator has marked gone.
 var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
 
-// fileLost is what a server says whose registry's file somebody has removed or cut, as it should.
+// fileLost matches the expected errors of a server whose registry's file was removed or truncated.
 var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|registry lost).*\n`)
 
-// tlsWrong is what a server says whose certificate can't be reloaded, or that has TLS while the leader has none or the
-// other way round, as it should.
+// tlsWrong matches the expected errors of a server whose certificate cannot be reloaded, or whose use of TLS differs
+// from the leader's.
 var tlsWrong = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(TLS certificate not reloaded|the leader speaks (no )?TLS).*\n`)
 
-// Until looks for what is wanted until look returns "", and fails after [Patience] with what
-// look said last.
+// Until calls look repeatedly until it returns "". After [Patience] it fails with the last result of look.
 func (m *Machine) Until(what string, look func() (missing string)) {
 	m.Helper()
 	deadline := time.NewTimer(Patience)
@@ -351,12 +349,12 @@ func (m *Machine) Until(what string, look func() (missing string)) {
 		case <-every.C:
 		case <-deadline.C:
 			m.Fatalf("waited %v until %s: %s", Patience, what,
-				missing) // the end of the server's log follows at the test's end
+				missing) // the end of the server's log is printed at the end of the test
 		}
 	}
 }
 
-// output collects what a process writes.
+// output collects the output of a process.
 type output struct{ buffer.Locked }
 
 func (o *output) tail() string {

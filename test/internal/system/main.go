@@ -9,8 +9,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main builds the programs, runs a package's tests, most of which wait much more than they compute and so go so many
-// at a time unless -parallel says otherwise, and looks for goroutines that were left. It gives the exit status.
+// Main builds the programs, runs the tests of a package, and checks that no goroutine is left. It returns the exit
+// status. atOnce tests run in parallel unless -parallel is given, because most tests wait much more than they
+// compute.
 func Main(m interface{ Run() int }, bin *Binaries, atOnce int) (status int) {
 	flag.Parse()
 	parallel := false

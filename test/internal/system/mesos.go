@@ -7,79 +7,80 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Mesos is masters and agents, all of them processes of their own. Of several masters one leads by an election in
-// ZooKeeper. Masters and agents are numbered from 1; agent n is at 127.0.0.(n+1), hostname and ip alike. The methods
-// end the test when something isn't as they say.
+// Mesos is a set of masters and agents, all separate processes. Several masters elect a leader through ZooKeeper.
+// Masters and agents are numbered from 1; agent n has the address and hostname 127.0.0.(n+1). The methods fail the
+// test if something is not as they promise.
 type Mesos interface {
-	// StartMaster starts a master that doesn't run, with what it kept, and returns when it answers.
+	// StartMaster starts a master that is not running, with the data of its last run, and returns when it answers.
 	StartMaster(n int)
-	// KillMaster ends a master by SIGKILL, or finds that it has ended itself, as one does that lost its leadership.
+	// KillMaster kills a master with SIGKILL, or accepts that it has ended itself, as a master does that has lost its
+	// leadership.
 	KillMaster(n int)
-	// SignalMaster sends a master that runs a signal.
+	// SignalMaster sends a signal to a running master.
 	SignalMaster(n int, sig syscall.Signal)
 	// MasterRuns reports whether a master was started and has not ended.
 	MasterRuns(n int) bool
-	// MasterAddress is HOST:PORT of a master that runs.
+	// MasterAddress returns HOST:PORT of a running master.
 	MasterAddress(n int) string
-	// CaughtUp reports whether a master that runs has what the others have written down.
+	// CaughtUp reports whether a running master has the records of the others.
 	CaughtUp(n int) bool
 	// Leads reports whether a master leads and answers.
 	Leads(n int) bool
 
-	// StartAgent starts an agent that doesn't run, with what it kept, and returns when it answers, not when it has
-	// registered.
+	// StartAgent starts an agent that is not running, with the data of its last run. It returns when the agent
+	// answers, which may be before it has registered.
 	StartAgent(n int)
-	// KillAgent ends an agent by SIGKILL; its executors go on.
+	// KillAgent kills an agent with SIGKILL; its executors keep running.
 	KillAgent(n int)
-	// SignalAgent sends an agent that runs a signal.
+	// SignalAgent sends a signal to a running agent.
 	SignalAgent(n int, sig syscall.Signal)
-	// Registered reports whether an agent that runs has registered since its start.
+	// Registered reports whether a running agent has registered since its start.
 	Registered(n int) bool
-	// AgentDir is the folder of an agent, below which its sandboxes are.
+	// AgentDir returns the folder of an agent, which contains its sandboxes.
 	AgentDir(n int) string
 
-	// Operate sends a call to the operator API of a master and gives its answer.
+	// Operate sends a call to the operator API of a master and returns the answer.
 	Operate(master int, call string) (string, error)
-	// CredentialsFile is what servers are given, or "".
+	// CredentialsFile returns the file with the credentials for servers, or "".
 	CredentialsFile() string
 }
 
 // Kind is one of the two implementations of Mesos.
 type Kind string
 
-// The kinds: Apache Mesos, of the folder that MESOS_HOME names, and cluster/local.
+// The kinds: Apache Mesos in the folder that MESOS_HOME names, and cluster/local.
 const (
 	Real  Kind = "mesos"
 	Local Kind = "local"
 )
 
-// Setup says what a Mesos is like.
+// Setup describes a Mesos.
 type Setup struct {
-	// Masters and Agents are how many there are; cluster/local has one master in any case.
+	// Masters and Agents are their numbers; cluster/local always has one master.
 	Masters, Agents int
-	// ZooKeeper is where a test that does it no harm has its nodes; nil for a server of its own.
+	// ZooKeeper is a shared server, for tests that do not break it; nil for a separate server.
 	ZooKeeper *zkserver.Shared
-	// InMemory is for masters that remember nothing after a restart. Otherwise Apache Mesos keeps its registry in
-	// a log that a majority of the masters has, and cluster/local in a file.
+	// InMemory makes masters forget everything at a restart. Otherwise Apache Mesos keeps its registry in a log that
+	// is replicated to a majority of the masters, and cluster/local in a file.
 	InMemory bool
-	// MissedPings is how many pings in a row an agent misses until it is unreachable, by default 3.
+	// MissedPings is the number of consecutive missed pings after which an agent is unreachable, by default 3.
 	MissedPings int
-	// Credentials are asked for by masters and agents.
+	// Credentials makes masters and agents require credentials.
 	Credentials bool
-	// Resources are those of each agent of Apache Mesos, by default those of the Machine; cluster/local has none that
-	// are reserved.
+	// Resources are those of each agent of Apache Mesos, by default those of the Machine. cluster/local does not
+	// support reserved resources.
 	Resources string
-	// MasterArgs and AgentArgs are further flags of Apache Mesos.
+	// MasterArgs and AgentArgs are additional flags of Apache Mesos.
 	MasterArgs, AgentArgs []string
 }
 
-// credentials are asked for where a Setup says so.
+// The credentials that a Setup with Credentials requires.
 const (
 	principal = "elasticjob"
 	secret    = "not-to-be-shown"
 )
 
-// LeadingMaster waits until a master leads, and gives its number.
+// LeadingMaster waits until a master leads, and returns its number.
 func (c *Cluster) LeadingMaster() (leader int) {
 	c.Helper()
 	c.Until("a master leads", func() string {
@@ -94,8 +95,8 @@ func (c *Cluster) LeadingMaster() (leader int) {
 	return leader
 }
 
-// ReplaceMaster waits until another master leads than one that was killed, if there is another, and starts the
-// killed one again.
+// ReplaceMaster waits until a master other than the killed one leads, if there are several, and then restarts the
+// killed one.
 func (c *Cluster) ReplaceMaster(killed int) {
 	c.Helper()
 	if c.setup.Masters > 1 {
@@ -106,8 +107,8 @@ func (c *Cluster) ReplaceMaster(killed int) {
 	c.RestartMasters()
 }
 
-// RestartMasters starts all masters that were killed or have ended themselves, as one does that finds its session with
-// ZooKeeper over, and waits until each has caught up: only then may the next one be killed.
+// RestartMasters restarts all masters that were killed or have ended themselves, as a master does when its ZooKeeper
+// session expires, and waits until each has caught up. Only then may a test kill the next one.
 func (c *Cluster) RestartMasters() {
 	c.Helper()
 	for n := 1; n <= c.setup.Masters; n++ {
@@ -131,7 +132,7 @@ func (c *Cluster) awaitMasters() {
 	})
 }
 
-// Operate sends a call to the operator API of the master that leads and gives its answer.
+// Operate sends a call to the operator API of the leading master and returns the answer.
 func (c *Cluster) Operate(call string) string {
 	c.Helper()
 	answer, err := c.Mesos.Operate(c.LeadingMaster(), call)
@@ -141,7 +142,7 @@ func (c *Cluster) Operate(call string) string {
 	return answer
 }
 
-// AwaitAgents waits until all agents that run have registered.
+// AwaitAgents waits until all running agents have registered.
 func (c *Cluster) AwaitAgents() {
 	c.Helper()
 	c.Until("the agents have registered", func() string {
@@ -154,7 +155,7 @@ func (c *Cluster) AwaitAgents() {
 	})
 }
 
-// AgentID is the id that a registered agent has at the master that leads, "" if it has none.
+// AgentID returns the id of a registered agent at the leading master; "" if it has none.
 func (c *Cluster) AgentID(n int) string {
 	c.Helper()
 	for _, a := range c.agents() {
@@ -165,7 +166,7 @@ func (c *Cluster) AgentID(n int) string {
 	return ""
 }
 
-// AwaitAgentLost waits until the master that leads has marked an agent, which has no other id, unreachable.
+// AwaitAgentLost waits until the leading master has marked an agent unreachable, and the agent has no other id.
 func (c *Cluster) AwaitAgentLost(n int) {
 	c.Helper()
 	c.Until(fmt.Sprintf("agent %d is unreachable", n), func() string {
@@ -193,5 +194,5 @@ func (c *Cluster) agents() []agentView {
 	return said.GetAgents.Agents
 }
 
-// agentIP is the address of an agent: with one of its own each is a machine for Mesos.
+// agentIP returns the address of an agent. Each agent has its own, so that Mesos treats it as a separate machine.
 func agentIP(n int) string { return fmt.Sprintf("127.0.0.%d", n+1) }

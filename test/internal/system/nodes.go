@@ -10,10 +10,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// namespace is the servers' default one.
+// namespace is the default namespace of the servers.
 const namespace = "/elasticjob-cloud"
 
-// Nodes is a client of the ZooKeeper servers.
+// Nodes returns a client of the ZooKeeper servers.
 func (c *Cluster) Nodes() *zk.Conn {
 	c.Helper()
 	if c.zk == nil {
@@ -22,10 +22,10 @@ func (c *Cluster) Nodes() *zk.Conn {
 	return c.zk
 }
 
-// node is the path of one in the servers' namespace.
+// node returns the absolute path of a node in the servers' namespace.
 func (c *Cluster) node(path string) string { return c.chroot + namespace + path }
 
-// Node is the text of a node in the servers' namespace, "" if it isn't there.
+// Node returns the text of a node in the servers' namespace; "" if it does not exist.
 func (c *Cluster) Node(path string) string {
 	c.Helper()
 	value, _, err := c.Nodes().Get(c.node(path))
@@ -35,7 +35,7 @@ func (c *Cluster) Node(path string) string {
 	return string(value)
 }
 
-// Create makes a node in the servers' namespace, and those above it.
+// Create creates a node in the servers' namespace, with its parents.
 func (c *Cluster) Create(path, value string) {
 	c.Helper()
 	parts := strings.Split(c.node(path), "/")
@@ -50,7 +50,7 @@ func (c *Cluster) Create(path, value string) {
 	}
 }
 
-// SetNode sets a node's text.
+// SetNode sets the text of a node.
 func (c *Cluster) SetNode(path, value string) {
 	c.Helper()
 	if _, err := c.Nodes().Set(c.node(path), []byte(value), -1); err != nil {
@@ -58,7 +58,7 @@ func (c *Cluster) SetNode(path, value string) {
 	}
 }
 
-// RemoveNode deletes a node and all below it.
+// RemoveNode deletes a node and all nodes below it.
 func (c *Cluster) RemoveNode(path string) {
 	c.Helper()
 	children, _, err := c.Nodes().Children(c.node(path))
@@ -73,7 +73,7 @@ func (c *Cluster) RemoveNode(path string) {
 	}
 }
 
-// Secret writes a file that only its owner can read, and gives its path.
+// Secret writes a file that only its owner can read, and returns its path.
 func (c *Cluster) Secret(name, text string) string {
 	c.Helper()
 	path := filepath.Join(c.TempDir(), name)
@@ -83,7 +83,7 @@ func (c *Cluster) Secret(name, text string) string {
 	return path
 }
 
-// Standing waits until n servers stand for election, the leader among them.
+// Standing waits until n servers are candidates of the election, including the leader.
 func (c *Cluster) Standing(n int) {
 	c.Helper()
 	c.Until(fmt.Sprint(n, " servers stand for election"), func() string {

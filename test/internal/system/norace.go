@@ -2,5 +2,5 @@
 
 package system
 
-// Race says that tests run with the race detector; the server is then built with it too.
+// Race reports whether the tests run with the race detector. The server is then built with it too.
 const Race = false

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Packages is a web server that apps are fetched from.
+// Packages is a web server for the apps' packages.
 type Packages struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -26,20 +26,20 @@ func newPackages(t testing.TB) *Packages {
 	return p
 }
 
-// Serve puts a file under a path.
+// Serve sets the content of a path.
 func (p *Packages) Serve(path string, content []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.files[path] = content
 }
 
-// URL is the address of a path.
+// URL returns the address of a path.
 func (p *Packages) URL(path string) string { return p.server.URL + path }
 
-// Host is the address without scheme.
+// Host returns the address without the scheme.
 func (p *Packages) Host() string { return p.server.Listener.Addr().String() }
 
-// Served is how often a path was asked for.
+// Served returns the number of requests for a path.
 func (p *Packages) Served(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -55,22 +55,22 @@ func (p *Packages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	_, _ = w.Write(content) // a client that went away is its own affair
+	_, _ = w.Write(content) // the client may have closed the connection
 }
 
 // Files are executable files by name.
 type Files map[string]string
 
-// Script is a script that runs some commands.
+// Script returns a script that runs these commands.
 func Script(commands string) string { return "#!/bin/sh\n" + commands + "\n" }
 
-// Only is a package with one script, the app's.
+// Only returns a package with a single script, the app's.
 func Only(commands string) Files { return Files{"bin/start.sh": Script(commands)} }
 
-// Writes is a package whose script writes the ledger.
+// Writes is a package whose script writes to the ledger.
 var Writes = Files{"bin/start.sh": Ledger}
 
-// Env is a job's environment, of names and their values.
+// Env returns a job's environment from pairs of names and values.
 func Env(pairs ...string) map[string]string {
 	all := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
-// Process is one that has to do with a data folder.
+// Process is a process that uses a data folder.
 type Process struct {
 	PID     int
 	Command string
@@ -19,8 +19,8 @@ type Process struct {
 
 func (p Process) String() string { return fmt.Sprintf("process %d (%s)", p.PID, p.Command) }
 
-// Processes are those that live and have the data folder in their command line, environment or
-// working directory: the server, executors, their supervisors, and the processes of tasks.
+// Processes returns the running processes with the data folder in their command line, environment or working
+// directory: the server, executors, their supervisors, and the processes of tasks.
 func (m *Machine) Processes() []Process {
 	m.Helper()
 	pids, err := child.Using(m.Dir)
@@ -29,14 +29,14 @@ func (m *Machine) Processes() []Process {
 	}
 	found := make([]Process, 0, len(pids))
 	for _, pid := range pids {
-		if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // else it has ended
+		if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil { // otherwise it has ended
 			found = append(found, Process{pid, strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " "))})
 		}
 	}
 	return found
 }
 
-// Executors are the executor processes.
+// Executors returns the executor processes.
 func (m *Machine) Executors() []int {
 	m.Helper()
 	return m.named(func(command string) bool {
@@ -45,13 +45,13 @@ func (m *Machine) Executors() []int {
 	})
 }
 
-// Supervisors are the executors' supervisor processes.
+// Supervisors returns the executors' supervisor processes.
 func (m *Machine) Supervisors() []int {
 	m.Helper()
 	return m.named(func(command string) bool { return strings.HasPrefix(command, supervisorOf) })
 }
 
-// Sandboxes are the folders of the executors that have a supervisor.
+// Sandboxes returns the folders of the executors that have a supervisor.
 func (m *Machine) Sandboxes() (folders []string) {
 	m.Helper()
 	for _, p := range m.Processes() {
@@ -62,7 +62,7 @@ func (m *Machine) Sandboxes() (folders []string) {
 	return folders
 }
 
-// supervisorOf is what a supervisor's command line begins with, before its executor's sandbox.
+// supervisorOf is the beginning of a supervisor's command line; the sandbox of its executor follows.
 const supervisorOf = "executor supervisor "
 
 func (m *Machine) named(is func(command string) bool) []int {
@@ -76,8 +76,9 @@ func (m *Machine) named(is func(command string) bool) []int {
 	return pids
 }
 
-// asRoot has servers that root starts in tests run jobs as root, as all others run them as who started the test; but
-// where the arguments name another user for executors, or a Kubernetes, on which pods say it.
+// asRoot makes servers that root starts in tests run jobs as root, because servers of other users run jobs as
+// themselves. It does not apply if the arguments name another user for executors, or Kubernetes, where pods determine
+// the user.
 func asRoot(args []string) []string {
 	if os.Geteuid() != 0 || slices.Contains(args, "--mesos-user") || slices.Contains(args, "--kubernetes") {
 		return nil
@@ -85,7 +86,7 @@ func asRoot(args []string) []string {
 	return []string{"ELASTICJOB_RUN_AS=root"}
 }
 
-// KillProcess ends a process of this machine with kill -9.
+// KillProcess kills a process of this machine with SIGKILL.
 func (m *Machine) KillProcess(pid int) {
 	m.Helper()
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -93,7 +94,7 @@ func (m *Machine) KillProcess(pid int) {
 	}
 }
 
-// Lives reports whether a process is there and not just waiting to be reaped.
+// Lives reports whether a process is running, and not a zombie.
 func (m *Machine) Lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -103,7 +104,7 @@ func (m *Machine) Lives(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// AgentAddress is where executors are given as their agent's.
+// AgentAddress returns the address of the agent as executors get it.
 func (m *Machine) AgentAddress() string {
 	m.Helper()
 	text, err := os.ReadFile(filepath.Join(m.Dir, "cluster", "ports.json"))

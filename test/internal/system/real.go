@@ -28,7 +28,7 @@ func newReal(c *Cluster, setup Setup) *real {
 	return r
 }
 
-// zk is where masters elect one.
+// zk returns the address at which masters elect a leader.
 func (r *real) zk() string { return "zk://" + r.c.ZK + "/mesos" }
 
 func (r *real) StartMaster(n int) {
@@ -87,7 +87,7 @@ func (r *real) Operate(master int, call string) (string, error) {
 }
 func (r *real) CredentialsFile() string { return r.file }
 
-// kill sends a process a signal.
+// kill sends a signal to a process.
 func (m *Machine) kill(pid int, sig syscall.Signal) {
 	m.Helper()
 	if err := syscall.Kill(pid, sig); err != nil {

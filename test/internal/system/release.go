@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// releaseFile is where an executor of another release says which it is, in its sandbox: its program may be in no
-// folder.
+// releaseFile is the file in the sandbox in which an executor of another release records its release, because its
+// program need not be in any folder.
 const releaseFile = "release"
 
-// Release makes a folder with an executor of another release, for --executor-dir.
+// Release creates a folder for --executor-dir with an executor of another release.
 func (b Binaries) Release(t testing.TB, name string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -23,8 +23,8 @@ func (b Binaries) Release(t testing.TB, name string) (dir string) {
 	return dir
 }
 
-// ReleaseOf is the release of a sandbox's executor, empty for the one that is tested.
+// ReleaseOf returns the release of a sandbox's executor; empty for the one under test.
 func ReleaseOf(sandbox string) string {
-	name, _ := os.ReadFile(filepath.Join(sandbox, releaseFile)) // no other executor has made one
+	name, _ := os.ReadFile(filepath.Join(sandbox, releaseFile)) // other executors do not write this file
 	return string(name)
 }

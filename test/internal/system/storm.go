@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Storm is jobs that fire each few seconds and triggers with keys, under which a test breaks things, and then
-// asks whether anything was lost or done twice (promises 1 and 2).
+// Storm is a set of jobs that fire every few seconds, and of triggers with idempotency keys. A test breaks things
+// while they run, and then checks whether anything was lost or done twice (promises 1 and 2).
 type Storm struct {
 	m     *Machine
-	every time.Duration     // between two fires of "patient"
+	every time.Duration     // the interval between fires of "patient"
 	asked map[string]string // execution by idempotency key
 }
 
-// NewStorm publishes an app that writes the ledger and registers the jobs: "patient", every three seconds with
-// misfire, three shards; "hasty", every second without, whose runs take longer than that; "asked", on trigger. more
-// are further fields of all of them. Of fires of "patient" that wait more than 100 are dropped (rule F5): it has so
-// few that a slow machine does not come to that.
+// NewStorm publishes an app that writes to the ledger and registers the jobs: "patient" fires every three seconds
+// with misfire and has three shards; "hasty" fires every second without misfire, and its runs take longer; "asked"
+// runs on trigger. more are additional fields of all of them. More than 100 waiting fires of "patient" would be
+// dropped (rule F5); its interval is long enough that this does not happen even on a slow machine.
 func NewStorm(m *Machine, more ...Doc) *Storm {
 	m.Helper()
 	return NewStormEvery(m, 3, more...)
 }
 
-// NewStormEvery is NewStorm with so many seconds, of which a minute is a multiple, between two fires of "patient":
-// where a run takes longer than that, those that wait would run for longer than the test breaks things.
+// NewStormEvery is NewStorm with this interval between fires of "patient", in seconds; 60 must be a multiple of it.
+// If runs took longer than the interval, the fires that wait would go on running long after the test.
 func NewStormEvery(m *Machine, seconds int, more ...Doc) *Storm {
 	m.Helper()
 	m.App("storm", Files{"bin/start.sh": Ledger}, nil)
@@ -46,16 +46,16 @@ func NewStormEvery(m *Machine, seconds int, more ...Doc) *Storm {
 	return &Storm{m: m, every: time.Duration(seconds) * time.Second, asked: map[string]string{}}
 }
 
-// shardsOf are the jobs of a storm, with how many shards each has.
+// shardsOf is the number of shards of each job of a storm.
 var shardsOf = map[string]int{"patient": 3, "hasty": 2, "asked": 1}
 
-// ofStorm reports whether an execution is of a storm's job.
+// ofStorm reports whether an execution belongs to a job of the storm.
 func ofStorm(execution string) bool {
 	job, _, _ := strings.Cut(execution, "@")
 	return shardsOf[job] > 0
 }
 
-// Ask triggers a run under a key, if that was not accepted before, and reports whether it is accepted now.
+// Ask triggers a run with a key unless that key was accepted before, and reports whether it has been accepted.
 func (s *Storm) Ask(key string) bool {
 	if s.asked[key] != "" {
 		return true
@@ -89,7 +89,7 @@ func (s *Storm) AwaitRunning() {
 	})
 }
 
-// AskAgain repeats all triggers that were accepted, each of which must give the execution that it gave then.
+// AskAgain repeats all triggers that were accepted. Each must return the same execution as before.
 func (s *Storm) AskAgain() {
 	s.m.Helper()
 	for key, id := range s.asked {
@@ -100,9 +100,10 @@ func (s *Storm) AskAgain() {
 	}
 }
 
-// Settle waits until the crons have gone on, takes them away, waits until all that was accepted has run, and checks
-// every fire and trigger against the ledger: each shard at least once, and at no time twice at once; once is all that
-// is allowed unless again says that tasks were lost on the way. It says what was counted.
+// Settle waits until the crons have fired again, disables them, waits until everything that was accepted has run, and
+// checks every fire and trigger against the ledger: each shard ran at least once, and its runs did not overlap.
+// Unless again says that tasks were lost, each shard must have run exactly once. Settle returns a summary of the
+// counts.
 func (s *Storm) Settle(again bool) string {
 	m := s.m
 	m.Helper()
@@ -151,7 +152,7 @@ func (s *Storm) Settle(again bool) string {
 		len(fires["patient"]), len(fires["hasty"]), len(s.asked), len(starts), lost, doubled)
 }
 
-// calm waits until the crons have gone on, takes them away, and waits until nothing waits or runs.
+// calm waits until the crons have fired again, disables them, and waits until nothing waits or runs.
 func (s *Storm) calm() {
 	m := s.m
 	m.Helper()
@@ -188,7 +189,7 @@ func (s *Storm) calm() {
 		}
 		return ""
 	}
-	for was := left(); was != ""; was = left() { // many fires may wait, and a busy machine takes its time for each
+	for was := left(); was != ""; was = left() { // many fires may wait, and each takes long on a busy machine
 		m.Until("something that waits or runs ends", func() string {
 			if left() == was {
 				return was
@@ -209,7 +210,7 @@ func (s *Storm) noneMissing(fires []time.Time) {
 	}
 }
 
-// eachKeyItsOwn checks that each trigger that was accepted was so as an execution of its own, which ran.
+// eachKeyItsOwn checks that each accepted trigger has an execution of its own, and that it ran.
 func (s *Storm) eachKeyItsOwn(ran func(execution string) bool) {
 	s.m.Helper()
 	keys := map[string]string{}

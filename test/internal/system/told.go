@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// ShardsAtOnce is how many shards of a storm are under way at a time.
+// ShardsAtOnce is the number of shards of a storm that run at the same time.
 const ShardsAtOnce = 6
 
-// SettleTold is Settle for a storm in which tasks are lost on the way that don't run again: every shard of every fire
-// and trigger has begun once, ended once and is FINISHED, or it is LOST for one of some reasons, in words that its
-// cause holds, and began once or not at all. So many may be lost, and no more.
+// SettleTold is Settle for a storm in which lost tasks are not run again. Every shard of every fire and trigger must
+// have started once, ended once and be FINISHED; or it must be LOST with a cause that contains one of the reasons,
+// and have started at most once. At most this many shards may be lost.
 func (s *Storm) SettleTold(most int, reasons ...string) string {
 	m := s.m
 	m.Helper()
@@ -60,7 +60,7 @@ func (s *Storm) SettleTold(most int, reasons ...string) string {
 		len(fires["patient"]), len(fires["hasty"]), len(s.asked), finished, lost)
 }
 
-// executions are all runs of a job.
+// executions returns all runs of a job.
 func (m *Machine) executions(job string) (all []Execution) {
 	m.Helper()
 	const most = 1000

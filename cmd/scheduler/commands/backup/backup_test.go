@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 )
 
-// TestReadBackup: what was written is read again, and nothing else is: no byte of it can be another one, or missing.
+// TestReadBackup: a backup is read as it was written, and a backup with any byte changed or missing is rejected.
 func TestReadBackup(t *testing.T) {
 	t.Parallel()
 	wrote := backupHeader{Format: backupFormat, Release: "v1.2.3", Namespace: "here",
@@ -26,7 +26,7 @@ func TestReadBackup(t *testing.T) {
 	if diff := cmp.Diff(nodes, read) + cmp.Diff(wrote, header); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	for i := range len(backup) - 1 { // the last line needs no end
+	for i := range len(backup) - 1 { // the line end of the last line is optional
 		changed := bytes.Clone(backup)
 		changed[i] ^= 1
 		if _, _, err := readBackup(bytes.NewReader(changed)); err == nil {

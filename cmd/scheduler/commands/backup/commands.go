@@ -1,10 +1,10 @@
-// Package backup has the commands about the whole of a registry that servers share: backup, restore, and
-// accept-registry.
+// Package backup implements the commands that work on a whole registry that several servers share: backup, restore
+// and accept-registry.
 package backup
 
 import "github.com/spf13/cobra"
 
-// Commands are scheduler backup, scheduler restore and scheduler accept-registry.
+// Commands returns scheduler backup, scheduler restore and scheduler accept-registry.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{backupCommand(), restoreCommand(), acceptCommand()}
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 )
 
-// backupHeader is the first line of a backup; the nodes follow, each on a line of its own, and then a backupTrailer.
+// backupHeader is the first line of a backup. The nodes follow, one on each line, and then a backupTrailer.
 type backupHeader struct {
-	// Format is the version of this form of a backup.
+	// Format is the version of the backup's format.
 	Format  int    `json:"elasticjobBackup"`
 	Release string `json:"release"`
-	// Namespace is that of ZooKeeper, or empty for a registry in SQL.
+	// Namespace is the namespace in ZooKeeper; empty for a registry in SQL.
 	Namespace string    `json:"namespace"`
 	Taken     time.Time `json:"taken"`
-	// Digest says that the nodes were some user's only.
+	// Digest says that only one user could read the nodes.
 	Digest bool `json:"digest"`
-	// Nodes is how many lines follow, so that a backup that was cut off is known.
+	// Nodes is the number of nodes that follow, so that a truncated backup is detected.
 	Nodes int `json:"nodes"`
 }
 
-// backupTrailer is the last line.
+// backupTrailer is the last line of a backup.
 type backupTrailer struct {
-	// SHA256 is that of all lines before.
+	// SHA256 is the checksum of all lines before this one, in hexadecimal.
 	SHA256 string `json:"sha256"`
 }
 
@@ -40,7 +40,7 @@ func newHeader() backupHeader {
 	return backupHeader{Format: backupFormat, Release: release.Version(), Taken: time.Now().UTC()}
 }
 
-// place says where a backup is from.
+// place describes where a backup was taken.
 func (h backupHeader) place() string {
 	if h.Namespace == "" {
 		return "a database"
@@ -48,7 +48,7 @@ func (h backupHeader) place() string {
 	return "the namespace " + h.Namespace
 }
 
-// backupOf is a backup as it is written.
+// backupOf encodes a backup.
 func backupOf(header backupHeader, nodes []zookeeper.Node) ([]byte, error) {
 	header.Nodes = len(nodes)
 	var backup bytes.Buffer
@@ -66,7 +66,7 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// readBackup reads a backup whole before anything is made of it.
+// readBackup reads and verifies a whole backup, so that no part of a damaged one is restored.
 func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err error) {
 	text, err := io.ReadAll(in)
 	if err != nil {
@@ -88,7 +88,7 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 		}
 		nodes = append(nodes, n)
 	}
-	summed := text[:min(int(lines.InputOffset())+1, len(text))] // with the end of the line
+	summed := text[:min(int(lines.InputOffset())+1, len(text))] // including the end of the line
 	var trailer backupTrailer
 	if err := lines.Decode(&trailer); err != nil || trailer.SHA256 == "" {
 		return header, nil, errors.Join(fmt.Errorf("the backup was cut off: its last line, with the checksum of %d nodes, is missing", len(nodes)), err)

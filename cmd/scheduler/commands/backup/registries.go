@@ -11,20 +11,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 )
 
-// electedRegistry is a registry that several servers share, as the commands about all of it see it. The nodes of a
-// backup are the same ones wherever it was taken.
+// electedRegistry is a registry that several servers share. Backups of all kinds contain the same nodes, so that each
+// can be restored into another kind.
 type electedRegistry interface {
 	backup(ctx context.Context) (backupHeader, []zookeeper.Node, error)
-	// restore makes a backup's nodes. Open says that what was one user's may be everybody's.
+	// restore creates the nodes of a backup. open allows nodes that only one user could read to become readable for
+	// all.
 	restore(ctx context.Context, header backupHeader, nodes []zookeeper.Node, open bool) error
-	// accept makes what is there what counts, and says what that is.
+	// accept declares the present content of the registry as valid, although servers have seen later commits, and
+	// describes it.
 	accept(ctx context.Context) (string, error)
 }
 
-// inZooKeeper is a namespace.
+// inZooKeeper is a registry in a namespace of ZooKeeper.
 type inZooKeeper struct{ zookeeper.Options }
 
-// backupPatience is how long a moment between two commits is looked for.
+// backupPatience is how long a backup tries to read all nodes between two commits.
 const backupPatience = time.Minute
 
 func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node, error) {
@@ -54,7 +56,7 @@ func (r inZooKeeper) accept(context.Context) (string, error) {
 	return "", errors.New("servers with --zk follow a ZooKeeper that went back by themselves, and say so in the log: nothing has to be accepted")
 }
 
-// inSQL is a database.
+// inSQL is a registry in a database.
 type inSQL struct{ database.Options }
 
 func (r inSQL) backup(ctx context.Context) (backupHeader, []zookeeper.Node, error) {
@@ -63,7 +65,7 @@ func (r inSQL) backup(ctx context.Context) (backupHeader, []zookeeper.Node, erro
 		return backupHeader{}, nil, err
 	}
 	header := newHeader()
-	header.Digest = true // who may read it, the database says
+	header.Digest = true // the database itself restricts who can read it
 	return header, zookeeper.Nodes(c.Term, c.Entries, c.Shared), nil
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// registryCommand makes a command about the registry, in ZooKeeper or in a database, that the server's own flags name.
+// registryCommand creates a command that works on the shared registry that the server's flags name.
 func registryCommand(use, short, long string, run func(*cobra.Command, electedRegistry) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true}
 	commandline.RefuseBadFlags(cmd)

@@ -1,5 +1,5 @@
-// Package localcluster has the commands that run a Mesos cluster of one machine, for trials and tests: local-cluster
-// is its master, with agents, and local-agent one more agent.
+// Package localcluster implements the commands that run a Mesos cluster on one machine for trials and tests:
+// local-cluster runs the master with agents, local-agent an additional agent.
 package localcluster
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// Commands are scheduler local-cluster and scheduler local-agent.
+// Commands returns scheduler local-cluster and scheduler local-agent.
 func Commands() []*cobra.Command { return []*cobra.Command{masterCommand(), agentCommand()} }
 
 func masterCommand() *cobra.Command {
@@ -75,7 +75,7 @@ folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT w
 	return cmd
 }
 
-// command completes a command that runs what the flags say, and gives its flags.
+// command completes a command so that it runs a cluster with these flags, and returns its flag set.
 func (f *clusterFlags) command(cmd *cobra.Command) *pflag.FlagSet {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	commandline.RefuseBadFlags(cmd)

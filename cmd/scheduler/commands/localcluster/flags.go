@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/logging"
 )
 
-// clusterFlags are those of local-cluster and local-agent.
+// clusterFlags are the flags of local-cluster and local-agent.
 type clusterFlags struct {
 	local.Options
 	ip          string
@@ -30,7 +30,7 @@ type clusterFlags struct {
 
 const registryFile, registryInMemory = "file", "in_memory"
 
-// shared are the flags of both commands.
+// shared defines the flags of both commands.
 func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
 	flags.Float64Var(&f.CPUs, "cpus", 0,
@@ -46,7 +46,7 @@ func (f *clusterFlags) shared(flags *pflag.FlagSet) {
 	f.log.AddFlags(flags)
 }
 
-// options are the cluster's, or all that is wrong with the flags.
+// options returns the options of the cluster, or an error with all problems of the flags.
 func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	var bad commandline.Errors
 	o := f.Options
@@ -89,9 +89,9 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	return o, bad.Join()
 }
 
-// checkMaster refuses what no master can have.
+// checkMaster validates the flags of a master.
 func (f *clusterFlags) checkMaster(bad *commandline.Errors) {
-	// IPv4 is all that Mesos' MasterInfo can hold.
+	// Mesos' MasterInfo can only hold an IPv4 address.
 	at, err := netip.ParseAddrPort(strings.Replace(f.Listen, "localhost:", "127.0.0.1:", 1))
 	bad.Unless(err == nil && at.Addr().Is4() && at.Addr().IsLoopback(),
 		"--listen %q: want 127.0.0.1:port: the cluster is for this machine only", f.Listen)

@@ -53,7 +53,7 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsEmptyIsRefused: a script whose own variable is not set must not switch off what it was to set.
+// TestWhatIsEmptyIsRefused: if a script's own variable is not set, the empty value must not switch off a setting.
 func TestWhatIsEmptyIsRefused(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("local-cluster", pflag.ContinueOnError)

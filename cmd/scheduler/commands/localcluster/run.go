@@ -18,10 +18,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 )
 
-// endPatience is how long executors may take to end: each says itself how long its tasks are given.
+// endPatience is how long the command waits for executors to end. Each executor knows the grace period of its tasks.
 const endPatience = 2 * time.Minute
 
-// runLocalCluster runs until ctx ends, SIGUSR1 comes or the cluster can't go on.
+// runLocalCluster runs until ctx ends, SIGUSR1 arrives or the cluster fails.
 func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err error) {
 	opts, err := f.options(f.log.Logger(os.Stderr))
 	if err != nil {
@@ -66,7 +66,7 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	return lifecycle.Within(endPatience, cluster.EndExecutors)
 }
 
-// keepCredentials writes what schedulers are to be given where they find it.
+// keepCredentials returns the file with the credentials for schedulers, and writes it unless --credentials names one.
 func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 	if own == nil || f.credentials != "" {
 		return f.credentials, nil
@@ -82,7 +82,7 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 	return path, nil
 }
 
-// next says what runs and what to do with it.
+// next describes what is running and how to use it.
 func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	var b strings.Builder
 	if f.Join != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// peopleCommand is what the commands of users and tokens share.
+// peopleCommand is what the commands about users and tokens have in common.
 type peopleCommand struct {
 	config  settings.Config
 	role    string
@@ -31,7 +31,7 @@ func (p *peopleCommand) parent(use, short, long string) *cobra.Command {
 	return cmd
 }
 
-// command makes a command about one user or token.
+// command creates a command that works on one user or token.
 func (p *peopleCommand) command(use, short string, run func(cmd *cobra.Command, name string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, SilenceErrors: true, SilenceUsage: true}
 	p.prepare(cmd)
@@ -53,12 +53,12 @@ func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *
 	return cmd
 }
 
-// where are the server's flags that say where its users and tokens are.
+// where are the server's flags that determine where its users and tokens are kept.
 var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file",
 	"config"}
 
-// prepare gives a command all of the server's flags, so that its command line can be given as it is, of which --help
-// shows those that count.
+// prepare defines all flags of the server, so that a user can repeat the server's command line unchanged. --help
+// shows only those that have an effect.
 func (p *peopleCommand) prepare(cmd *cobra.Command) {
 	commandline.RefuseBadFlags(cmd)
 	s := settings.New(cmd.Flags())
@@ -76,7 +76,7 @@ func (p *peopleCommand) grantFlags(f *pflag.FlagSet) {
 		"apps that the role is for, as patterns such as billing-*, separated by commas (default: all)")
 }
 
-// grant is what the flags say.
+// grant returns the role and apps that the flags name.
 func (p *peopleCommand) grant() (auth.Grant, error) {
 	if p.role == "" {
 		return auth.Grant{}, errors.New("say what may be done: --role admin, operator, viewer or metrics")

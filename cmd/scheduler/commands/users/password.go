@@ -12,10 +12,10 @@ import (
 	"golang.org/x/term"
 )
 
-// mostPasswordInput is more than any password that is taken.
+// mostPasswordInput is the number of bytes read for a password. It is more than the longest valid password.
 const mostPasswordInput = 4096
 
-// askPassword asks for a new password twice where a terminal is, without showing it, and else reads one line.
+// askPassword asks for a new password: twice and without echo if in is a terminal, otherwise it reads one line.
 func askPassword(ctx context.Context, in io.Reader, out io.Writer, name string) (string, error) {
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return askTwice(ctx, f, out, name)
@@ -46,7 +46,7 @@ func askTwice(ctx context.Context, f *os.File, out io.Writer, name string) (stri
 	return first, nil
 }
 
-// askOnce reads a line that is not shown. Who interrupts it gets his terminal back as it was.
+// askOnce reads a line without echo. When ctx ends, it restores the state of the terminal.
 func askOnce(ctx context.Context, f *os.File, out io.Writer, question string) (string, error) {
 	fd := int(f.Fd())
 	before, err := term.GetState(fd)
@@ -59,7 +59,7 @@ func askOnce(ctx context.Context, f *os.File, out io.Writer, question string) (s
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // it ends with the process where nobody answers
+	go func() { // it blocks until the process ends if the user enters nothing
 		line, err := term.ReadPassword(fd)
 		answers <- answer{line, err}
 	}()

@@ -16,8 +16,8 @@ import (
 // terminals keeps the files of all terminals open.
 var terminals sync.Map
 
-// terminal makes a terminal: what is written to keys is typed on it. It stays open: who was interrupted may still read
-// from it, by its number.
+// terminal creates a terminal. Text written to keys is typed on it. It stays open for the whole process, because an
+// interrupted read may still use its file descriptor.
 func terminal(t *testing.T) (keys, tty *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -49,7 +49,7 @@ func echoes(t *testing.T, tty int) bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// shown is what a terminal was asked to show. It can be read while it is written to.
+// shown collects the output of a terminal. It is safe for concurrent use.
 type shown struct {
 	mu   sync.Mutex
 	text bytes.Buffer

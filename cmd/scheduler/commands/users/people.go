@@ -23,7 +23,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 )
 
-// people are users and API tokens, where a command finds them: in the registry, or behind a running server's socket.
+// people reads and changes users and API tokens, either in the registry or through the admin socket of a running
+// server.
 type people interface {
 	Users(ctx context.Context) ([]auth.Account, error)
 	AddUser(ctx context.Context, name, password string, grant auth.Grant) error
@@ -37,12 +38,12 @@ type people interface {
 	RemoveToken(ctx context.Context, name string) error
 }
 
-// withPeople has work done on the users and tokens that the flags name. First says that it may make the first one:
-// else nothing is made where nothing is.
+// withPeople calls work with the users and tokens of the registry that the flags name. Only if first is true may it
+// create a registry or use one without any user or token.
 func withPeople(ctx context.Context, c *settings.Config, first bool, work func(people) error) (err error) {
 	if !c.Elected() {
 		if conn, err := net.Dial("unix", adminsocket.Path(c.DataDir)); err == nil {
-			_ = conn.Close() // it was only to see whether somebody listens
+			_ = conn.Close() // it only tests whether a server listens
 			return work(newSocketPeople(adminsocket.Path(c.DataDir)))
 		} else if errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("%s: a server of another user listens there: run this command as that user, or as root",
@@ -60,7 +61,7 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 	soon, cancel := context.WithTimeout(ctx, registryPatience)
 	defer cancel()
 	if c.Registry.DSN != "" {
-		// A database with a name that was mistyped gets no tables.
+		// Look creates no tables, so that a mistyped name does not turn another database into a registry.
 		if err := database.Look(soon, c.Registry.Options()); err != nil {
 			return err
 		}
@@ -88,16 +89,17 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 	if err := access.Refresh(ctx); err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // an audit row without it still says who
+	host, _ := os.Hostname() // an audit row without the host still names the user
 	return work(registryPeople{access, event.Actor{Name: adminsocket.UserName(os.Geteuid()),
 		Kind: string(auth.Machine), From: host}})
 }
 
-// registryPatience is for how long a command waits for a registry that does not answer: somebody waits at a terminal.
+// registryPatience is how long a command waits for a registry that does not answer. It is short because a user waits
+// at the terminal.
 const registryPatience = 20 * time.Second
 
-// checkDataDir refuses to have root make files in a folder of another user, whose server could not open them, and a
-// folder that holds no registry where none is to be made.
+// checkDataDir returns an error if root would create files in the folder of another user, whose server could not open
+// them, or if the folder holds no registry and none may be created.
 func checkDataDir(folder string, first bool) error {
 	info, err := os.Stat(folder)
 	if err == nil {

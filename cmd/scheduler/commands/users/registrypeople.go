@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// registryPeople are those of a registry that this process has open.
+// registryPeople works on a registry that this process has open.
 type registryPeople struct {
 	access *auth.Access
 	actor  event.Actor

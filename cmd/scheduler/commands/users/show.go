@@ -14,7 +14,7 @@ import (
 // show prints a list as a table, or as JSON.
 func show[T any](out io.Writer, asJSON bool, list []T, rows [][]string) error {
 	if asJSON {
-		text, err := json.Marshal(append([]T{}, list...)) // [] for none
+		text, err := json.Marshal(append([]T{}, list...)) // [] instead of null for an empty list
 		if err == nil {
 			_, err = fmt.Fprintf(out, "%s\n", text)
 		}

@@ -16,13 +16,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// socketPeople are those of a server that runs beside this command, by the API's routes.
+// socketPeople uses the API of a server on this machine, through its admin socket.
 type socketPeople struct{ client *http.Client }
 
-// socketAnswer is how long an answer of the server is waited for.
+// socketAnswer is how long a request may take.
 const socketAnswer = 30 * time.Second
 
-// mostAnswer is more than the list of as many users as there can be.
+// mostAnswer is the number of bytes read of an answer. It is more than the longest list of users.
 const mostAnswer = 8 << 20
 
 func newSocketPeople(path string) socketPeople {
@@ -92,8 +92,8 @@ func (p socketPeople) RemoveToken(ctx context.Context, name string) error {
 	return p.call(ctx, http.MethodDelete, "/api/tokens/"+url.PathEscape(name), nil, nil)
 }
 
-// call sends a request and reads its answer into a value. An error is what the server says of it; a body is shown in
-// none.
+// call sends a request and decodes the answer into a value. It returns the server's error message. No error contains
+// the request body, which may hold a password.
 func (p socketPeople) call(ctx context.Context, method, path string, body object, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -130,7 +130,7 @@ func (p socketPeople) call(ctx context.Context, method, path string, body object
 	return nil
 }
 
-// refusal is the server's own sentence, if the answer has one.
+// refusal returns the server's error message, or an error with the status if the answer contains none.
 func refusal(status string, answer []byte) error {
 	var said struct {
 		Error struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/adminsocket"
 )
 
-// serveOn answers on the socket of a folder, for the rest of the test.
+// serveOn serves requests on the admin socket of a folder until the test ends.
 func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc) {
 	t.Helper()
 	l, err := adminsocket.Listen(dir, testReserve(t), log)
@@ -49,7 +49,7 @@ func testReserve(t *testing.T) *descriptors.Reserve {
 	return reserve
 }
 
-// TestCommandsBesideAServer: they send what the API takes, and print what it says.
+// TestCommandsBesideAServer: the commands send requests that the API accepts, and print its answers.
 func TestCommandsBesideAServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -105,7 +105,7 @@ func TestCommandsBesideAServer(t *testing.T) {
 	}
 }
 
-// TestStaleSocket: a socket that an earlier server has left is none.
+// TestStaleSocket: a socket that an earlier server has left does not count as a running server.
 func TestStaleSocket(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -79,10 +79,11 @@ func (p *peopleCommand) tokens(cmd *cobra.Command) error {
 	})
 }
 
-// longestLifetime of a token is longer than any needs, and short enough to be reckoned with.
+// longestLifetime is the longest lifetime of a token. It is more than any token needs, and expiry times stay in
+// range.
 const longestLifetime = 100 * 365 * 24 * time.Hour
 
-// parseLifetime reads days as 90d, or Go's form.
+// parseLifetime parses a number of days such as 90d, or Go's format.
 func parseLifetime(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {

@@ -51,7 +51,7 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	// Before anything is opened: a registry that is not there yet is made.
+	// The password is asked for first, because opening the registry may create it.
 	password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
 	if err == nil {
 		err = auth.CheckNewUser(name, password).OrNil()
@@ -85,10 +85,11 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 	})
 }
 
-// warnElsewhere says which servers the first user closes: with a flag forgotten, the one that was meant stays open.
+// warnElsewhere says which servers require a login once the first user exists. If a flag was forgotten, the server
+// that was meant stays open.
 func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
 	if _, ok := all.(registryPeople); !ok {
-		return // the server itself has answered
+		return // the running server itself has the user
 	}
 	if p.config.Elected() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace, or the --registry, that they have.\n", p.config.Place())
@@ -172,7 +173,7 @@ func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
 	})
 }
 
-// withUser has work done about a user who is there.
+// withUser calls work with an existing user.
 func (p *peopleCommand) withUser(cmd *cobra.Command, name string, work func(people, *auth.Account) error) error {
 	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
 		users, err := all.Users(cmd.Context())

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// typed runs a command line, with a line on standard input.
+// typed runs a command line with this standard input.
 func typed(t *testing.T, input string, args ...string) (out, notes string, err error) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "scheduler", SilenceErrors: true, SilenceUsage: true}
@@ -30,7 +30,7 @@ func typed(t *testing.T, input string, args ...string) (out, notes string, err e
 	return stdout.String(), stderr.String(), err
 }
 
-// TestUsersBeforeTheFirstStart: what the commands do to a folder where no server runs.
+// TestUsersBeforeTheFirstStart: the effects of the commands on a folder without a running server.
 func TestUsersBeforeTheFirstStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -39,7 +39,7 @@ func TestUsersBeforeTheFirstStart(t *testing.T) {
 	for _, step := range []struct {
 		input string
 		args  string
-		out   string // a part of what is printed, or, with a leading !, of the error
+		out   string // a part of the output, or of the error after a leading !
 		notes string
 	}{
 		{"", "user list", "!there is no registry in " + dir, ""},
@@ -133,8 +133,8 @@ func TestListsAsJSON(t *testing.T) {
 	}
 }
 
-// TestUsersNeedTheServersDatabase: the commands about users make nothing in a database that no scheduler has used,
-// such as one whose name was mistyped.
+// TestUsersNeedTheServersDatabase: the commands about users create nothing in a database that no server has used, for
+// example because its name is mistyped.
 func TestUsersNeedTheServersDatabase(t *testing.T) {
 	t.Parallel()
 	server := mariadb.Start(t)

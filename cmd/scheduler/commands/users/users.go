@@ -1,13 +1,13 @@
-// Package users has the commands about users and API tokens. A server that has the registry's file open is asked to do
-// what they say, at its socket; any other registry they open themselves.
+// Package users implements the commands about users and API tokens. If a server has the registry's file open, the
+// commands send requests to its admin socket; otherwise they open the registry themselves.
 //
-//	command.go                           what the commands share; user.go and token.go have each of them
-//	people.go                            where users and tokens are found
-//	registrypeople.go socketpeople.go    in a registry, behind a server's socket
-//	password.go show.go                  what is asked for, and what is shown
+//	command.go                           shared by all commands; user.go and token.go have each of them
+//	people.go                            chooses between the registry and the admin socket
+//	registrypeople.go socketpeople.go    the two implementations
+//	password.go show.go                  input of passwords, output of lists
 package users
 
 import "github.com/spf13/cobra"
 
-// Commands are scheduler user and scheduler token.
+// Commands returns scheduler user and scheduler token.
 func Commands() []*cobra.Command { return []*cobra.Command{userCommand(), tokenCommand()} }

@@ -1,5 +1,5 @@
-// Package adminsocket is where a server that has the registry's file open is spoken to by the commands user and token
-// of its machine.
+// Package adminsocket is the Unix socket of a server whose registry is a file. The server has that file open, so the
+// commands user and token of the same machine send their requests to this socket instead of opening the file.
 package adminsocket
 
 import (
@@ -18,15 +18,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 )
 
-// Path is where the commands user and token speak to a running server that has the registry's file open.
+// Path returns the path of the socket on which a server with this data folder listens for the commands user and
+// token.
 func Path(dataDir string) string { return filepath.Join(dataDir, "admin.sock") }
 
-// mostSocketPath is what Linux takes, 108 bytes with the zero at the end.
+// mostSocketPath is the longest path of a Unix socket on Linux, in bytes: 108 with the terminating zero.
 const mostSocketPath = 107
 
-// Listen listens for commands of this machine, of root and of the user that this server runs as. What an earlier
-// server has left there is stale: the registry's file is open, and one process at a time has it. Its connections are
-// the reserve's. Nil without an error: the path is too long, and the log says so.
+// Listen listens on the admin socket for root and for the user that this server runs as. It removes the socket of an
+// earlier server, which must be stale because only one process at a time can have the registry's file open. If the
+// process has no other file descriptor left, the listener accepts connections with the reserve. Listen returns nil
+// without an error, and logs a warning, if the path is too long for a socket.
 func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := Path(dataDir)
 	if len(path) > mostSocketPath {
@@ -50,13 +52,13 @@ func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net
 	return &ownSocket{Listener: reserve.Listener(l), log: log}, nil
 }
 
-// ownSocket takes connections of root and of the process's own user only, whatever the file's mode lets through.
+// ownSocket accepts connections of root and of the process's own user only, regardless of the mode of the file.
 type ownSocket struct {
 	net.Listener
 	log *slog.Logger
 }
 
-// Accept waits for a connection of those users.
+// Accept waits for a connection of one of those users and closes all others.
 func (s *ownSocket) Accept() (net.Conn, error) {
 	for {
 		conn, err := s.Listener.Accept()
@@ -67,24 +69,24 @@ func (s *ownSocket) Accept() (net.Conn, error) {
 		if err == nil && (uid == 0 || uid == os.Geteuid()) {
 			return ownConn{conn, UserName(uid)}, nil
 		}
-		_ = conn.Close() // it is not let in, whatever the close says
+		_ = conn.Close() // it is refused even if the close fails
 		s.log.Warn("connection to the admin socket refused", "uid", uid, "error", err)
 	}
 }
 
-// ownConn is a connection whose other end is known.
+// ownConn is a connection with the name of the user at its other end.
 type ownConn struct {
 	net.Conn
 	name string
 }
 
-// NetConn is the connection as it was accepted.
+// NetConn returns the connection as it was accepted.
 func (c ownConn) NetConn() net.Conn { return c.Conn }
 
-// PeerName is the name of the user at the other end.
+// PeerName returns the name of the user at the other end.
 func (c ownConn) PeerName() string { return c.name }
 
-// peer is the user at the other end of a Unix socket, as the kernel has kept it when it was connected.
+// peer returns the user at the other end of a Unix socket, as the kernel recorded it when the connection was made.
 func peer(conn net.Conn) (uid int, err error) {
 	if outer, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = outer.NetConn()
@@ -109,7 +111,7 @@ func peer(conn net.Conn) (uid int, err error) {
 	return int(found.Uid), nil
 }
 
-// UserName is a user's name, or the number where it has none.
+// UserName returns the name of a user, or the number if the user has no name.
 func UserName(uid int) string {
 	id := strconv.Itoa(uid)
 	if u, err := user.LookupId(id); err == nil {

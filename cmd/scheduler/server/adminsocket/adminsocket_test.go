@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 )
 
-// serveOn answers on the socket of a folder, for the rest of the test.
+// serveOn serves requests on the admin socket of a folder until the test ends.
 func serveOn(t *testing.T, dir string, log *slog.Logger, answer http.HandlerFunc) {
 	t.Helper()
 	l, err := Listen(dir, testReserve(t), log)
@@ -52,7 +52,8 @@ func testReserve(t *testing.T) *descriptors.Reserve {
 	return reserve
 }
 
-// TestAdminSocketsFile: its mode, what an earlier server has left, and what is in its place.
+// TestAdminSocketsFile: the mode of the socket; a stale socket is replaced, and another file in its place is an
+// error.
 func TestAdminSocketsFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,13 +94,13 @@ func TestAdminSocketsFile(t *testing.T) {
 	}
 }
 
-// TestAsRootAdminSocketRefusesOtherUsers whatever the modes of files are.
+// TestAsRootAdminSocketRefusesOtherUsers: other users are refused even if the file's mode lets them connect.
 func TestAsRootAdminSocketRefusesOtherUsers(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be somebody else")
 	}
-	dir, err := os.MkdirTemp("/tmp", "socket-*") // t.TempDir's parent lets nobody else in
+	dir, err := os.MkdirTemp("/tmp", "socket-*") // other users cannot pass through the parent of t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

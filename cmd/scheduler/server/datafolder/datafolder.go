@@ -1,5 +1,5 @@
-// Package datafolder makes the folder of all that a server keeps, and lets those in who have to be: its owner only,
-// but for jobs of another user, which pass through.
+// Package datafolder creates the data folder, which holds all files of a server, and sets its permissions: only the
+// owner can read it, but jobs that run as another user can pass through it to their own files.
 package datafolder
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Make makes the data folder, for its owner only. Missing folders above it are made too; root's let others
-// pass, because root's jobs run as another user.
+// Make creates the data folder for its owner only. It also creates missing parents; those that root creates can be
+// passed by all users, because root's jobs run as another user.
 func Make(dir string) error {
 	above := os.FileMode(0o700)
 	if os.Geteuid() == 0 {
@@ -29,17 +29,17 @@ func Make(dir string) error {
 	return nil
 }
 
-// Options say whose data folder it is.
+// Options describe the data folder of a server.
 type Options struct {
 	Dir string
-	// Local says that jobs run on this machine, and RunAs as whom, as --run-as has it.
+	// Local says that jobs run on this machine. RunAs is the user that they run as, in the form of --run-as.
 	Local  bool
 	RunAs  string
 	Logger *slog.Logger
 }
 
-// Open makes the data folder and returns who jobs run as, as --run-as has it. What is secret in the folder
-// can be read by its owner only; others may pass through it, if jobs run as another user.
+// Open creates the data folder and returns the user that jobs run as, in the form of --run-as. Only the owner can
+// read the secrets in the folder. If jobs run as another user, that user can pass through the folder.
 func Open(o Options) (runAs string, err error) {
 	if err := Make(o.Dir); err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func Open(o Options) (runAs string, err error) {
 	}
 	as, err := isolation.Needed(o.RunAs, os.Geteuid())
 	if err != nil || as == nil {
-		return o.RunAs, nil // the executors say what is wrong
+		return o.RunAs, nil // the executors report what is wrong with the user
 	}
 	if err := errors.Join(as.LeavesAlone(o.Dir), letJobsPass(o.Dir)); err != nil {
 		return "", fmt.Errorf("open the data folder: %w", err)
@@ -64,17 +64,20 @@ func Open(o Options) (runAs string, err error) {
 	return o.RunAs, nil
 }
 
-// Secrets is where jobs of this machine's cluster may name files in by fromFile.
+// Secrets returns the folder below which fromFile may name files, for jobs of --local.
 func Secrets(dataDir string) string {
-	if whole, err := filepath.Abs(dataDir); err == nil { // an error: this folder is gone, and the start fails elsewhere
+	// An error means that the working directory is gone; the start then fails elsewhere.
+	if whole, err := filepath.Abs(dataDir); err == nil {
 		dataDir = whole
 	}
 	return filepath.Join(dataDir, "secrets")
 }
 
-// closeSecrets makes the folder for jobs' secrets, which executors read for them, and closes one to others that
-// somebody has made under a usual umask: jobs of another user, if there are others, pass through the data folder.
-// Executors that run already see what is put into it later, if it is there.
+// closeSecrets creates the folder for jobs' secrets and makes it accessible to its owner only, also one that was
+// created under a permissive umask. Executors read the secrets for the jobs. If jobs run as other users, they can
+// pass through the data folder, so a folder that cannot be closed is an error then; otherwise it is only logged. The
+// folder is created even if there is no secret yet, so that executors that start now can see secrets that are added
+// later.
 func closeSecrets(folder string, others bool, log *slog.Logger) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("make the folder for jobs' secrets: %w", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// openAll makes a folder that all can reach.
+// openAll creates a folder that all users can reach.
 func openAll(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,9 +23,9 @@ func openAll(t *testing.T) string {
 	return dir
 }
 
-// TestAsRootAUserIsChosenForJobs: root's server for this machine has a user of its own for jobs, and keeps it; where
-// that can't be, it is root. Its log says which.
-func TestAsRootAUserIsChosenForJobs(t *testing.T) { // alone: it changes the umask
+// TestAsRootAUserIsChosenForJobs: with --local, root's server chooses an unused user id for jobs and keeps it, or
+// runs jobs as root if that is not possible. The log says which.
+func TestAsRootAUserIsChosenForJobs(t *testing.T) { // not parallel, because it changes the umask
 	if os.Geteuid() != 0 {
 		t.Skip("this needs root: make ci ONLY=root runs it")
 	}
@@ -95,12 +95,12 @@ func TestAsRootAUserIsChosenForJobs(t *testing.T) { // alone: it changes the uma
 	})
 }
 
-// TestSecretsOfJobsAreClosed: jobs of another user pass through the data folder, and whoever has made the folder for
-// secrets may have left it open.
+// TestSecretsOfJobsAreClosed: jobs of another user can pass through the data folder, so a secrets folder that was
+// created with open permissions must be closed.
 func TestSecretsOfJobsAreClosed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		mode os.FileMode // 0 for none
+		mode os.FileMode // 0 if the folder does not exist
 		says bool
 	}{
 		"missing":            {},

@@ -14,9 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// userOfJobs chooses the user that jobs run as where root has named none, and logs the choice: a user of their own, if
-// that keeps them from this server's secrets, or else root. A folder that everybody can move is none for a server of
-// root's.
+// userOfJobs chooses the user that jobs run as when root starts the server without --run-as, and logs the choice: a
+// user of their own if that keeps jobs from this server's secrets, otherwise root. It refuses a data folder that
+// other users can move or replace.
 func userOfJobs(dir string, log *slog.Logger) (runAs string, err error) {
 	as, err := jobsOwnUser(dir)
 	if err == nil {
@@ -35,8 +35,8 @@ func userOfJobs(dir string, log *slog.Logger) (runAs string, err error) {
 	return as.IDs(), nil
 }
 
-// jobsOwnUser finds a user that no one else is and tries whether jobs can run as that user with their files in the
-// data folder.
+// jobsOwnUser finds a user id that no other account has, and tests whether jobs of that user can use their files in
+// the data folder.
 func jobsOwnUser(dir string) (*isolation.Account, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -45,7 +45,7 @@ func jobsOwnUser(dir string) (*isolation.Account, error) {
 	as, kept := keptUser(dir)
 	if !kept {
 		hash := fnv.New32a()
-		_, _ = hash.Write([]byte(dir)) // it never fails
+		_, _ = hash.Write([]byte(dir)) // Write of a hash never fails
 		if as, err = isolation.Unshared(hash.Sum32()); err != nil {
 			return nil, err
 		}
@@ -62,11 +62,13 @@ func jobsOwnUser(dir string) (*isolation.Account, error) {
 	return as, keepUser(dir, as)
 }
 
-// userFile has, in the data folder, the user that was chosen for jobs. The next server takes the same one: executors
-// that outlive a killed server go on as that user, and what jobs keep elsewhere belongs to it.
+// userFile returns the file in the data folder that records the user chosen for jobs. Later servers must use the same
+// user: executors that outlive a killed server keep running as that user, and it owns the files that jobs keep
+// elsewhere.
 func userFile(dir string) string { return filepath.Join(dir, "jobs-user") }
 
-// keptUser is the user that an earlier server has chosen, unless its ids were assigned to another user since.
+// keptUser returns the user that an earlier server chose. kept is false if there is none or if its ids have been
+// assigned to another account since.
 func keptUser(dir string) (as *isolation.Account, kept bool) {
 	text, err := os.ReadFile(userFile(dir))
 	if err != nil {
@@ -83,11 +85,10 @@ func keepUser(dir string, as *isolation.Account) error {
 	return nil
 }
 
-// letJobsPass opens the way through the data folder to what jobs need in it: the folder itself, and those that are
-// made in it from now on, whatever the umask of who started this server. Nothing can be read there that could not be
-// read without it.
+// letJobsPass lets other users pass through the data folder, and through the folders that this process creates from
+// now on, whatever umask the server was started with. It grants no permission to read.
 func letJobsPass(dir string) error {
-	const others = 0o011 // may search
+	const others = 0o011 // search permission for others
 	syscall.Umask(syscall.Umask(0o077) &^ others)
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return fmt.Errorf("let jobs pass through the data folder: %w; name another with --data-dir", err)

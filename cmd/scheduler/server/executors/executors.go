@@ -1,4 +1,4 @@
-// Package executors has the executor binaries that this server gives to agents.
+// Package executors provides the executor binaries that agents fetch from this server.
 package executors
 
 import (
@@ -14,23 +14,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 )
 
-// Executors are the executor binaries for the agents' fetcher, under names
-// that hold their content: executor-<os>-<arch>-<sha256>. They are copies, so
-// that a new build on disk changes nothing under a name, and executors that an
-// earlier build described can still be fetched (rule X4).
+// Executors are copies of the executor binaries, for the agents' fetcher. Their names contain the hash of their
+// content, executor-<os>-<arch>-<sha256>, so that a new build never changes the file behind a name, and agents can
+// still fetch the executors that an earlier build described (rule X4).
 type Executors struct {
 	dir string
-	own string // the name for agents of this platform
+	own string // the name of the executor for this platform
 }
 
-// The names of the executor for this platform. The shorter one counts where both are there: who may add files to the
-// folder, but not replace those in it, changes nothing.
+// AnyName and OwnName are the names of the executor for this platform. If both files exist, AnyName is used, so that
+// a user who can add files to the folder, but not replace any, cannot replace the executor.
 const (
 	AnyName = "executor"
 	OwnName = "executor-" + runtime.GOOS + "-" + runtime.GOARCH
 )
 
-// Folder is the folder of the executors that a flag names, by default that of this program.
+// Folder returns the absolute path of the folder that holds the executor binaries: named, or the folder of this
+// program if named is empty.
 func Folder(named string) (string, error) {
 	if named == "" {
 		self, err := os.Executable()
@@ -46,8 +46,8 @@ func Folder(named string) (string, error) {
 	return dir, nil
 }
 
-// Find looks for executor and executor-<os>-<arch> in a folder, by
-// default that of this program, and copies what is new into keep.
+// Find looks for executor and executor-<os>-<arch> in the folder dir (see Folder) and copies new ones into keep. It
+// returns an error if there is none for this platform.
 func Find(dir, keep string) (*Executors, error) {
 	dir, err := Folder(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func Find(dir, keep string) (*Executors, error) {
 		return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 	}
 	a := &Executors{dir: keep}
-	for _, file := range programs { // sorted by name: executor comes before the one that names this platform
+	for _, file := range programs { // sorted by name, so executor comes before the one that names this platform
 		platform := file.Name()
 		if platform == AnyName {
 			platform = OwnName
@@ -92,7 +92,8 @@ func Find(dir, keep string) (*Executors, error) {
 	return a, nil
 }
 
-// keepProgram writes a program unless it is there, whole: a disk may have lost some of it.
+// keepProgram writes a program unless the file has exactly this content. It compares the whole content because a
+// crash may have truncated the file.
 func keepProgram(path string, program []byte) error {
 	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, program) {
 		return nil
@@ -100,13 +101,14 @@ func keepProgram(path string, program []byte) error {
 	return wholefile.Write(path, program, 0o755)
 }
 
-// URL is where agents fetch the executor for this platform from a server.
+// URL returns the address at which agents fetch the executor for this platform from a server.
 func (a *Executors) URL(server string) string { return server + "/artifacts/" + a.own }
 
-// FileURL is where agents that are this process fetch it: from disk, for which they need trust no certificate.
+// FileURL returns the same executor as a file: URL, for the agents in this process. They read it from disk and so
+// need not trust this server's certificate.
 func (a *Executors) FileURL() string { return (&url.URL{Scheme: "file", Path: a.Own()}).String() }
 
-// File finds one by its name.
+// File returns the path of the executor with this name. ok is false if there is none.
 func (a *Executors) File(name string) (path string, ok bool) {
 	if filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
 		return "", false
@@ -116,5 +118,5 @@ func (a *Executors) File(name string) (path string, ok bool) {
 	return path, err == nil
 }
 
-// Own is the file of the executor for this platform.
+// Own returns the path of the executor for this platform.
 func (a *Executors) Own() string { return filepath.Join(a.dir, a.own) }

@@ -44,8 +44,8 @@ func TestACopyOfTheExecutorThatWasDamagedIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestAnExecutorThatIsAddedCountsForNothing: jobs may add files to the folder of the programs, and not replace those
-// in it.
+// TestAnExecutorThatIsAddedCountsForNothing: jobs may be able to add files to the folder of the programs without
+// being able to replace those in it. An added executor must not be used.
 func TestAnExecutorThatIsAddedCountsForNothing(t *testing.T) {
 	t.Parallel()
 	dir, keep := t.TempDir(), t.TempDir()
@@ -72,7 +72,8 @@ func TestAnExecutorThatIsAddedCountsForNothing(t *testing.T) {
 	}
 }
 
-// TestWhereAgentsFetchTheExecutor: whoever is another process asks a server; this one reads its own disk.
+// TestWhereAgentsFetchTheExecutor: agents in other processes fetch it from a server, the one in this process reads it
+// from disk.
 func TestWhereAgentsFetchTheExecutor(t *testing.T) {
 	t.Parallel()
 	a := Executors{dir: "/data dir/artifacts", own: "executor-linux-amd64-ab"}

@@ -1,4 +1,4 @@
-// Package guard keeps from jobs of this machine what is not theirs: what the server's next start reads and executes,
-// its secrets and its data folder. Where jobs are another user, that user must not be able to change them; where they
-// are the server's own, they are started without them, and what can't be hidden is warned of.
+// Package guard protects a server from the jobs that run on the same machine: what the next start reads and executes,
+// its secrets and its data folder. If jobs run as another user, the package checks that this user cannot change them.
+// If jobs run as the server's own user, it hides them from the executors and warns about what cannot be hidden.
 package guard

@@ -13,19 +13,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// heldFile is a file with secrets that a flag names. It is held open, so that no other one can be taken for it.
+// heldFile is a secret file that a flag names. It is held open, so that a file that replaces it later cannot be
+// mistaken for it.
 type heldFile struct {
 	named string
-	// real is its name without links when the server started, empty if there was none.
+	// real is the path without links when the server started; empty if the file did not exist.
 	real string
 	is   isolation.Identity
 	file *os.File
 }
 
-// Files are all of them.
+// Files are the secret files that the flags name.
 type Files []heldFile
 
-// Hold opens files without reading them.
+// Hold opens the files without reading them. A file that does not exist is no error.
 func Hold(named []string) (held Files, err error) {
 	defer func() {
 		if err != nil {
@@ -55,16 +56,16 @@ func Hold(named []string) (held Files, err error) {
 	return held, nil
 }
 
-// Close lets go of them.
+// Close closes the files.
 func (h Files) Close() {
 	for _, f := range h {
-		_ = f.file.Close() // nothing was written; without a file it is an error that says so
+		_ = f.file.Close() // nothing was written, and Close of a nil file only returns an error
 	}
 }
 
-// HiddenWith adds the files to what is hidden. A file must be where it was at the start. One that has no name any
-// more, since another one was renamed to it, can be seen by nobody: then it is the new one that is hidden, and so is
-// what a link leads to now, such as the key of a certificate that was renewed.
+// HiddenWith adds the files to the places that are hidden. A file must still be the one of the start, except if all
+// its names are gone because another file was renamed over it. Then no job can reach the old file, and the new one is
+// hidden instead. The file that a link leads to now is hidden too, such as the key of a renewed certificate.
 func (h Files) HiddenWith(p isolation.Places) isolation.Places {
 	p.Files, p.FilesAre = slices.Clone(p.Files), map[string]isolation.Identity{}
 	for _, f := range h {

@@ -11,14 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// TestHeldFiles: a file stays hidden as what it was when the server started, wherever a link leads since, and what a
-// link leads to now is hidden, too. Only a file that has no name any more can be another one.
+// TestHeldFiles: the file that a path named at the start stays hidden even if a link is changed later, and the file
+// that the link names now is hidden too. A different file is accepted under the old path only if the old file has no
+// name any more.
 func TestHeldFiles(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		named  string
 		change func(dir string) error
-		want   string // what is hidden, with a * if it must be the same file
+		want   string // the hidden files; * marks those that must be the same file as before
 	}{
 		"a file":             {named: "file", want: "file*"},
 		"a link":             {named: "link", want: "file* link"},

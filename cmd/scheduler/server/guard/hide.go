@@ -21,29 +21,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Hidden is what executors of this machine, whose jobs run as this server's user, are started without.
+// Hidden starts executors that cannot see the data folder and the secret files. It is for jobs that run as this
+// server's own user.
 type Hidden struct {
-	folder *os.File // the data folder, open so that no other one can be taken for it
+	folder *os.File // the data folder, open so that a folder that replaces it cannot be mistaken for it
 	places isolation.Places
-	files  Files // which are hidden, too
-	// secrets are the folders for jobs' secrets in it, which executors read.
+	files  Files // hidden as well
+	// secrets are the folders for jobs' secrets in the data folder. Executors read them.
 	secrets []string
-	// text is places, as executors have them in their environment.
+	// text is places as JSON, which executors receive in their environment.
 	text string
 }
 
 // HideOptions say what is hidden.
 type HideOptions struct {
-	// DataDir is the data folder, Files are those that flags name, and Programs stay as they are.
+	// DataDir is the data folder and Files are the secret files, both hidden. Programs stay visible, but jobs cannot
+	// replace them.
 	DataDir  string
 	Files    Files
 	Programs []string
-	// Executor is the program that can say whether it can hide something.
+	// Executor is the binary whose command can-hide tests whether this kernel can hide files.
 	Executor string
 	Logger   *slog.Logger
 }
 
-// Hide finds out what executors don't see. Where the kernel can't hide it there is none, and the log says so.
+// Hide determines what executors must not see and tests whether the kernel can hide it. If the kernel cannot, Hide
+// logs a warning and returns nil.
 func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	path, err := filepath.Abs(o.DataDir)
 	if err != nil {
@@ -88,7 +91,8 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	return h, nil
 }
 
-// try says why the places can't be hidden from jobs, and sets the text of them.
+// try tests whether an executor can hide the places from jobs, and sets h.text. failed says why it cannot; err is for
+// errors of the test itself.
 func (h *Hidden) try(ctx context.Context, program string) (failed, err error) {
 	text, err := json.Marshal(h.files.HiddenWith(h.places))
 	if err != nil {
@@ -105,7 +109,7 @@ func (h *Hidden) try(ctx context.Context, program string) (failed, err error) {
 	return nil, nil
 }
 
-// Start starts an executor without what is hidden. Its id, in its environment, names its app.
+// Start starts an executor that cannot see the hidden places. It finds the app by the executor's id in env.
 func (h *Hidden) Start(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error {
 	const idVariable = "MESOS_EXECUTOR_ID="
 	at := slices.IndexFunc(*env, func(v string) bool { return strings.HasPrefix(v, idVariable) })
@@ -123,7 +127,7 @@ func (h *Hidden) Start(sandbox string, attr *syscall.SysProcAttr, env *[]string,
 	return places.Start(attr, env, start)
 }
 
-// Close lets go of the data folder. It may be nil.
+// Close closes the data folder. h may be nil.
 func (h *Hidden) Close() error {
 	if h == nil {
 		return nil
@@ -131,7 +135,7 @@ func (h *Hidden) Close() error {
 	return h.folder.Close()
 }
 
-// Environment is what executors have to know of it.
+// Environment returns the variables that tell executors what to hide from their jobs and where jobs' secrets are.
 func (h *Hidden) Environment() map[string]string {
 	return map[string]string{executor.HideVariable: h.text, launch.SecretsVariable: strings.Join(h.secrets, ":")}
 }

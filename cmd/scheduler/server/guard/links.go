@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// DataFolder is a server's data folder without links on the way to it, so that none of them counts any more while
-// this server runs. It warns of those that jobs of this server's user could replace: folders are kept in their place
-// where jobs see them, and links can't be.
+// DataFolder returns the path of the data folder without links, so that replacing a link has no effect while this
+// server runs. With --local it warns about links that jobs of this server's user could replace before the next start:
+// folders can be kept in their place, links cannot.
 func DataFolder(dir string, local bool, log *slog.Logger) (string, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -30,7 +30,7 @@ func DataFolder(dir string, local bool, log *slog.Logger) (string, error) {
 	return linkless, err
 }
 
-// eachLink finds the links on the way to a path that jobs of this server's user can replace.
+// eachLink calls found for each link on the way to path that jobs of this server's user can replace.
 func eachLink(path string, found func(link string)) error {
 	steps, err := (*isolation.Account)(nil).Steps(path)
 	for _, step := range steps {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDataFolderIsTakenWithoutLinks: what leads to it does not count any more once the server runs, and a link that
-// jobs of the server's own user could replace until the next start is warned of.
+// TestDataFolderIsTakenWithoutLinks: links on the way to the data folder have no effect once the server runs, and
+// there is a warning about each link that jobs of the server's own user could replace before the next start.
 func TestDataFolderIsTakenWithoutLinks(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

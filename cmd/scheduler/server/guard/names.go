@@ -13,29 +13,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Names are the files and programs of a server that runs jobs on this machine.
+// Names are the paths of the files and programs that the next start of a server uses. The server runs jobs on this
+// machine.
 type Names struct {
-	// Secrets are the files that flags name, and ExecutorDir is the folder of the executors that one names, if any.
+	// Secrets are the files that flags name. ExecutorDir is the folder that --executor-dir names, if any.
 	Secrets     []string
 	ExecutorDir string
-	// RunAs is who jobs run as, as --run-as has it, and UID the user of the server.
+	// RunAs is the user that jobs run as, in the form of --run-as; UID is the user of the server.
 	RunAs  string
 	UID    int
 	Logger *slog.Logger
 }
 
-// Check sees to it that no job decides what the next start reads and executes: as another user than root's server
-// it must not be able to replace the files that flags name, nor the programs. Where jobs are this server's own user,
-// files are kept in their place where jobs see them; links can't be, and so are warned of.
+// Check makes sure that no job can decide what the next start reads and executes. If root's server runs jobs as
+// another user, Check returns an error for each file or program that this user could replace. If jobs run as the
+// server's own user, executors keep these files in their place, which is not possible for links: Check warns about
+// those.
 func (n Names) Check() error {
 	as, err := isolation.Needed(n.RunAs, n.UID)
 	if err != nil {
-		return nil // the executors say what is wrong
+		return nil // the executors report what is wrong with the user
 	}
 	names := append(slices.Clone(n.Secrets), Programs(n.ExecutorDir)...)
 	if as != nil {
 		if dir, err := executors.Folder(n.ExecutorDir); err == nil {
-			names = append(names, dir) // where a program could be added
+			names = append(names, dir) // so that no program can be added there
 		}
 		var errs []error
 		for _, name := range names {
@@ -47,7 +49,7 @@ func (n Names) Check() error {
 		return nil
 	}
 	if n.UID == 0 {
-		return nil // jobs are root
+		return nil // jobs run as root and can change everything
 	}
 	for _, name := range names {
 		err := eachLink(name, func(link string) {
@@ -62,11 +64,11 @@ func (n Names) Check() error {
 	return n.guardExecutor()
 }
 
-// guardExecutor warns where a job could add an executor that counts before the one that is there.
+// guardExecutor warns if a job could add an executor file that takes precedence over the present one.
 func (n Names) guardExecutor() error {
 	dir, err := executors.Folder(n.ExecutorDir)
 	if err != nil {
-		return nil // there is none, and the start says so
+		return nil // there is no folder, and the start reports that
 	}
 	if _, err := os.Stat(filepath.Join(dir, executors.AnyName)); err == nil {
 		return nil

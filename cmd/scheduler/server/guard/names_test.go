@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/executors"
 )
 
-// TestLinksThatJobsCanReplaceAreWarnedOf: whoever can replace a link to a file or program decides what the next start
-// reads or executes.
+// TestLinksThatJobsCanReplaceAreWarnedOf: a job that can replace a link to a file or program decides what the next
+// start reads or executes.
 func TestLinksThatJobsCanReplaceAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -51,8 +51,8 @@ func TestLinksThatJobsCanReplaceAreWarnedOf(t *testing.T) {
 	}
 }
 
-// TestAsRootNamesThatJobsCanReplaceAreRefused: as another user, jobs must not be able to replace what root's next
-// server reads or executes.
+// TestAsRootNamesThatJobsCanReplaceAreRefused: if jobs run as another user, they must not be able to replace the
+// files that root's next start reads or executes.
 func TestAsRootNamesThatJobsCanReplaceAreRefused(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -60,9 +60,9 @@ func TestAsRootNamesThatJobsCanReplaceAreRefused(t *testing.T) {
 	}
 	const jobs = 60600
 	for name, c := range map[string]struct {
-		his  string // what belongs to the jobs' user
+		his  string // the path that belongs to the jobs' user
 		mode os.FileMode
-		want string // the path that the error names, "" without one
+		want string // the path that the error names; "" for no error
 	}{
 		"nothing":              {},
 		"the secret":           {his: "conf/token", want: "conf/token"},
@@ -101,7 +101,7 @@ func TestAsRootNamesThatJobsCanReplaceAreRefused(t *testing.T) {
 	}
 }
 
-// openAll makes a folder that all can reach.
+// openAll creates a folder that all users can reach.
 func openAll(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

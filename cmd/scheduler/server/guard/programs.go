@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/executors"
 )
 
-// Programs are the files that the next start executes, as far as this one knows: this program, by the name that it was
-// started by, too, the executors, and the command line beside it. Links are not resolved. ExecutorDir is the
-// folder of the executors that a flag names, empty for that of this program.
+// Programs returns the files that the next start executes, as far as this process can know: this program, also under
+// the name by which it was started, the executors, and the elasticjob command beside it. It does not resolve links.
+// executorDir is the folder that --executor-dir names; empty means the folder of this program.
 func Programs(executorDir string) []string {
 	var files []string
 	add := func(path string) {

@@ -1,4 +1,4 @@
-// Package lifecycle ends what was begun.
+// Package lifecycle has helpers that end goroutines and close resources.
 package lifecycle
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Background runs something until the function that it returns is called, which waits for its end.
+// Background runs a function in a goroutine. end cancels its context and waits until it has returned.
 func Background(run func(ctx context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -21,12 +21,13 @@ func Background(run func(ctx context.Context)) (end func()) {
 	}
 }
 
-// Within calls f with a context that lasts for so long, whatever was interrupted: it is for what is to end.
+// Within calls f with a new context that lasts for d. It does not inherit from a context that is done already, so it
+// is for work at the end of a process.
 func Within(d time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return f(ctx)
 }
 
-// Closing is for defer: it adds the error of a close to that of a function.
+// Closing is for defer: it calls f and joins its error with *err.
 func Closing(err *error, f func() error) { *err = errors.Join(*err, f()) }

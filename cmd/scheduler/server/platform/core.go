@@ -14,18 +14,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// clusterKind is what the state in the registry says of where its tasks run on Kubernetes.
+// clusterKind is how the state in the registry records that its tasks run on Kubernetes.
 const clusterKind = "Kubernetes"
 
-// localKillAnswer is rule K3's with --local: the agent is in this process, so nothing but the executor can be silent.
+// localKillAnswer is the timeout of rule K3 with --local. It is short because the agent is in this process, so a
+// missing answer can only be the executor's.
 const localKillAnswer = 5 * time.Second
 
-// SetCore sets what the core is to know of the cluster.
+// SetCore sets the options of the core that depend on the kind of cluster.
 func SetCore(c *settings.Config, o *step.Options) {
 	switch {
 	case c.Kubernetes.On:
 		o.ClusterKind, o.TaskExecutors, o.Unfit = clusterKind, true, pods(&c.Kubernetes).Unfit
-	case c.Local.On: // its cluster runs everything as who started it
+	case c.Local.On: // no ExecutorUser: this machine's cluster runs everything as the user who started it
 		o.KillAnswer = localKillAnswer
 		o.ExecutorEnvironment = map[string]string{launch.SecretsVariable: datafolder.Secrets(c.DataDir)}
 	default:
@@ -37,22 +38,23 @@ func SetCore(c *settings.Config, o *step.Options) {
 	}
 }
 
-// pods are what all pods have in common.
+// pods returns the settings that all pods share.
 func pods(k *settings.Kubernetes) pod.Settings {
 	return pod.Settings{Namespace: k.Namespace, Image: k.Image, Template: k.Template}
 }
 
-// failoverTimeout is how long the master keeps our tasks without us, as the original's.
+// failoverTimeout is how long the Mesos master keeps the tasks of this framework while it is disconnected.
+// ElasticJob-Cloud uses the same value.
 const failoverTimeout = 7 * 24 * time.Hour
 
-// framework is who a server says that it is, which others find at an address.
+// framework describes this server to the cluster. address is where others reach it.
 func framework(c *settings.Config, address string) cluster.Framework {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
 	if c.API.Advertise != "" {
-		host, _, _ = net.SplitHostPort(c.API.Advertise) // checked
+		host, _, _ = net.SplitHostPort(c.API.Advertise) // the settings were checked
 	}
 	f := cluster.Framework{
 		Name: "ElasticJob-Cloud", Hostname: host, WebUI: c.Scheme() + "://" + address, Role: c.Mesos.Role,

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// openKubernetes makes what reaches the API server; nothing is connected to yet. Outputs have connections of their
-// own: many that last.
+// openKubernetes creates the clients of the API server without connecting. Task output uses connections of its own,
+// because following it takes many long-lived ones.
 func openKubernetes(c *settings.Config, address string, log *slog.Logger) (Platform, error) {
 	k := &c.Kubernetes
 	config, _, err := kubernetes.Connect(k.Kubeconfig)

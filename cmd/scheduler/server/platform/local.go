@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/logging"
 )
 
-// openLocal starts this machine's cluster, which speaks as Mesos does.
+// openLocal starts the cluster of this machine and a Mesos driver for it, since that cluster speaks Mesos' API.
 func openLocal(ctx context.Context, c *settings.Config, address string, found *executors.Executors, held guard.Files,
 	log *slog.Logger) (Platform, error) {
 	var hidden *guard.Hidden

@@ -7,7 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// openMesos makes what reaches a cluster of Mesos, which fetches executors from a URL.
+// openMesos creates the clients of a Mesos cluster. executor is the URL from which its agents fetch the executor.
 func openMesos(c *settings.Config, reach mesos.Options, address, executor string, log *slog.Logger) (Platform, error) {
 	reach.Logger = log
 	driver, err := mesos.New(reach)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// Open opens the cluster, for a server that others find at an address. Held are the files that jobs of this machine
-// are not to see. Nothing is connected to, but --local starts its own.
+// Open opens the cluster that the settings name. address is where others reach this server. held are the files that
+// jobs on this machine must not see. Open starts the cluster of --local, and does not connect to any other.
 func Open(ctx context.Context, c *settings.Config, address string, held guard.Files, log *slog.Logger) (Platform,
 	error) {
 	if c.Kubernetes.On {

@@ -1,5 +1,4 @@
-// Package platform opens the cluster that jobs run on, as the settings name it: Mesos, Kubernetes, or this machine's
-// own.
+// Package platform opens the cluster that the settings name: Mesos, Kubernetes, or a cluster on this machine.
 package platform
 
 import (
@@ -9,24 +8,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Platform is where jobs run, as a server uses it.
+// Platform is the cluster that jobs run on.
 type Platform struct {
 	Driver cluster.Driver
 	Output logs.Files
-	// Framework is who the server says that it is.
+	// Framework describes this server to the cluster.
 	Framework cluster.Framework
-	// ExecutorBinary is where executors are fetched from, and Artifact finds the file if this server is asked for it;
-	// where images have the executor there are neither.
+	// ExecutorBinary is the URL from which agents fetch the executor. Artifact returns the file with a name if this
+	// server serves it. Both are zero where images contain the executor.
 	ExecutorBinary string
 	Artifact       func(name string) (file string, ok bool)
-	// PodTemplate has all that is wrong with an app's podTemplate; nil where tasks have no pods.
+	// PodTemplate returns all that is wrong with an app's podTemplate; nil where tasks have no pods.
 	PodTemplate func(template []byte) document.Violations
-	// Image is what jobs run in where they run in images, unless their app names another one.
+	// Image is the default image of apps, where jobs run in images.
 	Image string
-	// Throttled is how many requests of this server a Kubernetes has put off; nil elsewhere.
+	// Throttled returns how many requests of this server the Kubernetes API server has rejected for now (429); nil for
+	// other clusters.
 	Throttled func() int64
-	// Machine is this machine's cluster, nil without --local.
+	// Machine is the cluster of this machine; nil without --local.
 	Machine *local.Cluster
-	// Close gives back what it holds.
+	// Close closes the clients, and with --local the cluster.
 	Close func() error
 }

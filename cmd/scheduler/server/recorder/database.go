@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/database"
 )
 
-// openDatabase opens the database of the history in SQL, or returns nil if there is none. One that is down is no
-// error: each call that asks it something says so.
+// openDatabase opens the database of the history, or returns nil if none is configured. A database that is down is no
+// error here: each later call reports it.
 func openDatabase(c *settings.Config, log *slog.Logger) (*database.DB, error) {
 	switch {
 	case c.History.DSN != "":
@@ -31,8 +31,8 @@ func openDatabase(c *settings.Config, log *slog.Logger) (*database.DB, error) {
 	return nil, nil
 }
 
-// keepPrivate makes a file that only its owner can read, or the one that is there such a file: others may pass through
-// the data folder.
+// keepPrivate creates the file so that only its owner can read it, or restricts an existing one, because other users
+// may be able to pass through the data folder.
 func keepPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package recorder keeps a server's history in SQL.
+// Package recorder runs the history in SQL of a server.
 package recorder
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// tablesWithin is how long a server waits at its start for the tables of its own history file.
+// tablesWithin is how long a start waits until the tables of its own history file exist.
 const tablesWithin = 5 * time.Second
 
-// recorderEnd is how long a recorder is waited for whose database or disk does not answer.
+// recorderEnd is how long the end of a server waits for a recorder whose database or disk does not answer.
 const recorderEnd = 5 * time.Second
 
-// Recorder is what a server keeps history with; nothing but End is set where there is no database for it.
+// Recorder is the history of a server. Without a database only End is set.
 type Recorder struct {
-	// Scheduler takes what is to be kept, and Reads finds it again.
+	// Scheduler receives the rows to keep; Reads queries them.
 	Scheduler scheduler.History
 	Reads     apihistory.History
-	// Stats are its numbers, and Warning is what should be looked at, or "".
+	// Stats returns the recorder's numbers. Warning returns what needs attention, or "".
 	Stats   func() metrics.HistoryStats
 	Warning func() string
-	// End ends it, and waits for a while for what is under way.
+	// End ends the recorder and waits a limited time for work in progress.
 	End func() error
 }
 
-// Start has what the scheduler records kept, if there is a database for it. It is to be ended after the
-// scheduler: what is not in the database by then stays in the outbox, for the next start.
+// Start starts a recorder for the rows of the scheduler, if there is a database. End must be called after the
+// scheduler has ended; rows that are not in the database by then stay in the outbox for the next start.
 func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 	db, err := openDatabase(c, log)
 	if db == nil || err != nil {
@@ -46,7 +46,8 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 		return Recorder{End: func() error { return nil }}, err
 	}
 	if c.History.DSN == "" {
-		// Its first readers are to find its tables. The recorder tries again what fails or takes longer, and logs it.
+		// The first readers need the tables. If this fails or takes too long, the recorder retries it and logs the
+		// reason.
 		ctx, cancel := context.WithTimeout(context.Background(), tablesWithin)
 		_, _, _ = db.Migrate(ctx)
 		cancel()
@@ -84,7 +85,8 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 	}, nil
 }
 
-// warnOfRows says that an earlier start, with a database, has left rows that nobody writes now.
+// warnOfRows warns if an earlier start with a database left rows in the outbox, because without a database they are
+// not written.
 func warnOfRows(c *settings.Config, log *slog.Logger) {
 	dir := filepath.Join(c.DataDir, "outbox")
 	if _, err := os.Stat(dir); err != nil {
@@ -104,7 +106,7 @@ func warnOfRows(c *settings.Config, log *slog.Logger) {
 	}
 }
 
-// historyStats are a recorder's numbers as /metrics shows them.
+// historyStats returns a recorder's numbers in the form of /metrics.
 func historyStats(s history.Status, now time.Time) metrics.HistoryStats {
 	stats := metrics.HistoryStats{
 		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, BytesMost: s.Bound,

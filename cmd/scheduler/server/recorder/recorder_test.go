@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// A start without a database says so when an earlier one has left rows for it, and leaves them there.
+// A start without a database warns about rows that an earlier start left in the outbox, and keeps them.
 func TestRowsThatWaitForADatabaseAreToldOf(t *testing.T) {
 	t.Parallel()
 	c := settings.Config{DataDir: t.TempDir(), History: settings.History{OutboxMB: 1}}

@@ -10,16 +10,15 @@ import (
 	"strings"
 )
 
-// memory is what a process has in use, and what it may have, in bytes. limit is 0 where nothing limits it, and used 0
-// if it is not known.
+// memory measures a process: the bytes that it uses, 0 if unknown, and the limit in bytes, 0 if there is none.
 type memory struct {
 	used, limit func() int64
 }
 
-// ownMemory is this process's: the limit is GOMEMLIMIT or that of a cgroup that the process is in, whichever is less.
+// ownMemory measures this process. Its limit is the lowest of GOMEMLIMIT and the limits of its cgroups.
 func ownMemory() memory {
 	return memory{used: residentBytes, limit: func() int64 {
-		content, _ := os.ReadFile("/proc/self/cgroup") // without it there is no cgroup
+		content, _ := os.ReadFile("/proc/self/cgroup") // without this file there is no cgroup
 		least := cgroupLimit(os.DirFS("/sys/fs/cgroup"), string(content))
 		if soft := debug.SetMemoryLimit(-1); soft > 0 && soft < math.MaxInt64 && (least == 0 || soft < least) {
 			least = soft
@@ -28,7 +27,7 @@ func ownMemory() memory {
 	}}
 }
 
-// residentBytes is how much memory this process has in use.
+// residentBytes returns the resident memory of this process in bytes, 0 if unknown.
 func residentBytes() int64 {
 	content, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(content))
@@ -42,11 +41,11 @@ func residentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// noCgroupLimit is more than any machine has: version 1 of cgroups writes such a number for no limit.
+// noCgroupLimit is more memory than any machine has. Version 1 of cgroups reports such a number for "no limit".
 const noCgroupLimit = 1 << 60
 
-// cgroupLimit is the least memory limit of the cgroups that /proc/self/cgroup names and of those above them, in a file
-// system of cgroups of version 2, or of version 1 with the folder memory; 0 without any.
+// cgroupLimit returns the lowest memory limit of the cgroups in own, the content of /proc/self/cgroup, and of their
+// parents; 0 if there is none. root is a file system of cgroups version 2, or of version 1 with the folder memory.
 func cgroupLimit(root fs.FS, own string) (least int64) {
 	for line := range strings.Lines(own) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)

@@ -1,5 +1,5 @@
-// Package starts records the starts of a server, and has one launch nothing that was killed for its memory as soon as
-// it launched.
+// Package starts records how the starts of a server end. It holds launches back in a start after several that were
+// killed for their memory shortly after they began.
 package starts
 
 import (
@@ -16,35 +16,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
 )
 
-// A server that is killed for its memory as soon as it launches what waits would be killed at every start, and nobody
-// could disable the job that causes it. So each start is recorded in the data folder with how much memory the process
-// has, until it has lived for SettledAfter or has ended by itself. After crashesToHold starts in a row that did
-// neither, the last one with more than nearLimit of its memory in use, a server launches nothing (step.Options.Held)
-// if it leads within SettledAfter. The next start launches again. A start that fails meanwhile, as where its port is
-// taken, shows nothing, and leaves the record as it was before it: what would have been held is held at the next one.
+// A server that is killed for its memory as soon as it launches the waiting tasks would be killed again at every
+// start, and no user could disable the job that causes it. Therefore each start is recorded in the data folder, with
+// the memory that the process uses, until the process has lived for SettledAfter or ends by itself. If crashesToHold
+// starts in a row did neither, and the last one used more than nearLimit of its memory, the next start launches
+// nothing (step.Options.Held) if it becomes leader within SettledAfter. The start after that one launches again. A
+// start that fails within SettledAfter, for example because its port is in use, says nothing about memory. It
+// restores the record that it found, so that the next start makes the same decision.
 const (
-	// SettledAfter is how long a start has to live to count as one that went well.
+	// SettledAfter is how long a start must live to count as successful.
 	SettledAfter    = time.Minute
 	crashesToHold   = 2
 	nearLimit       = 0.8
 	measureInterval = 50 * time.Millisecond
-	// startsBytes is how long the file is, filled up with spaces: each write replaces all of it.
+	// startsBytes is the size of the file. The record is padded with spaces, so that each write replaces all of it.
 	startsBytes = 512
 )
 
-// startRecord is what is kept of the starts of a server.
+// startRecord is the record of the starts of a server, as it is stored.
 type startRecord struct {
-	// Crashes is how many starts before the present one ended uncleanly within SettledAfter, in a row.
+	// Crashes is how many starts in a row, before the present one, ended uncleanly within SettledAfter.
 	Crashes int `json:"crashes"`
-	// Open is set while the present start has neither settled nor ended.
+	// Open is true until the present start has settled or ended.
 	Open bool `json:"open"`
-	// Memory is what the process was last seen to have in use, and Limit what it may have, in bytes; 0 where nothing
-	// limits it.
+	// Memory is the last measured use of memory and Limit is the limit, in bytes; Limit is 0 if there is none.
 	Memory int64 `json:"memory"`
 	Limit  int64 `json:"limit"`
 }
 
-// next is the record of a start after this one, and why it is to launch nothing, or "".
+// next returns the record of the start that follows the one in r. held says why that start must launch nothing, or is
+// "".
 func (r startRecord) next(limit int64) (now startRecord, held string) {
 	now = startRecord{Open: true, Limit: limit}
 	if !r.Open {
@@ -64,15 +65,15 @@ func (r startRecord) next(limit int64) (now startRecord, held string) {
 type Starts struct {
 	file   *os.File
 	record startRecord
-	before startRecord // what it was before this start
+	before startRecord // the record before this start
 	log    *slog.Logger
 	stop   func()
 	failed bool
 }
 
-// Open records a start in the data folder, and says why it is to launch nothing if it leads within SettledAfter, or
-// "". Nothing but this depends on the record: one that can't be read counts as none, and one that can't be written is
-// logged.
+// Open records a start in the data folder. held says why the server must launch nothing if it becomes leader within
+// SettledAfter, or is "". Only this decision depends on the record, so a record that cannot be read counts as none,
+// and errors are logged.
 func Open(dir string, log *slog.Logger) (s *Starts, held string) { return open(dir, ownMemory(), log) }
 
 func open(dir string, m memory, log *slog.Logger) (s *Starts, held string) {
@@ -122,7 +123,7 @@ func (s *Starts) measure(ctx context.Context, m memory) {
 	}
 }
 
-// End records that the process ends by itself, because it failed or because it was asked to.
+// End records that the process ends by itself: because of an error if failed, otherwise because it was asked to.
 func (s *Starts) End(failed bool) {
 	s.stop()
 	if s.file == nil {
@@ -134,10 +135,10 @@ func (s *Starts) End(failed bool) {
 		s.record.Open = false
 	}
 	s.write()
-	_ = s.file.Close() // what was written stays
+	_ = s.file.Close() // the record is written already
 }
 
-// write replaces the record. It need not be on disk: it is to outlive the process, not the machine.
+// write replaces the record. It does not sync, because the record must survive the process, not the machine.
 func (s *Starts) write() {
 	content, err := json.Marshal(s.record)
 	if err == nil {

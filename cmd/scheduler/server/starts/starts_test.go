@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// TestStartsAreHeld: launches are held by what became of the starts before, and only then.
+// TestStartsAreHeld: launches are held back only because of how the previous starts ended.
 func TestStartsAreHeld(t *testing.T) {
 	t.Parallel()
 	const limit, near, far = 1000 << 20, 900 << 20, 10 << 20
 	const ( // how a start ends
 		killed  = iota
-		stopped // as it was asked to
+		stopped // as requested
 		failed
-		settled // it is killed after a minute
+		settled // killed after a minute
 	)
 	type start struct {
 		limit, uses int64
@@ -71,7 +71,7 @@ func TestStartsAreHeld(t *testing.T) {
 	}
 }
 
-// TestStartsAreNoReasonToFail: a record that can't be read or written is logged, and that is all.
+// TestStartsAreNoReasonToFail: a record that cannot be read or written is only logged.
 func TestStartsAreNoReasonToFail(t *testing.T) {
 	t.Parallel()
 	m := memory{used: func() int64 { return 1 }, limit: func() int64 { return 1 }}

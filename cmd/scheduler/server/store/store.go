@@ -1,4 +1,4 @@
-// Package store opens the registry that a server has: a file of its own, a database or ZooKeeper.
+// Package store opens the registry of a server: a file, a database or ZooKeeper.
 package store
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
 )
 
-// Store is where configuration, state, users and tokens are kept.
+// Store holds configuration, state, users and tokens.
 type Store interface {
 	registry.Registry
 	registry.Shared
 }
 
-// Open opens the store that a server has. Remember says that this is one, which keeps how far a registry in SQL is in
-// its data folder.
+// Open opens the store that the settings name. remember is true for a server, which records in its data folder how
+// far it has read a registry in SQL; commands pass false.
 func Open(c *settings.Config, remember bool, log *slog.Logger) (Store, error) {
 	if !c.Elected() {
 		if err := CheckNew(c.DataDir); err != nil {
@@ -51,9 +51,9 @@ func Open(c *settings.Config, remember bool, log *slog.Logger) (Store, error) {
 
 func path(dataDir string) string { return filepath.Join(dataDir, "registry.db") }
 
-// CheckNew refuses to begin with nothing where there was a registry: beside the state of this machine's
-// cluster, and while executors run whose sandboxes are, or were, in this data folder. What runs would be taken for
-// nobody's, and who has no users is everybody's.
+// CheckNew returns an error if a new, empty registry would be created where there was one before: the data folder
+// holds the state of this machine's cluster, or executors run whose sandboxes are in this folder. With an empty
+// registry the running tasks would be unknown, and without users every caller would have all rights.
 func CheckNew(dataDir string) error {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -80,10 +80,10 @@ func CheckNew(dataDir string) error {
 	return nil
 }
 
-// namedBy are the processes that name something below a folder as an argument, such as the supervisors of executors,
-// of users whose processes this one can see.
+// namedBy returns the processes that have a path below folder as an argument, such as the supervisors of executors.
+// It sees only processes whose command lines this user can read.
 func namedBy(folder string) (pids []string) {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // it fails for a bad pattern only
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // Glob fails only for a malformed pattern
 	for _, name := range lines {
 		line, err := os.ReadFile(name)
 		if err == nil && strings.Contains(string(line), "\x00"+folder+"/") {

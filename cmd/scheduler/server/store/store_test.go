@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// TestNoRegistryIsMadeBesideTraces: where there was a registry, a new one, without any user, would be everybody's.
-// What lies in the data folder shows it, and so do executors that run on.
+// TestNoRegistryIsMadeBesideTraces: if there was a registry, a new one without users would give all rights to every
+// caller. Files in the data folder and running executors show that there was one.
 func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		there    string // in the data folder
+		there    string // the files in the data folder
 		registry bool
-		runs     string // a path on the command line of a process
+		runs     string // a path on the command line of a running process
 		want     string
 	}{
 		"a new folder":                 {},
@@ -57,7 +57,7 @@ func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer func() { _, _ = in.Close(), cmd.Wait() }() // without a line it fails
+				defer func() { _, _ = in.Close(), cmd.Wait() }() // it fails if the process prints no line
 				pid = strconv.Itoa(cmd.Process.Pid)
 			}
 			err = CheckNew(dir)

@@ -1,4 +1,4 @@
-// Package wholefile writes files that nobody ever sees half of.
+// Package wholefile replaces files atomically.
 package wholefile
 
 import (
@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Write makes a file with a content and a mode, or replaces the one that is there. On an error that one stays as it
-// was.
+// Write creates or replaces a file with this content and mode. Readers see either the old or the whole new content;
+// on an error the old file is unchanged.
 func Write(path string, content []byte, mode os.FileMode) error {
 	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {

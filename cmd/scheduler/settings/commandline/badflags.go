@@ -11,8 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// RefuseBadFlags has a command say what is wrong with flags that can't be read, and refuse arguments that are no
-// flags.
+// RefuseBadFlags makes a command explain flags that cannot be parsed, and makes it reject positional arguments.
 func RefuseBadFlags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", Explain(cmd.Flags(), err),
@@ -27,7 +26,7 @@ func RefuseBadFlags(cmd *cobra.Command) {
 	}
 }
 
-// Explain is what to say of a flag that could not be read.
+// Explain rewrites an error of parsing the flags, so that it names the accepted values or the nearest known flag.
 func Explain(flags *pflag.FlagSet, err error) error {
 	var bad *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
@@ -46,7 +45,7 @@ func Explain(flags *pflag.FlagSet, err error) error {
 	return err
 }
 
-// Set sets a flag from another source than the command line.
+// Set sets a flag to a value that does not come from the command line. Its error names the accepted values.
 func Set(flags *pflag.FlagSet, name, value string) error {
 	if err := flags.Set(name, value); err != nil {
 		return badValue(err)
@@ -54,7 +53,7 @@ func Set(flags *pflag.FlagSet, name, value string) error {
 	return nil
 }
 
-// badValue is what to say of a flag's value, instead of what Go's parser says.
+// badValue replaces the parser's message about a flag's value by one that says what the flag accepts.
 func badValue(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
@@ -73,8 +72,8 @@ func badValue(err error) error {
 	return err
 }
 
-// RefuseEmpty refuses flags that the command line gives without a value, as a script does whose own
-// variable is not set: taken as left out, --zk "" would silently be a server without ZooKeeper.
+// RefuseEmpty returns an error for each flag that the command line sets to an empty value. A script does that when a
+// variable of its own is not set. If --zk "" counted as omitted, the server would silently run without ZooKeeper.
 func RefuseEmpty(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.Visit(func(f *pflag.Flag) {
@@ -86,7 +85,7 @@ func RefuseEmpty(flags *pflag.FlagSet) error {
 	return errors.Join(errs...)
 }
 
-// IsEmpty is what to say of a flag or a variable that is given without a value.
+// IsEmpty returns the error for a flag or variable, named by what, that is set to an empty value.
 func IsEmpty(what string) error {
 	return fmt.Errorf("%s is empty: give it a value, or leave it out", what)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 )
 
-// ByteSize is a flag's number of bytes, such as 64MiB.
+// ByteSize is the value of a flag in bytes, written as 64MiB for example.
 type ByteSize int64
 
-// Set reads it.
+// Set parses a size, see executor.ParseSize.
 func (b *ByteSize) Set(text string) error {
 	n, err := executor.ParseSize(text)
 	if err == nil {
@@ -18,7 +18,7 @@ func (b *ByteSize) Set(text string) error {
 	return err
 }
 
-// String is the number as Set reads it.
+// String returns the size in the form that Set parses.
 func (b *ByteSize) String() string {
 	for _, unit := range []struct {
 		name string
@@ -31,5 +31,5 @@ func (b *ByteSize) String() string {
 	return fmt.Sprintf("%d", int64(*b))
 }
 
-// Type is the kind of value, for the help.
+// Type names the kind of value in --help.
 func (b *ByteSize) Type() string { return "size" }

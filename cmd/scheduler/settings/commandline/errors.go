@@ -1,5 +1,5 @@
-// Package commandline has what all commands of the server share about their flags: kinds of values, what is said of a
-// flag that is wrong, and errors that are collected so that all of them are reported at once.
+// Package commandline is shared by all commands of the server: kinds of flag values, errors about flags, and a list
+// that collects errors so that a command reports all of them at once.
 package commandline
 
 import (
@@ -7,28 +7,28 @@ import (
 	"fmt"
 )
 
-// ErrUsage marks errors of the command line that were printed already.
+// ErrUsage is returned for errors of the command line that have been printed already.
 var ErrUsage = errors.New("usage")
 
-// Errors collect what is wrong.
+// Errors collects errors.
 type Errors []error
 
 // Add adds an error.
 func (e *Errors) Add(format string, args ...any) { *e = append(*e, fmt.Errorf(format, args...)) }
 
-// Unless adds an error where something does not hold.
+// Unless adds an error if ok is false.
 func (e *Errors) Unless(ok bool, format string, args ...any) {
 	if !ok {
 		e.Add(format, args...)
 	}
 }
 
-// About adds what is wrong with something, if anything is.
+// About adds an error about what, unless err is nil.
 func (e *Errors) About(what string, err error) {
 	if err != nil {
 		e.Add("%s: %w", what, err)
 	}
 }
 
-// Join is all of them as one error, each on a line of its own, or nil.
+// Join returns all errors as one, each on a line of its own, or nil.
 func (e Errors) Join() error { return errors.Join(e...) }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// DefaultMemory is three quarters of the machine's memory, in whole MB.
+// DefaultMemory returns three quarters of the machine's memory in whole MB, or 2048 if the size is unknown.
 func DefaultMemory() float64 {
 	const fallback = 2048
 	text, err := os.ReadFile("/proc/meminfo")
@@ -20,8 +20,8 @@ func DefaultMemory() float64 {
 	return float64(int(kb / 1024 * 3 / 4))
 }
 
-// CheckMachine refuses less than a machine or an agent can use, and more than any has, which would not be exact in
-// thousandths. NaN is in no range. Prefix is what the names of the flags begin with.
+// CheckMachine reports CPUs and memory that are too small for an agent or NaN, or so large that they would not be
+// exact in thousandths. prefix is the start of the names of the flags.
 func (e *Errors) CheckMachine(prefix string, cpus, memory float64) {
 	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	e.Unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: want 0.01 to 1,000,000", prefix, plain(cpus))

@@ -1,4 +1,4 @@
-// Package logging is how the server and its commands log.
+// Package logging configures the logs of the server and its commands.
 package logging
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// Options are the flags of how a command logs.
+// Options are the flags of a command's log.
 type Options struct {
-	// Level is debug, info, warn or error, and Format text, json or auto.
+	// Level is debug, info, warn or error; Format is text, json or auto.
 	Level, Format string
 }
 
-// AddFlags defines them.
+// AddFlags defines the flags.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Level, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.Format, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
 }
 
-// Check refuses what is none of their values.
+// Check adds an error for each value that is not one of these.
 func (o Options) Check(bad *commandline.Errors) {
 	err := new(slog.Level).UnmarshalText([]byte(o.Level))
 	bad.Unless(err == nil, "--log-level %q: want debug, info, warn or error", o.Level)
@@ -33,14 +33,15 @@ func (o Options) Check(bad *commandline.Errors) {
 		o.Format)
 }
 
-// Logger writes to w: text on a terminal, JSON otherwise, unless a format is given.
+// Logger returns a logger that writes to w in the format of FormatOn.
 func (o Options) Logger(w *os.File) *slog.Logger {
 	var level slog.Level                     // INFO
-	_ = level.UnmarshalText([]byte(o.Level)) // refused by Check
+	_ = level.UnmarshalText([]byte(o.Level)) // Check has validated it
 	return slog.New(newHandler(o.FormatOn(w), w, level))
 }
 
-// FormatOn is the format, text or json, that Logger writes to w.
+// FormatOn returns the format that Logger writes to w, text or json. The format auto is text on a terminal and json
+// otherwise.
 func (o Options) FormatOn(w *os.File) string {
 	switch {
 	case o.Format != "auto":
@@ -59,8 +60,8 @@ func newHandler(format string, w io.Writer, level slog.Level) slog.Handler {
 	return slog.NewJSONHandler(w, opts)
 }
 
-// Quieter writes what is at INFO at DEBUG: what a part does is worth a line for those who look into it, and in the way
-// of those who follow the whole.
+// Quieter returns a logger that writes records of level INFO as DEBUG. It is for a part, such as the cluster of
+// --local, whose normal operation is only interesting when that part is examined.
 func Quieter(log *slog.Logger) *slog.Logger { return slog.New(quieter{log.Handler()}) }
 
 type quieter struct{ slog.Handler }
@@ -91,7 +92,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// readable writes durations as text, "10s", also in JSON.
+// readable writes durations as text such as "10s", in JSON too.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())

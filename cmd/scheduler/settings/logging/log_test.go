@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What the cluster of --local does is logged at DEBUG, and its errors at their own level.
+// INFO records of the cluster of --local are logged at DEBUG; warnings and errors keep their level.
 func TestAPartIsQuieter(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[slog.Level]string{
@@ -35,7 +35,7 @@ func TestAPartIsQuieter(t *testing.T) {
 	}
 }
 
-// TestDurationsAreReadable in both forms of the log.
+// TestDurationsAreReadable in both formats of the log.
 func TestDurationsAreReadable(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"json": `"in":"10s"`, "text": "in=10s"} {
