@@ -85,7 +85,16 @@ func (m *Machine) OK(method, path, body string, headers ...string) string {
 // because its disk is slow or the leader changes.
 func (m *Machine) Get(path string, v any) {
 	m.Helper()
-	var a Answer
+	a := m.answer(path)
+	if a.Status != http.StatusOK {
+		m.Fatalf("GET %s: %d %s", path, a.Status, a.Body)
+	}
+	m.decode(a.Body, v)
+}
+
+// answer reads from a route, and asks again while the server can't answer now.
+func (m *Machine) answer(path string) (a Answer) {
+	m.Helper()
 	m.Until("GET "+path+" has an answer", func() string {
 		if a = m.Call("GET", path, ""); a.Status == http.StatusServiceUnavailable &&
 			!strings.Contains(a.Body, `"no_history"`) {
@@ -93,10 +102,7 @@ func (m *Machine) Get(path string, v any) {
 		}
 		return ""
 	})
-	if a.Status != http.StatusOK {
-		m.Fatalf("GET %s: %d %s", path, a.Status, a.Body)
-	}
-	m.decode(a.Body, v)
+	return a
 }
 
 func (m *Machine) decode(text string, v any) {
@@ -242,6 +248,20 @@ func (m *Machine) Execution(id string) Execution {
 	var e Execution
 	m.Get("/api/execution/"+id, &e)
 	return e
+}
+
+// FindExecution is Execution; it returns false if the servers have forgotten the execution.
+func (m *Machine) FindExecution(id string) (e Execution, found bool) {
+	m.Helper()
+	a := m.answer("/api/execution/" + id)
+	if a.Status == http.StatusNotFound {
+		return e, false
+	}
+	if a.Status != http.StatusOK {
+		m.Fatalf("GET /api/execution/%s: %d %s", id, a.Status, a.Body)
+	}
+	m.decode(a.Body, &e)
+	return e, true
 }
 
 // Await waits until an execution is in one of these states, and returns it.

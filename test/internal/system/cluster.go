@@ -125,7 +125,7 @@ func NewClusterOn(t testing.TB, bin Binaries, kind Kind, setup Setup) *Cluster {
 	for n := 1; n <= setup.Agents; n++ {
 		c.Mesos.StartAgent(n)
 	}
-	c.awaitMasters()
+	c.awaitMasters(func(int) {})
 	c.AwaitAgents()
 	return c
 }

@@ -30,6 +30,8 @@ type Entry struct {
 	Item         int
 	Attempt, PID int
 	FireTime     string
+	// Offset is where in the ledger the line begins, in bytes.
+	Offset int64
 }
 
 // Ledger reads the records of the processes of all jobs.
@@ -40,6 +42,7 @@ func (m *Machine) Ledger() []Entry {
 		m.Fatal(err)
 	}
 	var all []Entry
+	offset := int64(0)
 	for line := range strings.Lines(string(text)) {
 		var e Entry
 		if !strings.HasSuffix(line, "\n") {
@@ -48,6 +51,8 @@ func (m *Machine) Ledger() []Entry {
 		if _, err := fmt.Sscan(line, &e.What, &e.Execution, &e.Item, &e.Attempt, &e.PID, &e.FireTime); err != nil {
 			m.Fatalf("ledger line %q: %v", line, err)
 		}
+		e.Offset = offset
+		offset += int64(len(line))
 		all = append(all, e)
 	}
 	return all

@@ -108,22 +108,24 @@ func (c *Cluster) ReplaceMaster(killed int) {
 }
 
 // RestartMasters restarts all masters that were killed or have ended themselves, as a master does when its ZooKeeper
-// session expires, and waits until each has caught up. Only then may a test kill the next one.
+// session expires, and waits until each has caught up. Only then may a test kill the next one. A master that was
+// frozen may notice the end of its session, and end itself, only after it was looked at the first time.
 func (c *Cluster) RestartMasters() {
 	c.Helper()
-	for n := 1; n <= c.setup.Masters; n++ {
+	c.awaitMasters(func(n int) {
 		if !c.Mesos.MasterRuns(n) {
 			c.Mesos.KillMaster(n)
 			c.Mesos.StartMaster(n)
 		}
-	}
-	c.awaitMasters()
+	})
 }
 
-func (c *Cluster) awaitMasters() {
+// awaitMasters waits until each master has caught up, and calls before with its number each time before it looks.
+func (c *Cluster) awaitMasters(before func(n int)) {
 	c.Helper()
 	c.Until("the masters have caught up", func() string {
 		for n := 1; n <= c.setup.Masters; n++ {
+			before(n)
 			if !c.Mesos.CaughtUp(n) {
 				return fmt.Sprintf("master %d has not", n)
 			}
