@@ -48,7 +48,7 @@ func (h *fakeHistory) Runs(_ context.Context, q search.Question) (search.Answer[
 }
 
 func (h *fakeHistory) Traces(_ context.Context, q search.Question) (search.Answer[search.Trace], error) {
-	n := search.MostCounted
+	n := search.MaxCounted
 	return search.Answer[search.Trace]{Total: &n, TotalIsAtLeast: true,
 		Rows: []search.Trace{{ID: "u", JobName: "my_job", TaskID: "t", SlaveID: "S0", Source: "CLOUD_EXECUTOR",
 			ExecutionType: "READY", ShardingItems: "[0]", State: "TASK_RUNNING", CreationTime: at(noon)}}}, h.ask(q)

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// readEvery is the interval at which the access document is read again, and readWithin the timeout of one read.
-	readEvery  = time.Second
-	readWithin = 5 * time.Second
+	// readInterval is the interval at which the access document is read again, and readTimeout the timeout of one read.
+	readInterval = time.Second
+	readTimeout  = 5 * time.Second
 	// freshFor is how long a copy stays valid after it was read. Without a valid copy no request is admitted.
 	freshFor = time.Minute
-	// changeWithin is the timeout of a change.
-	changeWithin = 15 * time.Second
-	// complainEvery is the interval at which the log repeats a lasting failure.
-	complainEvery = 10 * time.Second
+	// changeTimeout is the timeout of a change.
+	changeTimeout = 15 * time.Second
+	// complainInterval is the interval at which the log repeats a lasting failure.
+	complainInterval = 10 * time.Second
 )
 
 // Options are the settings and dependencies of an Access.
@@ -105,7 +105,7 @@ func New(o Options) (*Access, error) {
 // Run keeps the copy of the access document up to date, and creates the document if there is none at the start. It
 // returns when ctx ends.
 func (d *Access) Run(ctx context.Context) {
-	tick := time.NewTicker(readEvery)
+	tick := time.NewTicker(readInterval)
 	defer tick.Stop()
 	var said time.Time
 	for {
@@ -113,7 +113,7 @@ func (d *Access) Run(ctx context.Context) {
 		switch now := time.Now(); {
 		case ctx.Err() != nil:
 			return
-		case err != nil && now.Sub(said) >= complainEvery:
+		case err != nil && now.Sub(said) >= complainInterval:
 			said = now
 			d.log.Warn("users and tokens not read: trying on; nobody is let in when that fails for longer",
 				"closed after", freshFor, "error", err)
@@ -134,7 +134,7 @@ func (d *Access) Run(ctx context.Context) {
 // older than the copy: a session with another server of the registry may return the state before a user was removed,
 // or before the first user was created.
 func (d *Access) Refresh(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	err := d.refresh(ctx)
 	if err != nil {
@@ -289,7 +289,7 @@ func mac(k key, purpose string, what []byte) []byte {
 
 // Exists reports whether the registry has an access document, created by a server or a command.
 func Exists(ctx context.Context, shared registry.Shared) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, changeWithin)
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	_, err := shared.ReadShared(ctx, sharedName)
 	if errors.Is(err, registry.ErrNotFound) {

@@ -19,7 +19,7 @@ import (
 // document first. apply may be called several times, so it must change nothing but its argument. An error of apply
 // ends the change.
 func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
-	ctx, cancel := context.WithTimeout(ctx, changeWithin)
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	done, err := d.takeTurn(ctx)
 	if err != nil {

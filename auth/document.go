@@ -18,9 +18,9 @@ const sharedName = "access"
 
 // The bounds of the document's parts in bytes of JSON. Their sum fits into registry.MaxValue.
 const (
-	mostPeople  = 600_000 // users and API tokens: about 2,000 of usual length
-	mostAudit   = 200_000 // rows that wait for a leader: about 600
-	mostRevoked = 150_000 // revoked logins: about 1,200
+	maxPeople  = 600_000 // users and API tokens: about 2,000 of usual length
+	maxAudit   = 200_000 // rows that wait for a leader: about 600
+	maxRevoked = 150_000 // revoked logins: about 1,200
 	// rememberedChanges is the number of change ids that are kept, so that a caller without an answer can find out
 	// whether its change was made.
 	rememberedChanges = 32
@@ -116,14 +116,14 @@ func (d *accessDocument) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if people > mostPeople {
-		return nil, fmt.Errorf("%w: users and tokens take more than the %d bytes that there are for them: remove some first (scheduler user rm, scheduler token rm)", ErrFull, mostPeople)
+	if people > maxPeople {
+		return nil, fmt.Errorf("%w: users and tokens take more than the %d bytes that there are for them: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxPeople)
 	}
 	audit, err := sizeOf(d.Audit)
 	if err != nil {
 		return nil, err
 	}
-	if audit > mostAudit {
+	if audit > maxAudit {
 		return nil, fmt.Errorf("%w: %d changes of users and tokens wait to be audited, and nothing is changed without: start a server, which takes them into the audit", ErrFull, len(d.Audit)-1)
 	}
 	return json.Marshal(d)
@@ -173,11 +173,11 @@ func (d *accessDocument) revoke(r revocation, now time.Time) error {
 	}
 	d.Revoked = append(d.Revoked, r)
 	size, err := sizeOf(d.Revoked)
-	if err == nil && size > mostRevoked {
+	if err == nil && size > maxRevoked {
 		d.mergeRevocations(now)
 		size, err = sizeOf(d.Revoked)
 	}
-	if err == nil && size > mostRevoked {
+	if err == nil && size > maxRevoked {
 		err = fmt.Errorf("%w: %d logouts are kept until their logins have expired: wait, or change the user's password, which ends all of his logins", ErrFull, len(d.Revoked)-1)
 	}
 	return err

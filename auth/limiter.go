@@ -13,9 +13,9 @@ const (
 	longestWait  = time.Minute
 	// forgetFailures is the time without a failure after which earlier failures are forgotten.
 	forgetFailures = 15 * time.Minute
-	// mostCounters and mostTrusted bound the memory; the least recently used entry is dropped.
-	mostCounters = 20_000
-	mostTrusted  = 10_000
+	// maxCounters and maxTrusted bound the memory; the least recently used entry is dropped.
+	maxCounters = 20_000
+	maxTrusted  = 10_000
 )
 
 // limiter limits the rate of failed logins per user and per address. It is pure: the time is an argument. It is not
@@ -44,7 +44,7 @@ type attempt struct {
 }
 
 func newLimiter() *limiter {
-	return &limiter{counters: newLRU[*counter](mostCounters), trusted: newLRU[struct{}](mostTrusted)}
+	return &limiter{counters: newLRU[*counter](maxCounters), trusted: newLRU[struct{}](maxTrusted)}
 }
 
 // begin admits a login, or returns how long to wait. An admitted login counts until it ends, so that concurrent

@@ -168,7 +168,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimiter()
 	failMany(l, "ann", "10.0.0.1")
-	for n := range mostCounters + mostTrusted {
+	for n := range maxCounters + maxTrusted {
 		from := fmt.Sprintf("2001:db8:%x:%x::1", n>>16, n&0xffff)
 		l.fails(start, fmt.Sprintf("user%d", n), from)
 		l.succeeds(start, fmt.Sprintf("good%d", n), from)
@@ -176,7 +176,7 @@ func TestLimiterIsBounded(t *testing.T) {
 			t.Fatalf("forgotten after %d others", n)
 		}
 	}
-	if len(l.counters.byKey) > mostCounters || len(l.trusted.byKey) > mostTrusted ||
+	if len(l.counters.byKey) > maxCounters || len(l.trusted.byKey) > maxTrusted ||
 		l.counters.order.Len() != len(l.counters.byKey) {
 		t.Errorf("%d counters, %d trusted", len(l.counters.byKey), len(l.trusted.byKey))
 	}

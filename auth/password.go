@@ -19,11 +19,11 @@ type argonParams struct {
 	threads        uint8
 }
 
-// newHashes are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet. mostOfHash
+// newHashes are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet. maxHashing
 // bounds the parameters of stored hashes, so that a manipulated document can't use up the memory.
 var (
 	newHashes   = argonParams{memory: 19 * 1024, passes: 2, threads: 1}
-	mostOfHash  = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
+	maxHashing  = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
 	errNoHash   = errors.New("a stored password hash can't be read")
 	hashBase64  = base64.RawStdEncoding.Strict()
 	saltBytes   = 16
@@ -31,10 +31,10 @@ var (
 )
 
 const (
-	// atOnce is the number of hashes that are computed simultaneously, each with its memory. mostWaiting is the length
+	// atOnce is the number of hashes that are computed simultaneously, each with its memory. maxWaiting is the length
 	// of each of the two queues.
-	atOnce      = 2
-	mostWaiting = 16
+	atOnce     = 2
+	maxWaiting = 16
 )
 
 // passwordHash is argon2id in PHC format: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It is printed nowhere but in the
@@ -60,8 +60,8 @@ type hasher struct {
 type queue chan struct{}
 
 func newHasher(random io.Reader) (*hasher, error) {
-	h := &hasher{random: random, running: make(chan struct{}, atOnce), strangers: make(queue, mostWaiting),
-		known: make(queue, mostWaiting)}
+	h := &hasher{random: random, running: make(chan struct{}, atOnce), strangers: make(queue, maxWaiting),
+		known: make(queue, maxWaiting)}
 	salt, hash := make([]byte, saltBytes), make([]byte, hashedBytes)
 	for _, b := range [][]byte{salt, hash} {
 		if _, err := io.ReadFull(random, b); err != nil {
@@ -135,8 +135,8 @@ func parseHash(stored passwordHash) (p argonParams, salt, hash []byte, err error
 	}
 	salt, saltErr := hashBase64.DecodeString(parts[4])
 	hash, hashErr := hashBase64.DecodeString(parts[5])
-	within := p.passes >= 1 && p.passes <= mostOfHash.passes && p.threads >= 1 && p.threads <= mostOfHash.threads &&
-		p.memory >= 8*uint32(p.threads) && p.memory <= mostOfHash.memory
+	within := p.passes >= 1 && p.passes <= maxHashing.passes && p.threads >= 1 && p.threads <= maxHashing.threads &&
+		p.memory >= 8*uint32(p.threads) && p.memory <= maxHashing.memory
 	if saltErr != nil || hashErr != nil || len(salt) < 8 || len(hash) < 16 || len(hash) > 64 || !within {
 		return p, nil, nil, errNoHash
 	}

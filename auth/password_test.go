@@ -24,7 +24,7 @@ func TestStrangersHoldNobodyElseUp(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range mostWaiting {
+		for range maxWaiting {
 			go func() { _, _ = h.turn(ctx, h.strangers) }()
 		}
 		synctest.Wait()

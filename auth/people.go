@@ -290,16 +290,16 @@ func (d *Access) audited(ctx context.Context, actor event.Actor, action, name st
 	return err
 }
 
-// mostAuditText is the greatest length in bytes of one side of a change in an audit row.
-const mostAuditText = 4096
+// maxAuditText is the greatest length in bytes of one side of a change in an audit row.
+const maxAuditText = 4096
 
 func auditText(v any) (string, error) {
 	if v == nil {
 		return "", nil
 	}
 	text, err := json.Marshal(v)
-	if err == nil && len(text) > mostAuditText {
-		text, err = json.Marshal(map[string]string{"cut": string(text[:mostAuditText/2])})
+	if err == nil && len(text) > maxAuditText {
+		text, err = json.Marshal(map[string]string{"cut": string(text[:maxAuditText/2])})
 	}
 	return string(text), err
 }

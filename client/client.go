@@ -35,8 +35,8 @@ const (
 	requestTimeout = 30 * time.Second
 	// checkTimeout bounds a request for which the server fetches a package first.
 	checkTimeout = 3 * time.Minute
-	// mostAnswer bounds the size of an answer, in bytes. It exceeds every document and list.
-	mostAnswer = 1 << 30
+	// maxAnswer bounds the size of an answer, in bytes. It exceeds every document and list.
+	maxAnswer = 1 << 30
 )
 
 // Options say which server a client talks to, and as which user.
@@ -196,7 +196,7 @@ func (c *Client) whole(ctx context.Context, r request) ([]byte, http.Header, err
 		return nil, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return nil, nil, c.unreachable(err)
 	}

@@ -46,11 +46,11 @@ func HasCode(err error, code string) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// mostErrorText bounds how much of an error's body is read, in bytes.
-const mostErrorText = 1 << 20
+// maxErrorText bounds how much of an error's body is read, in bytes.
+const maxErrorText = 1 << 20
 
 func (c *Client) readError(resp *http.Response) error {
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostErrorText))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorText))
 	if err != nil {
 		text = nil // the status says enough
 	}

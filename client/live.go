@@ -19,12 +19,12 @@ type JobQuery struct {
 	// Sort is one of the values of the parameter sort of GET /api/jobs.
 	Sort       string
 	Descending bool
-	// Page counts from 1. PerPage is from 1 to MostPerPage. 0 is the server's default.
+	// Page counts from 1. PerPage is from 1 to MaxPerPage. 0 is the server's default.
 	Page, PerPage int
 }
 
-// MostPerPage is the maximum number of jobs of a page.
-const MostPerPage = 500
+// MaxPerPage is the maximum number of jobs of a page.
+const MaxPerPage = 500
 
 // JobPage returns one page of the jobs, each with its state and its last runs.
 func (c *Client) JobPage(ctx context.Context, ask JobQuery) (Answer[JobPage], error) {
@@ -72,8 +72,8 @@ type Changed struct {
 	All bool
 }
 
-// mostEvent bounds the size of an event, in bytes. It exceeds every event.
-const mostEvent = 4 << 20
+// maxEvent bounds the size of an event, in bytes. It exceeds every event.
+const maxEvent = 4 << 20
 
 // Events yields events until the stream breaks, which it yields as an error, or until ctx ends.
 func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
@@ -93,7 +93,7 @@ func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
 // eachEvent reads events until wanted returns false, which is no error, or until the stream ends.
 func eachEvent(r io.Reader, wanted func(Event) bool) error {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, mostEvent)
+	lines.Buffer(nil, maxEvent)
 	var e Event
 	for lines.Scan() {
 		name, value, _ := strings.Cut(lines.Text(), ":")

@@ -12,9 +12,9 @@ const (
 	// patience bounds how long a request is retried while the server cannot answer. A new leader is elected within
 	// that time.
 	patience = 15 * time.Second
-	// firstPause is the pause before the second attempt. Each further pause is twice as long, up to mostPause.
+	// firstPause is the pause before the second attempt. Each further pause is twice as long, up to maxPause.
 	firstPause = 200 * time.Millisecond
-	mostPause  = 3 * time.Second
+	maxPause   = 3 * time.Second
 )
 
 // UnknownError is the error of a trigger that may or may not have made a run. Repeating the trigger with the same key
@@ -46,7 +46,7 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 		}
 		return err
 	}
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := try()
 		sent = sent || r.key != "" && isUnknown(err)
 		if deadline.IsZero() {

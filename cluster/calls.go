@@ -53,7 +53,7 @@ type TaskLaunch struct {
 	// Reserved is the part of Resources that is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
 	// Executor runs the task. It is zero on a cluster that starts a separate executor for each task; such an executor
-	// needs no resources beyond Resources (core.Options.TaskExecutors).
+	// needs no resources beyond Resources (step.Options.TaskExecutors).
 	Executor Executor
 	// Container describes the task's own container, on a cluster that creates one for each task.
 	Container Container

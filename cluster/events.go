@@ -38,7 +38,7 @@ type Offer struct {
 	Total resources.Amount
 	// MaxTasks limits the number of tasks launched on the offer, regardless of free resources; 0 means no limit.
 	MaxTasks int
-	// Attributes determine which apps may be placed on the agent, by the cluster's own rules (core.Options.Unfit); nil
+	// Attributes determine which apps may be placed on the agent, by the cluster's own rules (step.Options.Unfit); nil
 	// if there are none. The driver returns the same pointer for as long as the attributes are equal, and never
 	// changes the value that it points to.
 	Attributes *Attributes

@@ -45,7 +45,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	var as *isolation.Account
 	var refuses error
 	if config.container == nil { // in a pod, image and pod define the user
-		as, refuses = isolation.Needed(config.RunAs, os.Geteuid())
+		as, refuses = isolation.AccountFor(config.RunAs, os.Geteuid())
 	}
 	store, err := openStore(&config, as, log)
 	if err != nil {

@@ -59,7 +59,7 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 			s.log.Error("executor refused by the agent: all tasks stopped", "error", err)
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
 		case !s.config.Checkpoint && !first,
-			!s.config.Checkpoint && time.Since(lastSeen) > agent.AnswerWithin,
+			!s.config.Checkpoint && time.Since(lastSeen) > agent.AnswerTimeout,
 			time.Since(lastSeen) > s.config.Recovery:
 			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for",
 				time.Since(lastSeen).Round(time.Millisecond))

@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// mostRows is the number of rows per transaction, and gatherFor how long the drain waits for that many.
-	mostRows  = 1000
+	// maxRows is the number of rows per transaction, and gatherFor how long the drain waits for that many.
+	maxRows   = 1000
 	gatherFor = 100 * time.Millisecond
-	// A failed call of the database is repeated after retryFirst, then after twice that, and so on up to retryMost.
-	retryFirst = 100 * time.Millisecond
-	retryMost  = 10 * time.Second
-	// askEvery is the interval of the checks whether batches that are set aside have become valid or invalid.
-	askEvery = 3 * time.Second
+	// A failed call of the database is repeated after retryFirst, then after twice that, and so on up to
+	// maxRetryInterval.
+	retryFirst       = 100 * time.Millisecond
+	maxRetryInterval = 10 * time.Second
+	// askInterval is the interval of the checks whether batches that are set aside have become valid or invalid.
+	askInterval = 3 * time.Second
 	// flushFor is how long after the end of Run's context the remaining rows are written to a database that is up.
 	flushFor = 3 * time.Second
-	// callPatience is how long a call of the database may stay unanswered before the database counts as down.
-	callPatience = 10 * time.Second
+	// callTimeout is how long a call of the database may stay unanswered before the database counts as down.
+	callTimeout = 10 * time.Second
 )
 
 // drain writes the entries of the outbox to the database. It is used by one goroutine.
@@ -73,13 +74,13 @@ func (r *Recorder) Run(ctx context.Context) {
 // time, so that the batches that are set aside are checked. After the end of ctx it waits only briefly, because the
 // last settlement may still be on its way to the disk.
 func (d *drain) gather(ctx context.Context) (g gathered) {
-	from, most := d.ctx, askEvery
+	from, most := d.ctx, askInterval
 	if from.Err() != nil {
 		from, most = ctx, gatherFor
 	}
 	waits, cancel := context.WithTimeout(from, most)
 	defer cancel()
-	for g.rows < mostRows {
+	for g.rows < maxRows {
 		e, err := d.log.Next(waits)
 		if err != nil {
 			if waits.Err() == nil {
@@ -142,7 +143,7 @@ func (d *drain) write(ctx context.Context, g gathered) bool {
 	if g.any {
 		d.stored(g)
 	}
-	if len(d.log.Aside()) > 0 && time.Since(d.asked) >= askEvery {
+	if len(d.log.Aside()) > 0 && time.Since(d.asked) >= askInterval {
 		d.try(ctx, true, d.judgeAside)
 		d.asked = time.Now()
 	}
@@ -243,7 +244,7 @@ func (d *drain) judgeAside(ctx context.Context) error {
 // try calls the database until it succeeds, with growing pauses, until it fails after the end of ctx, or just once.
 // The log reports the beginning of a failure, repeats it each minute, and reports the end.
 func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
-	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+	for wait := retryFirst; ; wait = min(2*wait, maxRetryInterval) {
 		err := d.call(ctx, do)
 		if err == nil {
 			d.up()
@@ -259,11 +260,11 @@ func (d *drain) try(ctx context.Context, once bool, do func(context.Context) err
 	}
 }
 
-// call calls the database. The database counts as down while a call is unanswered for longer than callPatience.
+// call calls the database. The database counts as down while a call is unanswered for longer than callTimeout.
 func (d *drain) call(ctx context.Context, do func(context.Context) error) error {
 	var mu sync.Mutex
 	answered := false
-	timer := time.AfterFunc(callPatience, func() {
+	timer := time.AfterFunc(callTimeout, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !answered {
@@ -278,7 +279,7 @@ func (d *drain) call(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-var errNoAnswer = fmt.Errorf("it has not answered for %v, and is waited for", callPatience)
+var errNoAnswer = fmt.Errorf("it has not answered for %v, and is waited for", callTimeout)
 
 func (d *drain) fails(err error) {
 	d.down(err)

@@ -92,7 +92,7 @@ func TestDiskThatHangs(t *testing.T) {
 			defer close(ended)
 			r.Run(ctx)
 		}()
-		for n, want := range []time.Duration{diskPatience, 0, 0} {
+		for n, want := range []time.Duration{diskTimeout, 0, 0} {
 			began := time.Now()
 			r.Append(steps(1, int64(n+1), 1))
 			if took := time.Since(began); took != want {
@@ -133,7 +133,7 @@ func TestADatabaseThatHangs(t *testing.T) {
 				return nil
 			})
 		})
-		time.Sleep(callPatience - time.Second)
+		time.Sleep(callTimeout - time.Second)
 		if down := s.Status().Down; down != "" {
 			t.Errorf("at once: %s", down)
 		}

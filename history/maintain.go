@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	recountEvery = 5 * time.Second
-	deleteEvery  = time.Minute
-	// mostMinutes and mostDeleted bound the minutes and the rows that one call processes.
-	mostMinutes = 100
-	mostDeleted = 1000
+	recountInterval = 5 * time.Second
+	deleteInterval  = time.Minute
+	// maxMinutes and maxDeleted bound the minutes and the rows that one call processes.
+	maxMinutes = 100
+	maxDeleted = 1000
 )
 
 // maintain counts statistics and deletes old rows while this process leads, until ctx ends. A failed call is repeated
@@ -30,7 +30,7 @@ func (r *Recorder) maintain(ctx context.Context) {
 		more := false
 		if r.usable() {
 			failed("statistics", r.recount(ctx))
-			if time.Since(deleted) >= deleteEvery {
+			if time.Since(deleted) >= deleteInterval {
 				var err error
 				if more, err = r.deleteOld(ctx); !more {
 					deleted = time.Now()
@@ -39,7 +39,7 @@ func (r *Recorder) maintain(ctx context.Context) {
 			}
 		}
 		if !more {
-			pause(ctx, recountEvery)
+			pause(ctx, recountInterval)
 		}
 	}
 }
@@ -76,8 +76,8 @@ func (r *Recorder) usable() bool {
 
 func (r *Recorder) recount(ctx context.Context) error {
 	for r.isLeading() {
-		n, err := r.opt.Database.Recount(ctx, mostMinutes)
-		if err != nil || n < mostMinutes {
+		n, err := r.opt.Database.Recount(ctx, maxMinutes)
+		if err != nil || n < maxMinutes {
 			return err
 		}
 	}
@@ -88,10 +88,10 @@ func (r *Recorder) recount(ctx context.Context) error {
 // returns when statistics must be counted again; more then reports that there may be rows left.
 func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
 	before := time.Now().AddDate(0, 0, -r.opt.Days)
-	for end := time.Now().Add(recountEvery); r.isLeading() && ctx.Err() == nil; {
+	for end := time.Now().Add(recountInterval); r.isLeading() && ctx.Err() == nil; {
 		begin := time.Now()
-		n, err := r.opt.Database.DeleteOld(ctx, before, r.opt.Rows, mostDeleted)
-		if err != nil || n < mostDeleted {
+		n, err := r.opt.Database.DeleteOld(ctx, before, r.opt.Rows, maxDeleted)
+		if err != nil || n < maxDeleted {
 			return false, err
 		}
 		pause(ctx, time.Since(begin))

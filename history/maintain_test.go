@@ -37,7 +37,7 @@ func TestDeletionHoldsNoStatisticsUp(t *testing.T) {
 	recording(t, func(t *testing.T, s *stage) {
 		s.db.set(func() {
 			s.db.deleteTakes = 50 * time.Millisecond
-			s.db.deletes = slices.Repeat([]int{mostDeleted}, 36_000)
+			s.db.deletes = slices.Repeat([]int{maxDeleted}, 36_000)
 		})
 		s.Lead(true)
 		time.Sleep(10 * time.Minute)

@@ -85,8 +85,8 @@ func Open(opt Options) (*Recorder, error) {
 	return r, nil
 }
 
-// diskPatience is how long a hanging disk may delay a step of the scheduler.
-const diskPatience = 2 * time.Second
+// diskTimeout is how long a hanging disk may delay a step of the scheduler.
+const diskTimeout = 2 * time.Second
 
 // Append adds a batch to the outbox, and returns when it is on disk or counts as lost. If the disk does not answer in
 // time, Append returns while the batch is still being written, and later batches return at once until the disk
@@ -108,7 +108,7 @@ func (r *Recorder) Append(b event.Batch) {
 	r.mu.Unlock()
 	answer := r.log.Append(b.Term, b.Number, b.Len(), data)
 	if !hanging {
-		patience := time.NewTimer(diskPatience)
+		patience := time.NewTimer(diskTimeout)
 		defer patience.Stop()
 		select {
 		case err := <-answer:

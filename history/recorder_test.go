@@ -23,7 +23,7 @@ func TestBatchesAreGathered(t *testing.T) {
 		s.wantStored(1, 30)
 		s.wantRows(3000)
 		for _, n := range s.db.writes {
-			if n > mostRows {
+			if n > maxRows {
 				t.Errorf("one transaction has %d rows", n)
 			}
 		}
@@ -106,7 +106,7 @@ func TestUncertainBatches(t *testing.T) {
 		s.happens(event.Batch{Term: 4, Number: 1,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
 		s.wantStored(4, 1)
-		time.Sleep(2 * askEvery)
+		time.Sleep(2 * askInterval)
 		s.wantRows(3)
 		if rows := s.rows(); rows["1-2-0"] != 1 || rows["2-1-0"] != 0 || s.Status().Aside != 0 {
 			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
@@ -131,7 +131,7 @@ func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 		}
 		s.happens(steps(2, 2, 1))
 		s.wantStored(2, 2)
-		time.Sleep(2 * askEvery)
+		time.Sleep(2 * askInterval)
 		if rows := s.rows(); rows["1-1-0"] != 1 || s.Status().Aside != 0 {
 			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
 		}
@@ -181,7 +181,7 @@ func TestFullOutbox(t *testing.T) {
 		}
 		s.db.set(func() { s.db.down = nil })
 		s.wantStored(1, n)
-		time.Sleep(alarmEvery)
+		time.Sleep(alarmInterval)
 		s.happens(steps(1, n+1, 1))
 		s.wantLog("it takes rows again\" rows=20")
 		s.wantStored(1, n+1)
@@ -220,7 +220,7 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 		s.db.set(func() { s.db.down = nil })
 		s.again()
 		synctest.Wait()
-		time.Sleep(askEvery)
+		time.Sleep(askInterval)
 		synctest.Wait()
 		if st := s.Status(); st.Lost.Failed != 3 || st.Waiting > 0 {
 			t.Errorf("the status is %+v", st)
@@ -245,7 +245,7 @@ func TestBatchThatIsStuckAside(t *testing.T) {
 		s.happens(event.Batch{Term: 3, Number: 2,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
 		s.wantStored(3, 2)
-		time.Sleep(3*askEvery + time.Second)
+		time.Sleep(3*askInterval + time.Second)
 		synctest.Wait()
 		s.wantRows(2) // the batch of term 2 is not delayed
 		s.wantLog("could not be read or removed")

@@ -78,14 +78,14 @@ type alarm struct {
 	held int64
 }
 
-const alarmEvery = time.Minute
+const alarmInterval = time.Minute
 
 // due adds n to the count. It reports whether to log now, and the count since the last log.
 func (a *alarm) due(n int64) (int64, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held += n
-	if now := time.Now(); a.last.IsZero() || now.Sub(a.last) >= alarmEvery {
+	if now := time.Now(); a.last.IsZero() || now.Sub(a.last) >= alarmInterval {
 		a.last, n, a.held = now, a.held, 0
 		return n, true
 	}
@@ -97,7 +97,7 @@ func (a *alarm) due(n int64) (int64, bool) {
 func (a *alarm) rest() (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now := time.Now(); a.held > 0 && now.Sub(a.last) >= alarmEvery {
+	if now := time.Now(); a.held > 0 && now.Sub(a.last) >= alarmInterval {
 		a.last, n, a.held = now, a.held, 0
 	}
 	return n

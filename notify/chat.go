@@ -20,8 +20,8 @@ import (
 
 // The greatest sizes of a message in bytes: WeChat refuses larger ones; DingTalk accepts 20,000 for the whole request.
 const (
-	mostWechat   = 2048
-	mostDingtalk = 16 << 10
+	maxWechat   = 2048
+	maxDingtalk = 16 << 10
 )
 
 // The original's default timeouts in milliseconds, for all handlers over HTTP.
@@ -31,7 +31,7 @@ const (
 )
 
 func (s *Sender) wechat(ctx context.Context, n notifications.Notification) error {
-	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, mostWechat),
+	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, maxWechat),
 		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault),
 		millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
 }
@@ -45,7 +45,7 @@ func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) err
 		}
 		address += separator + signDingtalk(secret, s.now()).Encode()
 	}
-	return postText(ctx, address, n.Job.Prop(jobs.PropDingtalkKeyword)+text(n, mostDingtalk),
+	return postText(ctx, address, n.Job.Prop(jobs.PropDingtalkKeyword)+text(n, maxDingtalk),
 		millis(n.Job, jobs.PropDingtalkConnectTimeout, connectByDefault),
 		millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
 }

@@ -21,8 +21,8 @@ import (
 // subjectByDefault is the original's default subject.
 const subjectByDefault = "ElasticJob error message"
 
-// mostMail is the greatest length in bytes of a mail's text.
-const mostMail = 64 << 10
+// maxMail is the greatest length in bytes of a mail's text.
+const maxMail = 64 << 10
 
 func (s *Sender) email(ctx context.Context, n notifications.Notification) error {
 	message, err := mailOf(n)
@@ -50,7 +50,7 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 		errs = append(errs, m.BccFromString(bcc))
 	}
 	m.Subject(cmp.Or(p(jobs.PropEmailSubject), subjectByDefault))
-	plain := text(n, mostMail)
+	plain := text(n, maxMail)
 	m.SetBodyString(mail.TypeTextPlain, plain)
 	m.AddAlternativeString(mail.TypeTextHTML, "<html><body><pre>"+html.EscapeString(plain)+"</pre></body></html>\n")
 	return m, errors.Join(errs...)
@@ -75,7 +75,7 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 			return nil, err
 		}
 		context.AfterFunc(talk, func() { _ = raw.Close() }) // has no effect after a regular close
-		var conn net.Conn = &limited{raw, mostRead}
+		var conn net.Conn = &limited{raw, maxRead}
 		if encrypted && !startTLS {
 			conn = tls.Client(conn, security)
 		}

@@ -22,8 +22,8 @@ type request struct {
 	connect, read time.Duration
 }
 
-// mostAnswer is the greatest number of bytes that are read of an answer.
-const mostAnswer = 64 << 10
+// maxAnswer is the greatest number of bytes that are read of an answer.
+const maxAnswer = 64 << 10
 
 // post sends a request and returns the status and the body of the answer. It does not follow redirects, which could
 // leak a secret to another host. Its errors name only the host, because the rest of the address may be a secret, and
@@ -38,13 +38,13 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	dialer := net.Dialer{Timeout: r.connect}
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, TLSHandshakeTimeout: r.connect,
-		MaxResponseHeaderBytes: mostAnswer,
+		MaxResponseHeaderBytes: maxAnswer,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
-			return &limited{conn, mostRead}, nil
+			return &limited{conn, maxRead}, nil
 		},
 	}
 	defer transport.CloseIdleConnections()
@@ -71,7 +71,7 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 		return failed(err)
 	}
 	defer res.Body.Close()
-	answer, err = io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return failed(err)
 	}

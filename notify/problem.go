@@ -15,7 +15,7 @@ import (
 // the leader's network, and the addresses of names there.
 
 // errTooMuch is the error of a connection that returns more than is read.
-var errTooMuch = fmt.Errorf("more than %d KiB came as an answer", mostRead>>10)
+var errTooMuch = fmt.Errorf("more than %d KiB came as an answer", maxRead>>10)
 
 // problemOf describes a failed connection; it returns "" for other errors.
 func problemOf(err error) string {

@@ -66,8 +66,8 @@ type limited struct {
 	left int
 }
 
-// mostRead is the greatest number of bytes read from one connection, including the overhead of TLS.
-const mostRead = 256 << 10
+// maxRead is the greatest number of bytes read from one connection, including the overhead of TLS.
+const maxRead = 256 << 10
 
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {

@@ -46,7 +46,7 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 	b := webhookBody{
 		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(),
 		Shards:       []webhookShard{},
-		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, mostDingtalk),
+		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, maxDingtalk),
 	}
 	for _, one := range n.Shards {
 		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(),

@@ -19,10 +19,10 @@ type AuditOutbox interface {
 }
 
 const (
-	// auditLook is the interval at which the leader looks for waiting rows.
-	auditLook = time.Second
-	// auditPatience bounds each try to take rows.
-	auditPatience = 10 * time.Second
+	// auditCheckInterval is the interval at which the leader looks for waiting rows.
+	auditCheckInterval = time.Second
+	// auditTimeout bounds each try to take rows.
+	auditTimeout = 10 * time.Second
 )
 
 // takeAudits moves rows from the outbox into the core until the term ends.
@@ -38,7 +38,7 @@ func (r *termRunner) takeAudits() {
 			failed = err != nil
 		}
 		select {
-		case <-time.After(auditLook):
+		case <-time.After(auditCheckInterval):
 		case <-r.ctx.Done():
 			return
 		}
@@ -47,7 +47,7 @@ func (r *termRunner) takeAudits() {
 
 // takeAudit makes the core keep rows and, once that is committed, removes them from the outbox.
 func (r *termRunner) takeAudit(rows []event.Audit) error {
-	ctx, cancel := context.WithTimeout(r.ctx, auditPatience)
+	ctx, cancel := context.WithTimeout(r.ctx, auditTimeout)
 	defer cancel()
 	if _, err := r.s.ask(ctx, func(token uint64) core.Request {
 		return core.AuditRequested{Token: token,

@@ -19,8 +19,8 @@ type stateGate struct{ sem *semaphore.Weighted }
 // wholeGate is more than the number of concurrent readers.
 const wholeGate = 1 << 30
 
-// readPatience is how long a reader waits for the loop. If a commit takes longer, the registry does not answer.
-const readPatience = 5 * time.Second
+// readTimeout is how long a reader waits for the loop. If a commit takes longer, the registry does not answer.
+const readTimeout = 5 * time.Second
 
 func newStateGate() stateGate { return stateGate{semaphore.NewWeighted(wholeGate)} }
 
@@ -54,7 +54,7 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(exp
 
 // look calls fn with the term's core between two steps, without a scope.
 func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
-	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
 		return problem.Errorf(problem.Unavailable, "registry_silent",

@@ -53,12 +53,12 @@ func (r *termRunner) followHistory() {
 		batches = stored
 		r.inbox.put(func(m *term.Machine) { m.HistoryStored(stored) })
 		select { // the number matters only for what may be forgotten
-		case <-time.After(historyLook):
+		case <-time.After(historyCheckInterval):
 		case <-r.ctx.Done():
 			return
 		}
 	}
 }
 
-// historyLook is the minimum interval between two reports of stored batches.
-const historyLook = time.Second
+// historyCheckInterval is the minimum interval between two reports of stored batches.
+const historyCheckInterval = time.Second

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// hold is the reason why the terms of this server launch nothing (core.Options.Held). It is dropped when the server
+// hold is the reason why the terms of this server launch nothing (step.Options.Held). It is dropped when the server
 // has not led for Options.HoldFor: another leader launches everything meanwhile, and a server that has been a standby
 // for hours must launch when it becomes the leader.
 type hold struct {

@@ -47,8 +47,8 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 // half, so that servers that failed together do not try again together. A term that ends at once, for instance because
 // its first commit is refused, counts as a failed attempt.
 const (
-	standFirst = 100 * time.Millisecond
-	standMost  = 5 * time.Second
+	standFirst    = 100 * time.Millisecond
+	maxStandPause = 5 * time.Second
 )
 
 // Stand stands for election and leads; when the term ends or cannot begin, it stands again. When ctx ends it returns
@@ -75,10 +75,10 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 			return fmt.Errorf("lead: %w", err)
 		case errors.Is(err, ErrRefused):
 			return err
-		case lasted >= standMost:
+		case lasted >= maxStandPause:
 			tries = 0
 		}
-		pause := step.Backoff(standFirst, standMost, tries)
+		pause := step.Backoff(standFirst, maxStandPause, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
 		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led",
@@ -92,8 +92,8 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 }
 
 const (
-	// leaderLook is the interval at which the leader is looked up; the registry answers that without I/O.
-	leaderLook = 100 * time.Millisecond
+	// leaderCheckInterval is the interval at which the leader is looked up; the registry answers that without I/O.
+	leaderCheckInterval = 100 * time.Millisecond
 	// duplicateAfter is how long this server's own address may lead before this process must know that it is the
 	// leader itself.
 	duplicateAfter = time.Second
@@ -103,7 +103,7 @@ const (
 
 // logLeader logs the leader, at every change, until ctx ends.
 func (s *Scheduler) logLeader(ctx context.Context) {
-	tick := time.NewTicker(leaderLook)
+	tick := time.NewTicker(leaderCheckInterval)
 	defer tick.Stop()
 	var logged LeaderView
 	var duplicateSince time.Time // zero while no other process leads under this server's address

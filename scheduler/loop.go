@@ -194,12 +194,12 @@ func (r *termRunner) hasEnded() bool {
 	}
 }
 
-// scrapePatience is how long a scrape waits for its turn between two steps.
-const scrapePatience = 50 * time.Millisecond
+// scrapeTimeout is how long a scrape waits for its turn between two steps.
+const scrapeTimeout = 50 * time.Millisecond
 
 // measure returns the core's statistics; if it cannot read them soon, it returns the last ones.
 func (r *termRunner) measure() stats.Stats {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	if r.gate.enter(ctx) == nil {
 		if !r.over.Load() {

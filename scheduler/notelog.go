@@ -22,8 +22,8 @@ type burst struct {
 	more int
 }
 
-// linesEvery is the minimum interval between two lines of such a kind.
-const linesEvery = time.Second
+// linesInterval is the minimum interval between two lines of such a kind.
+const linesInterval = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
 	return &noteLog{log: log, bursts: map[step.NoteKind]*burst{step.NoteFiresMissed: {}, step.NoteFireDropped: {},
@@ -38,7 +38,7 @@ func (l *noteLog) write(now time.Time, notes []step.Note) {
 			logNote(l.log, n)
 			continue
 		}
-		if since := now.Sub(b.at); since >= 0 && since < linesEvery {
+		if since := now.Sub(b.at); since >= 0 && since < linesInterval {
 			b.more++
 			continue
 		}
@@ -47,7 +47,7 @@ func (l *noteLog) write(now time.Time, notes []step.Note) {
 		logNote(l.log, n)
 	}
 	for kind, b := range l.bursts {
-		if now.Sub(b.at) >= linesEvery {
+		if now.Sub(b.at) >= linesInterval {
 			l.logMore(kind, b)
 		}
 	}

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// unplacedEvery is the interval of the checks for unplaced shards. unplacedFor is how long a shard must stay
-	// unplaced before it is shown, because room is often found within seconds. unplacedMost is the maximum number of
+	// unplacedInterval is the interval of the checks for unplaced shards. unplacedFor is how long a shard must stay
+	// unplaced before it is shown, because room is often found within seconds. maxUnplaced is the maximum number of
 	// shown shards.
-	unplacedEvery, unplacedFor, unplacedMost = 5 * time.Second, 10 * time.Second, 100
+	unplacedInterval, unplacedFor, maxUnplaced = 5 * time.Second, 10 * time.Second, 100
 )
 
 // showUnplaced shows unplaced shards to a session that wants them, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 	look := func() (found []cluster.Unplaced, err error) {
-		err = r.look(ctx, func(c *core.Core) { found = c.Views().Unplaced(unplacedMost) })
+		err = r.look(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
 		return found, err
 	}
 	showUnplaced(ctx, look, on, r.s.opt.Logger)
@@ -37,7 +37,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 	began, since, problem := time.Now(), map[key]time.Time{}, ""
 	for {
 		select {
-		case <-time.After(unplacedEvery):
+		case <-time.After(unplacedInterval):
 		case <-ctx.Done():
 			return
 		}
@@ -57,7 +57,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 			}
 		}
 		since = still
-		if now.Sub(began) < unplacedFor+unplacedEvery {
+		if now.Sub(began) < unplacedFor+unplacedInterval {
 			continue
 		}
 		text := ""

@@ -25,8 +25,8 @@ Runs this job here, without a scheduler. Ctrl-C ends the job's context, a second
 Status: 0 all went well, 1 the job failed, 2 wrong flags.
 `
 
-// aloneEvery is the interval at which a run's progress is printed at the terminal.
-const aloneEvery = time.Second
+// aloneInterval is the interval at which a run's progress is printed at the terminal.
+const aloneInterval = time.Second
 
 // alone runs shards for a user at a terminal.
 type alone struct {
@@ -72,7 +72,7 @@ func (a alone) start(ctx context.Context, args []string) int {
 func (a alone) run(ctx context.Context, s Shard) error {
 	who := fmt.Sprintf("shard %d of %d", s.Item, s.Total)
 	s.TaskID = fmt.Sprintf("%s@-@%d@-@READY@-@local@-@%d", s.JobName, s.Item, s.FireTime.UnixMilli())
-	s.progress = &progress{every: aloneEvery, send: func(fraction float64, message string) {
+	s.progress = &progress{every: aloneInterval, send: func(fraction float64, message string) {
 		a.logf("%s: %.1f %% %s", who, 100*fraction, message)
 	}}
 	began := time.Now()

@@ -81,7 +81,7 @@ func TestProgressIsBounded(t *testing.T) {
 }
 
 func BenchmarkProgress(b *testing.B) {
-	p := &progress{every: progressEvery, send: func(float64, string) {}}
+	p := &progress{every: progressInterval, send: func(float64, string) {}}
 	s := Shard{progress: p}
 	b.Run("one goroutine", func(b *testing.B) {
 		b.ReportAllocs()

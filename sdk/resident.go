@@ -15,9 +15,9 @@ import (
 // version is the latest version of protocol.md that this SDK implements.
 const version = 1
 
-// progressEvery is the minimum interval between two progress messages to the executor. The executor forwards the last
-// one of each second.
-const progressEvery = 200 * time.Millisecond
+// progressInterval is the minimum interval between two progress messages to the executor. The executor forwards the
+// last one of each second.
+const progressInterval = 200 * time.Millisecond
 
 // maxError is the maximum length of a run's error, in bytes. The executor keeps no more.
 const maxError = 4096
@@ -145,7 +145,7 @@ func (r *resident) obey(ctx context.Context, o order) error {
 }
 
 func (r *resident) begin(ctx context.Context, run string, shard Shard) {
-	said := &progress{every: progressEvery, send: func(fraction float64, message string) {
+	said := &progress{every: progressInterval, send: func(fraction float64, message string) {
 		// A failure shows at the run's end, when the answer is written.
 		_ = r.say(progressMessage{"progress", run, fraction, message})
 	}}

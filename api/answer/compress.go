@@ -9,15 +9,15 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// leastCompressed is the minimum size of an answer that is compressed, in bytes.
-const leastCompressed = 1 << 10
+// minCompressed is the minimum size of an answer that is compressed, in bytes.
+const minCompressed = 1 << 10
 
 // newCompressor returns a function that compresses the answers of a handler for clients that accept gzip. Only answers
 // to reads are compressed; answers to logins and those with a new token are not reads. Compression leaks the content
 // of an answer through its length if a page of another site can make a browser repeat a request, so such requests are
 // refused before (admission/origin.go).
 func newCompressor() func(http.Handler) http.HandlerFunc {
-	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(leastCompressed), gzhttp.CompressionLevel(gzip.BestSpeed),
+	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(minCompressed), gzhttp.CompressionLevel(gzip.BestSpeed),
 		gzhttp.EnableZstd(false),
 		gzhttp.ContentTypes([]string{"application/json", "text/plain"}))
 	if err != nil {

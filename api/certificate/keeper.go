@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// lookEvery is the interval at which the files are read.
-const lookEvery = time.Second
+// checkInterval is the interval at which the files are read.
+const checkInterval = time.Second
 
 // Keeper holds the certificate in force. Its methods may be called concurrently, except Run.
 type Keeper struct {
@@ -46,7 +46,7 @@ func Open(files Files, now func() time.Time) (*Keeper, error) {
 
 // Run reloads the files when they change, until ctx ends. It may run only once.
 func (k *Keeper) Run(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		select {

@@ -308,7 +308,7 @@ func TestRunLooksEachSecond(t *testing.T) {
 		go b.Run(t.Context(), b.logger())
 		before := b.NotAfter()
 		ca.Issue(time.Now().Add(-time.Hour).Add(-1), b.now.Add(20*time.Hour)).Write(t, b.dir)
-		time.Sleep(lookEvery)
+		time.Sleep(checkInterval)
 		synctest.Wait()
 		if b.NotAfter().Equal(before) {
 			t.Error("the old pair is in force")

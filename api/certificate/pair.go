@@ -22,8 +22,8 @@ type Files struct {
 	CA string
 }
 
-// mostBytes is the maximum size of a file. A larger file cannot be a certificate or a key.
-const mostBytes = 1 << 20
+// maxBytes is the maximum size of a file. A larger file cannot be a certificate or a key.
+const maxBytes = 1 << 20
 
 // contents are the contents of the files at one time.
 type contents struct{ cert, key, ca []byte }
@@ -64,9 +64,9 @@ func readFile(path string, refused os.FileMode) ([]byte, error) {
 		return nil, fmt.Errorf("others can read %s (mode %s), which holds a private key: chmod 600 it", path,
 			info.Mode().Perm())
 	}
-	text, err := io.ReadAll(io.LimitReader(file, mostBytes+1))
-	if err == nil && len(text) > mostBytes {
-		err = fmt.Errorf("%s has more than %d bytes, too many for a certificate or a key", path, mostBytes)
+	text, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	if err == nil && len(text) > maxBytes {
+		err = fmt.Errorf("%s has more than %d bytes, too many for a certificate or a key", path, maxBytes)
 	}
 	return text, err
 }

@@ -102,6 +102,6 @@ func (h *Handlers) overview(c *gin.Context) (any, error) {
 		}
 	}
 	a.ProblemsTotal = len(a.Problems)
-	a.Problems = answer.OrEmpty(a.Problems[:min(len(a.Problems), view.ProblemsMost)])
+	a.Problems = answer.OrEmpty(a.Problems[:min(len(a.Problems), view.MaxProblems)])
 	return a, nil
 }

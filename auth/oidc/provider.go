@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// LoginWithin is the greatest time between Begin and Finish.
-	LoginWithin = 10 * time.Minute
-	// askWithin is the timeout of each request to the provider, lookAgain the longest pause between two lookups.
-	askWithin = 10 * time.Second
-	lookAgain = 30 * time.Second
-	// mostAtOnce is the greatest number of simultaneous exchanges of codes.
-	mostAtOnce = 8
+	// LoginTimeout is the greatest time between Begin and Finish.
+	LoginTimeout = 10 * time.Minute
+	// askTimeout is the timeout of each request to the provider, lookAgain the longest pause between two lookups.
+	askTimeout = 10 * time.Second
+	lookAgain  = 30 * time.Second
+	// maxAtOnce is the greatest number of simultaneous exchanges of codes.
+	maxAtOnce = 8
 )
 
 // The codes of Error.
@@ -98,11 +98,11 @@ type known struct {
 // New creates a Provider. It can't be used until Run has looked the provider up.
 func New(opts Options) *Provider {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: askWithin})
+	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: askTimeout})
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Provider{opts: opts, turns: make(chan struct{}, mostAtOnce)}
+	return &Provider{opts: opts, turns: make(chan struct{}, maxAtOnce)}
 }
 
 // Run looks the provider up, and retries until it answers or ctx ends.
@@ -133,7 +133,7 @@ func (p *Provider) Run(ctx context.Context) {
 }
 
 func (p *Provider) lookUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.opts.HTTP), p.opts.Issuer)
 	if err != nil {
@@ -206,7 +206,7 @@ func (p *Provider) Begin() (address, cookie string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	l := login{id: rand.Text(), expires: p.opts.Now().Add(LoginWithin).Unix()}
+	l := login{id: rand.Text(), expires: p.opts.Now().Add(LoginTimeout).Unix()}
 	state, nonce, verifier, err := p.codes(l)
 	if err != nil {
 		return "", "", err
@@ -232,7 +232,7 @@ func (p *Provider) open(cookie string) (login, error) {
 	case err != nil, err2 != nil, !p.opts.Sealer.Verify(loginPurpose, []byte(l.text()), code):
 		return l, fail(BadLogin, "the cookie of the login is not this cluster's: begin again at /api/oidc/login")
 	case p.opts.Now().Unix() > expires:
-		return l, fail(BadLogin, "the login took more than %s: begin again at /api/oidc/login", LoginWithin)
+		return l, fail(BadLogin, "the login took more than %s: begin again at /api/oidc/login", LoginTimeout)
 	}
 	return l, nil
 }
@@ -301,7 +301,7 @@ func (p *Provider) answered(query url.Values, state string) (code string, err er
 
 // exchange exchanges a code for the ID token.
 func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (string, error) {
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askWithin)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askTimeout)
 	defer cancel()
 	token, err := k.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
@@ -332,7 +332,7 @@ func withoutAnswer(err error) error {
 
 // verify verifies an ID token: issuer, audience, signature, time, and that it belongs to this login.
 func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (claims, error) {
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askWithin)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askTimeout)
 	defer cancel()
 	var found claims
 	token, err := k.verifier.Verify(ctx, raw)

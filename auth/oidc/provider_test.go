@@ -217,7 +217,7 @@ func TestOnlyTheBrowserThatBeganCanFinish(t *testing.T) {
 	opts := options(there)
 	p := open(t, opts)
 	late := opts
-	late.Now = func() time.Time { return time.Now().Add(oidc.LoginWithin + 2*time.Second) }
+	late.Now = func() time.Time { return time.Now().Add(oidc.LoginTimeout + 2*time.Second) }
 	afterwards := open(t, late)
 	other := opts
 	other.Sealer = sealer("another cluster's")

@@ -126,14 +126,14 @@ func short(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-const mostName = 100
+const maxName = 100
 
 // name returns the user's name from a claim.
 func (c claims) name(claim string) (string, error) {
 	text, _ := c.find(claim).(string)
-	if text == "" || len(text) > mostName ||
+	if text == "" || len(text) > maxName ||
 		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) {
-		return "", fail(NoRole, "the claim %q of the provider is to be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, mostName, short(text))
+		return "", fail(NoRole, "the claim %q of the provider is to be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, maxName, short(text))
 	}
 	return text, nil
 }

@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	// pingAfter and pingWithin detect a connection whose other end is frozen or gone. The client sends an HTTP/2 ping
-	// after pingAfter without traffic, and closes the connection if no answer arrives within pingWithin.
-	pingAfter, pingWithin = 4 * time.Second, 4 * time.Second
-	// callWithin limits each request other than a watch, unless the caller's context ends earlier.
-	callWithin = 8 * time.Second
+	// pingAfter and pingTimeout detect a connection whose other end is frozen or gone. The client sends an HTTP/2 ping
+	// after pingAfter without traffic, and closes the connection if no answer arrives within pingTimeout.
+	pingAfter, pingTimeout = 4 * time.Second, 4 * time.Second
+	// callTimeout limits each request other than a watch, unless the caller's context ends earlier.
+	callTimeout = 8 * time.Second
 	// retries is how often a request is repeated if the API server names a time to retry (429, or 5xx with
 	// Retry-After).
 	retries = 3
@@ -95,7 +95,7 @@ func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
 	}
 	a.transport = &http.Transport{
 		Proxy: proxy, DialContext: dial, TLSClientConfig: tls, TLSHandshakeTimeout: 5 * time.Second,
-		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingWithin},
+		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
 	}
 	wrapped, err := rest.HTTPWrappersForConfig(config, &patient{a.transport, a.throttled})
@@ -113,7 +113,7 @@ func (a *API) Throttled() int64 { return a.throttled.Load() }
 func (a *API) Close() { a.transport.CloseIdleConnections() }
 
 func do(ctx context.Context, r *rest.Request, into runtime.Object) error {
-	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	result := r.MaxRetries(retries).Do(ctx)
 	if into == nil {

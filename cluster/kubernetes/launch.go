@@ -33,8 +33,8 @@ type launch struct {
 	secret *corev1.Secret
 }
 
-// bindWithin is the part of a Launch's time that is reserved for reading the Lease and binding.
-const bindWithin = 3 * time.Second
+// bindTimeout is the part of a Launch's time that is reserved for reading the Lease and binding.
+const bindTimeout = 3 * time.Second
 
 // Launch creates the tasks' pods and binds all of them, provided that the Lease still names this session after their
 // creation. A task whose pod is rejected or is not created in time is reported by an update; the others are launched.
@@ -186,7 +186,7 @@ func (s *session) forEach(ctx context.Context, all []*launch, do func(context.Co
 func (s *session) createAll(ctx context.Context, all []*launch) {
 	if until, set := ctx.Deadline(); set {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, until.Add(-bindWithin))
+		ctx, cancel = context.WithDeadline(ctx, until.Add(-bindTimeout))
 		defer cancel()
 	}
 	_ = s.forEach(ctx, all, func(ctx context.Context, one *launch) error {

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// renewEvery is the interval at which a session renews its Lease, which is its heartbeat. renewWithin is how long
+	// renewInterval is the interval at which a session renews its Lease, which is its heartbeat. renewTimeout is how long
 	// renewal may fail before the session ends.
-	renewEvery, renewWithin = 3 * time.Second, 15 * time.Second
-	// renewCall limits one renewal attempt, so that a frozen API server does not use up all of renewWithin.
+	renewInterval, renewTimeout = 3 * time.Second, 15 * time.Second
+	// renewCall limits one renewal attempt, so that a frozen API server does not use up all of renewTimeout.
 	renewCall = 4 * time.Second
 	// clockTolerance is the largest clock difference that is ignored.
 	clockTolerance = 30 * time.Second
@@ -128,7 +128,7 @@ func (l *lease) sign(on *coordinationv1.Lease) {
 	if t := on.Spec.LeaseTransitions; t != nil {
 		transitions += *t
 	}
-	seconds, at := int32(renewWithin/time.Second), metav1.NewMicroTime(l.now())
+	seconds, at := int32(renewTimeout/time.Second), metav1.NewMicroTime(l.now())
 	on.Spec.HolderIdentity, on.Spec.LeaseDurationSeconds, on.Spec.LeaseTransitions, on.Spec.AcquireTime = &l.holder,
 		&seconds, &transitions, &at
 	l.stamp(on)

@@ -9,8 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// offerEvery is the minimum interval between updates of the offers. Changes within one interval are offered together.
-const offerEvery = 50 * time.Millisecond
+// offerInterval is the minimum interval between updates of the offers. Changes within one interval are offered
+// together.
+const offerInterval = 50 * time.Millisecond
 
 // Decline returns offers. Their resources are not offered again for the time refuse, unless more of them become free.
 func (s *session) Decline(_ context.Context, offers []string, refuse time.Duration) error {
@@ -70,7 +71,7 @@ func (s *session) runOffers() {
 		s.mu.Lock()
 		next := s.makeOffers()
 		s.mu.Unlock()
-		s.pause(offerEvery)
+		s.pause(offerInterval)
 		if next == 0 {
 			next = time.Hour // nothing was declined
 		}

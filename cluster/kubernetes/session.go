@@ -21,8 +21,8 @@ var ErrClosed = errors.New("the session was closed")
 const (
 	// workers limits the concurrent requests of each kind, except those of Launch.
 	workers = 8
-	// sweepEvery is the interval for checking pods that do not start and for retrying failed requests.
-	sweepEvery = time.Second
+	// sweepInterval is the interval for checking pods that do not start and for retrying failed requests.
+	sweepInterval = time.Second
 	// lingersFor is how long a pod may run on after its shard has ended. The kubelet needs a moment to notice that all
 	// containers have ended.
 	lingersFor = 30 * time.Second
@@ -89,7 +89,7 @@ func (d *Driver) newSession(ctx context.Context, l *lease, framework string) *se
 // start emits the first event and the listed state, and begins to watch for changes.
 func (s *session) start(watchers []*watcher) {
 	s.began = s.now() // the lists may have taken long
-	s.emit(cluster.Subscribed{FrameworkID: s.framework, MasterID: string(s.lease.held.UID), Heartbeat: renewEvery})
+	s.emit(cluster.Subscribed{FrameworkID: s.framework, MasterID: string(s.lease.held.UID), Heartbeat: renewInterval})
 	s.mu.Lock()
 	s.listed = true
 	for _, r := range s.pods {
@@ -156,7 +156,7 @@ func (s *session) emit(e cluster.Event) { s.queue.put(e) }
 func (s *session) renew() {
 	last := s.began
 	for {
-		if !s.pause(renewEvery) {
+		if !s.pause(renewInterval) {
 			return
 		}
 		err := s.lease.renew(s.ctx)
@@ -168,7 +168,7 @@ func (s *session) renew() {
 		case errors.As(err, &failed):
 			s.cancel(failed)
 			return
-		case s.ctx.Err() == nil && s.now().Sub(last) > renewWithin:
+		case s.ctx.Err() == nil && s.now().Sub(last) > renewTimeout:
 			s.cancel(fmt.Errorf("%w: %w", errSilent, err))
 			return
 		case s.ctx.Err() == nil:

@@ -192,7 +192,7 @@ func (s *session) release(uid types.UID) {
 	// belongs to another pod by now, the watch reports that, and the lookup above ends the retries.
 	if err != nil && !apierrors.IsNotFound(err) && s.ctx.Err() == nil {
 		s.log.Warn("finalizer not removed", "pod", target.Name, "task", target.TaskID, "error", err)
-		if s.pause(sweepEvery) {
+		if s.pause(sweepInterval) {
 			s.done.put(uid)
 		}
 	}
@@ -204,7 +204,7 @@ func (s *session) discardStray(p *corev1.Pod) {
 	switch {
 	case err != nil && s.ctx.Err() == nil:
 		s.log.Warn("unbound pod not deleted", "pod", p.Name, "task", pod.TaskOf(p), "error", err)
-		if s.pause(sweepEvery) {
+		if s.pause(sweepInterval) {
 			s.strays.put(p)
 		}
 	case err == nil && !bound:
@@ -214,7 +214,7 @@ func (s *session) discardStray(p *corev1.Pod) {
 
 // sweepRegularly handles conditions that no event reports.
 func (s *session) sweepRegularly() {
-	for s.pause(sweepEvery) {
+	for s.pause(sweepInterval) {
 		for own, why := range s.sweep() {
 			p := podOf(own)
 			if err := s.deleteGivenUp(own, why); err != nil && !apierrors.IsNotFound(err) {

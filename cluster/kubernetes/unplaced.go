@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// clearWithin limits how long a closing session deletes placeholder pods. The next session deletes the rest.
-const clearWithin = 2 * time.Second
+// clearTimeout limits how long a closing session deletes placeholder pods. The next session deletes the rest.
+const clearTimeout = 2 * time.Second
 
 // standIn is a placeholder pod, which only represents a shard.
 type standIn struct {
@@ -108,9 +108,9 @@ func (s *session) deleteStandIn(ctx context.Context, name string) error {
 	return nil
 }
 
-// clearUnplaced deletes all placeholder pods, as far as possible within clearWithin.
+// clearUnplaced deletes all placeholder pods, as far as possible within clearTimeout.
 func (s *session) clearUnplaced() {
-	ctx, cancel := context.WithTimeout(context.Background(), clearWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), clearTimeout)
 	defer cancel()
 	s.mu.Lock()
 	all := maps.Clone(s.unplaced)

@@ -27,8 +27,8 @@ const (
 	// watchSilence is longer than the time between two bookmarks of an API server. A watch that is silent for so long
 	// is reopened.
 	watchSilence = 150 * time.Second
-	// watchFirst and watchMost are the shortest and the longest pause before a broken watch is reopened.
-	watchFirst, watchMost = 100 * time.Millisecond, 5 * time.Second
+	// watchFirst and maxWatchPause are the shortest and the longest pause before a broken watch is reopened.
+	watchFirst, maxWatchPause = 100 * time.Millisecond, 5 * time.Second
 	// listAfter is how long all attempts to open a watch may fail before a full list replaces it, and the interval of
 	// these lists.
 	listAfter = 30 * time.Second
@@ -101,7 +101,7 @@ func (w *watcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		before, began := w.version, time.Now()
 		err := w.watch(ctx)
-		if err == nil && w.version == before && time.Since(began) < watchMost {
+		if err == nil && w.version == before && time.Since(began) < maxWatchPause {
 			err = errShortWatch
 		}
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
@@ -129,7 +129,7 @@ func (w *watcher) run(ctx context.Context) {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		pause = min(2*pause, watchMost)
+		pause = min(2*pause, maxWatchPause)
 	}
 }
 

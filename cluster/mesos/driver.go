@@ -182,13 +182,13 @@ func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, bod
 	return s, nil
 }
 
-// lookEvery is the interval at which the leader is read from ZooKeeper, by an open session and by NewLeader.
-const lookEvery = 500 * time.Millisecond
+// checkInterval is the interval at which the leader is read from ZooKeeper, by an open session and by NewLeader.
+const checkInterval = 500 * time.Millisecond
 
 // NewLeader returns nil as soon as ZooKeeper names a leading master other than the one that the last Subscribe tried.
 // Without ZooKeeper, or while ZooKeeper does not answer, it waits until ctx ends and returns ctx's error.
 func (d *Driver) NewLeader(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		select {

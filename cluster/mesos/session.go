@@ -159,7 +159,7 @@ func (s *session) read() (cluster.Event, error) {
 // follow ends the session when ZooKeeper no longer names its master as the leader. While ZooKeeper does not answer,
 // the session continues, because a master that loses ZooKeeper ends by itself.
 func (s *session) follow(d *detector, mine leader) {
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(checkInterval)
 	defer look.Stop()
 	for {
 		select {

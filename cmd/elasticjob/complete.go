@@ -65,7 +65,7 @@ func appNames(ctx context.Context, c *client.Client, _ string) ([]string, error)
 }
 
 func jobNames(ctx context.Context, c *client.Client, word string) ([]string, error) {
-	page, err := c.JobPage(ctx, client.JobQuery{Search: word, PerPage: client.MostPerPage})
+	page, err := c.JobPage(ctx, client.JobQuery{Search: word, PerPage: client.MaxPerPage})
 	var names []string
 	for _, row := range page.Value.Rows {
 		names = append(names, row.JobName)

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mostDocument is the largest document that the server accepts, in bytes.
-const mostDocument = 1 << 20
+// maxDocument is the largest document that the server accepts, in bytes.
+const maxDocument = 1 << 20
 
 // document contains the fields of an app or a job by name.
 type document map[string]any
@@ -125,11 +125,11 @@ func (a *cli) readDocument(file string) (document, error) {
 		defer func() { _ = f.Close() }()
 		from = f
 	}
-	text, err := io.ReadAll(io.LimitReader(from, mostDocument+1))
+	text, err := io.ReadAll(io.LimitReader(from, maxDocument+1))
 	switch {
 	case err != nil:
 		return nil, usagef("read %s: %w", name, err)
-	case len(text) > mostDocument:
+	case len(text) > maxDocument:
 		return nil, usagef("%s has more than 1 MiB, which no document may have", name)
 	}
 	d, err := parseDocument(text)

@@ -33,15 +33,15 @@ func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []stri
 		out:   &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
 }
 
-// follow starts to follow the new tasks of a run. If the run has more than mostFollowed shards, it follows only the
+// follow starts to follow the new tasks of a run. If the run has more than maxFollowed shards, it follows only the
 // first ones.
 func (f *followers) follow(run client.Execution) {
-	if f.items == nil && len(run.Shards) > mostFollowed {
+	if f.items == nil && len(run.Shards) > maxFollowed {
 		f.items = map[int]bool{}
-		for item := range mostFollowed {
+		for item := range maxFollowed {
 			f.items[item] = true
 		}
-		fmt.Fprintf(f.err, "note: of %d shards the output of the first %d is printed; \"elasticjob logs %s\" has all\n", len(run.Shards), mostFollowed, run.ExecutionID)
+		fmt.Fprintf(f.err, "note: of %d shards the output of the first %d is printed; \"elasticjob logs %s\" has all\n", len(run.Shards), maxFollowed, run.ExecutionID)
 	}
 	for _, shard := range run.Shards {
 		if shard.TaskID == "" || f.tasks[shard.TaskID] || f.items != nil && !f.items[shard.Item] {

@@ -54,7 +54,7 @@ var jobOrders = []string{"name", "app", "state", "nextFire", "lastRun", "duratio
 // allJobs reads all pages of the list of jobs, up to limit rows.
 func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit int) ([]client.JobRow,
 	[]json.RawMessage, error) {
-	ask.PerPage = client.MostPerPage
+	ask.PerPage = client.MaxPerPage
 	if limit > 0 && limit < ask.PerPage {
 		ask.PerPage = limit
 	}

@@ -18,9 +18,9 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// mostLine is the number of bytes after which an unfinished line is written in parts, so that a line without an end
+// maxLine is the number of bytes after which an unfinished line is written in parts, so that a line without an end
 // does not fill the memory.
-const mostLine = 64 << 10
+const maxLine = 64 << 10
 
 // lineWriter writes whole lines, each with a prefix, so that the lines of several writers are not mixed. On a
 // terminal it replaces control characters.
@@ -41,11 +41,11 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	var out []byte
 	for {
 		end := bytes.IndexByte(l.rest, '\n')
-		if end < 0 && len(l.rest) < mostLine {
+		if end < 0 && len(l.rest) < maxLine {
 			break
 		}
 		if end < 0 {
-			end = mostLine - 1
+			end = maxLine - 1
 		}
 		line := l.rest[:end+1]
 		if l.terminal {

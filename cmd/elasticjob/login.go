@@ -133,14 +133,14 @@ func (a *cli) logoutCommand() *cobra.Command {
 		}}
 }
 
-// mostPassword is more than the longest password that a server accepts, in bytes.
-const mostPassword = 4096
+// maxPassword is more than the longest password that a server accepts, in bytes.
+const maxPassword = 4096
 
 // credentials asks for the user and password that were not given. A password is never an argument, because other
 // users can see those.
 func (a *cli) credentials(ctx context.Context, user, server string) (name, password string, err error) {
 	keys, isTerminal := terminal(a.in)
-	lines := bufio.NewReader(io.LimitReader(a.in, 2*mostPassword))
+	lines := bufio.NewReader(io.LimitReader(a.in, 2*maxPassword))
 	if name = user; name == "" {
 		if !isTerminal {
 			return "", "", usagef("who logs in? Give --user NAME")

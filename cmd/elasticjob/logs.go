@@ -23,8 +23,8 @@ type reading struct {
 	tail   int
 }
 
-// mostFollowed is the maximum number of shards whose output is followed at once. Each uses two long-lived requests.
-const mostFollowed = 64
+// maxFollowed is the maximum number of shards whose output is followed at once. Each uses two long-lived requests.
+const maxFollowed = 64
 
 func (a *cli) logsCommand() *cobra.Command {
 	var r reading
@@ -180,8 +180,8 @@ func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output
 	return errors.Join(err, lines.end())
 }
 
-// mostTail is the number of bytes that are searched for the last lines.
-const mostTail = 8 << 20
+// maxTail is the number of bytes that are searched for the last lines.
+const maxTail = 8 << 20
 
 // readEnd reads the last lines of a stream, and returns the offset in the file at which they end.
 func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) ([]byte, int64, error) {
@@ -193,7 +193,7 @@ func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) 
 		if err != nil {
 			return nil, 0, err
 		}
-		if bytes.Count(text, []byte{'\n'}) > lines || from == 0 || o.Tail >= mostTail {
+		if bytes.Count(text, []byte{'\n'}) > lines || from == 0 || o.Tail >= maxTail {
 			return lastLines(text, lines), from + int64(len(text)), nil
 		}
 	}

@@ -27,8 +27,8 @@ func (a *cli) runCommand() *cobra.Command {
 			Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
 }
 
-// mostPerList is the maximum number of runs in one list of the server.
-const mostPerList = 1000
+// maxPerList is the maximum number of runs in one list of the server.
+const maxPerList = 1000
 
 func (a *cli) listRunsCommand() *cobra.Command {
 	var ask client.Runs
@@ -51,7 +51,7 @@ func (a *cli) listRunsCommand() *cobra.Command {
 		}
 		raw, rows := []json.RawMessage{}, []client.Summary{}
 		for len(rows) < limit {
-			ask.Limit = min(mostPerList, limit-len(rows))
+			ask.Limit = min(maxPerList, limit-len(rows))
 			runs, err := c.Executions(ctx, ask)
 			if err != nil {
 				return a.nearJob(ctx, c, err, ask.Job)

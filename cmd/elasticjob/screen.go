@@ -21,8 +21,8 @@ type screen struct {
 }
 
 const (
-	// mostProblems is the maximum number of problems that are shown.
-	mostProblems = 3
+	// maxProblems is the maximum number of problems that are shown.
+	maxProblems = 3
 	// besideJobs is the number of lines of a frame without problems and jobs: four at the top, two empty lines, the
 	// titles and the keys.
 	besideJobs = 8
@@ -32,10 +32,10 @@ const (
 
 // jobRows returns the number of jobs that fit on the screen.
 func (s *screen) jobRows() int {
-	return min(client.MostPerPage, max(1, s.height-besideJobs-s.problemRows()))
+	return min(client.MaxPerPage, max(1, s.height-besideJobs-s.problemRows()))
 }
 
-func (s *screen) problemRows() int { return min(mostProblems, len(s.overview.Problems)) }
+func (s *screen) problemRows() int { return min(maxProblems, len(s.overview.Problems)) }
 
 // frame returns the lines of the screen.
 func (a *cli) frame(s *screen) []string {
@@ -68,7 +68,7 @@ func (a *cli) frame(s *screen) []string {
 		jobs.drop("APP")
 	}
 	lines = append(lines, jobs.lines(s.width, colours)...)
-	if s.height < client.MostPerPage { // on a screen the keys are in the last line
+	if s.height < client.MaxPerPage { // on a screen the keys are in the last line
 		for len(lines) < s.height-1 {
 			lines = append(lines, "")
 		}

@@ -46,7 +46,7 @@ way round, space and b turn the page. Where standard output is no terminal it is
 		keys, fromTerminal := terminal(a.in)
 		out, toTerminal := terminal(a.out)
 		if once || !fromTerminal || !toTerminal {
-			s.width, s.height = widthOf(a.out), client.MostPerPage
+			s.width, s.height = widthOf(a.out), client.MaxPerPage
 			if s.take(ask(ctx, c, *s)); s.trouble != nil {
 				return s.trouble
 			}

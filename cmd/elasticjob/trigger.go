@@ -114,14 +114,14 @@ type watching struct {
 	shown map[int]string // the last shown state, by shard
 }
 
-// mostLines is the maximum number of shards whose changes are shown individually. For larger runs it shows the number
+// maxLines is the maximum number of shards whose changes are shown individually. For larger runs it shows the number
 // of shards in each state.
-const mostLines = 20
+const maxLines = 20
 
 func (w *watching) changed(run client.Execution) {
 	colours := w.cli.coloured()
 	stamp := dim.paint(w.cli.now().In(w.cli.zone).Format("15:04:05"), colours)
-	if len(run.Shards) > mostLines {
+	if len(run.Shards) > maxLines {
 		byState := map[string]int{}
 		for _, s := range run.Shards {
 			byState[s.State]++

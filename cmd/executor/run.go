@@ -64,7 +64,7 @@ func parseTry(args []string) (tryFlags, error) {
 		return f, err
 	}
 	if f.runAs != "" {
-		if _, err := isolation.Needed(f.runAs, os.Geteuid()); err != nil {
+		if _, err := isolation.AccountFor(f.runAs, os.Geteuid()); err != nil {
 			return f, err
 		}
 	}

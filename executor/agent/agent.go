@@ -58,8 +58,8 @@ var ErrUnknown = errors.New("the agent doesn't know this executor")
 
 const mediaType = "application/x-protobuf"
 
-// AnswerWithin limits the wait for the header of an answer, and the whole call of an update or a message.
-const AnswerWithin = 10 * time.Second
+// AnswerTimeout limits the wait for the header of an answer, and the whole call of an update or a message.
+const AnswerTimeout = 10 * time.Second
 
 // Client is an API that calls one agent over HTTP. Any goroutine may use it.
 type Client struct {
@@ -90,7 +90,7 @@ func NewClient(c Options) *Client {
 					KeepAlive: 10 * time.Second}).DialContext,
 				TLSClientConfig:       c.TLS,
 				TLSHandshakeTimeout:   5 * time.Second,
-				ResponseHeaderTimeout: AnswerWithin,
+				ResponseHeaderTimeout: AnswerTimeout,
 				MaxIdleConnsPerHost:   c.Connections,
 				DisableCompression:    true,
 			},
@@ -200,7 +200,7 @@ func (a *Client) Close() { a.http.CloseIdleConnections() }
 
 // Update implements API.
 func (a *Client) Update(ctx context.Context, u Update) error {
-	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	response, err := a.call(ctx, calls.Update(a.status(u)))
 	if err != nil {
@@ -212,7 +212,7 @@ func (a *Client) Update(ctx context.Context, u Update) error {
 
 // Message sends data to the scheduler, through agent and master. It may get lost.
 func (a *Client) Message(ctx context.Context, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, AnswerWithin)
+	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	response, err := a.call(ctx, calls.Message(data))
 	if err != nil {

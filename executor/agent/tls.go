@@ -161,8 +161,8 @@ func (t *tlsEnvironment) peer(endpoint string, roots *x509.CertPool) peer {
 	return p
 }
 
-// lookupWithin limits a DNS lookup.
-const lookupWithin = 3 * time.Second
+// lookupTimeout limits a DNS lookup.
+const lookupTimeout = 3 * time.Second
 
 // check requires a chain to one of the roots, and a certificate for the agent's address or one of its names.
 func (p peer) check(state tls.ConnectionState) error {
@@ -182,7 +182,7 @@ func (p peer) check(state tls.ConnectionState) error {
 	}
 	names := p.names
 	if p.lookup {
-		ctx, cancel := context.WithTimeout(context.Background(), lookupWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 		defer cancel()
 		found, _ := net.DefaultResolver.LookupAddr(ctx, p.host)
 		if slices.ContainsFunc(found, isFor) {

@@ -39,8 +39,8 @@ const (
 	// shortRun is how long a run must last before its begin is reported. Most runs are shorter, and only their end
 	// is reported.
 	shortRun = 25 * time.Millisecond
-	// restAtMost limits waits that double, unless the settings begin with a longer one.
-	restAtMost = time.Minute
+	// maxBackoff limits waits that double, unless the settings begin with a longer one.
+	maxBackoff = time.Minute
 )
 
 // If this many updates of a task are not acknowledged, successful runs, or all runs, are not reported.

@@ -8,14 +8,14 @@ type Restarts struct{ ended int }
 
 // Ended records the end of a process and how long it has lived, and returns the wait before its restart.
 func (r *Restarts) Ended(lived time.Duration) (wait time.Duration) {
-	if lived >= restAtMost {
+	if lived >= maxBackoff {
 		r.ended = 0
 	}
 	r.ended++
 	if r.ended == 1 {
 		return 0
 	}
-	return doubled(time.Second, r.ended-2, restAtMost)
+	return doubled(time.Second, r.ended-2, maxBackoff)
 }
 
 // Answered records that the process has answered a run, so that its next restart is without a wait.

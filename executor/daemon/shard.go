@@ -273,7 +273,7 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 // restAfter returns how long the shard waits after a failed attempt; the wait doubles with each attempt.
 func (s *Shard) restAfter(attempt int) time.Duration {
 	first := time.Duration(s.settings.RetryBackoffMillis) * time.Millisecond
-	return doubled(first, attempt-1, max(first, restAtMost))
+	return doubled(first, attempt-1, max(first, maxBackoff))
 }
 
 // doubled returns a duration doubled the given number of times, at most most.

@@ -26,8 +26,8 @@ const (
 	// an answer outside of 2xx are in the cause of the failure.
 	requestOutput = 64 << 10
 	answerCause   = 1 << 10
-	// mostRedirects is the maximum number of redirects.
-	mostRedirects = 10
+	// maxRedirects is the maximum number of redirects.
+	maxRedirects = 10
 )
 
 // Do executes a run of an HTTP job. It sends the request and reads the answer to its end, which is the end of the
@@ -111,7 +111,7 @@ func asciiJSON(text string) string {
 
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	first := before[0]
-	if first.Method != http.MethodGet && first.Method != http.MethodHead || len(before) > mostRedirects {
+	if first.Method != http.MethodGet && first.Method != http.MethodHead || len(before) > maxRedirects {
 		return http.ErrUseLastResponse
 	}
 	from, to := before[len(before)-1].URL, next.URL
@@ -151,7 +151,7 @@ func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
 func refusal(answer *http.Response, begin []byte) error {
 	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, output.Readable(answer.Status, answerCause))
 	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
-		text += fmt.Sprintf(", a redirect to %s, which is not followed: those of GET and HEAD are, up to %d, if they lead to the same host and port", to.Host, mostRedirects)
+		text += fmt.Sprintf(", a redirect to %s, which is not followed: those of GET and HEAD are, up to %d, if they lead to the same host and port", to.Host, maxRedirects)
 	}
 	if body := output.Readable(string(begin), answerCause); body != "" {
 		text += ":\n" + body

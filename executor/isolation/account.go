@@ -55,10 +55,10 @@ func Lookup(name string) (*Account, error) {
 	return a, nil
 }
 
-// Needed returns the account for the processes of jobs, given its name or uid and the uid of this process. It
+// AccountFor returns the account for the processes of jobs, given its name or uid and the uid of this process. It
 // returns nil if jobs run as the user of this process. So that jobs do not run as root by accident, it returns an
 // error if this process is root's and name is empty; the name "root" allows it.
-func Needed(name string, uid int) (*Account, error) {
+func AccountFor(name string, uid int) (*Account, error) {
 	if name == "" {
 		if uid == 0 {
 			return nil, errors.New("jobs are not run as root unless that is asked for: give the scheduler --run-as USER, a user of this machine, or --run-as root")

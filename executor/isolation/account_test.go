@@ -33,7 +33,7 @@ func TestNeeded(t *testing.T) {
 		{"4294967290", 0, -1, "not known on this machine"},
 		{"99999999999999", 0, -1, "not known on this machine"},
 	} {
-		as, err := Needed(c.name, c.uid)
+		as, err := AccountFor(c.name, c.uid)
 		switch {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)), c.want == "" && err != nil:
 			t.Errorf("%q for %d: %v, want %q", c.name, c.uid, err, c.want)

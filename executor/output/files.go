@@ -214,7 +214,7 @@ func (o *Files) shorten(number string) {
 // File systems are slow when many files are created and removed (see makeSpread), so folders that are not kept any
 // more are reused, as many as a burst of tasks may need.
 const (
-	mostReusable = 1024
+	maxReusable  = 1024
 	reusableSize = 64 << 10
 )
 
@@ -224,7 +224,7 @@ func (o *Files) keepForReuse(f folder) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.reusable) >= mostReusable {
+	if len(o.reusable) >= maxReusable {
 		return false
 	}
 	o.reusable = append(o.reusable, f.number)

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// followEvery is the interval of checks of a followed file.
-const followEvery = 20 * time.Millisecond
+// followInterval is the interval of checks of a followed file.
+const followInterval = 20 * time.Millisecond
 
 // Follow copies a growing file to to, until ctx ends and the file has been read to its end. It waits for a file
 // that does not exist yet, and begins again at the beginning of one that was rotated. Failed writes are ignored.
 func Follow(ctx context.Context, path string, to io.Writer) {
-	ticker := time.NewTicker(followEvery)
+	ticker := time.NewTicker(followInterval)
 	defer ticker.Stop()
 	var at int64
 	for ended := false; ; {

@@ -107,7 +107,7 @@ func baseName(u *url.URL) string {
 // get downloads u into the file to, and returns its sha256 in hex and its version. The error is errUnchanged if the
 // server has no newer version than known.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
-	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressEvery)}
+	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressInterval)}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer,
 		fmt.Errorf("not fetched within %v", d.limits.Transfer))
 	defer cancel()
@@ -160,7 +160,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-const progressEvery = 5 * time.Second
+const progressInterval = 5 * time.Second
 
 // transfer is one download with its resumptions.
 type transfer struct {
@@ -354,7 +354,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			_, _ = t.sum.Write(buffer[:n]) // a hash returns no error
 			if now := time.Now(); now.After(t.next) {
 				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.done, "of", t.total)
-				t.next = now.Add(progressEvery)
+				t.next = now.Add(progressInterval)
 			}
 		}
 		if errors.Is(err, io.EOF) {

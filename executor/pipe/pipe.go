@@ -139,9 +139,9 @@ type rest struct {
 	left  int
 }
 
-// mostLeft limits what is read after the end. A pipe holds at most this much without special rights, and a process
+// maxAfterEnd limits what is read after the end. A pipe holds at most this much without special rights, and a process
 // that keeps it open could fill it forever.
-const mostLeft = 1 << 20
+const maxAfterEnd = 1 << 20
 
 func (r *rest) Read(buffer []byte) (int, error) {
 	if !r.ended {
@@ -149,7 +149,7 @@ func (r *rest) Read(buffer []byte) (int, error) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		r.ended, r.left = true, mostLeft
+		r.ended, r.left = true, maxAfterEnd
 		_ = r.file.SetReadDeadline(time.Time{}) // otherwise the deadline would also fail the reads below
 	}
 	if r.left <= 0 {

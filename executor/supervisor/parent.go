@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// parentLook is how often the supervisor checks whether the executor is stopped.
-const parentLook = 2 * time.Second
+// parentCheckInterval is how often the supervisor checks whether the executor is stopped.
+const parentCheckInterval = 2 * time.Second
 
 // continueParent sends SIGCONT to the executor when two checks in a row find it stopped, for as long as the
 // supervisor lives. Tasks that run as the executor's user can stop it, and then no kill would reach it any more
@@ -15,7 +15,7 @@ const parentLook = 2 * time.Second
 // it is not continued.
 func continueParent(pid int) {
 	stopped := false
-	for range time.Tick(parentLook) {
+	for range time.Tick(parentCheckInterval) {
 		was, stat := stopped, statOf(pid)
 		stopped = len(stat) > 0 && stat[0] == "T"
 		if was && stopped && os.Getppid() == pid {

@@ -21,8 +21,8 @@ import (
 // of processes.
 const Descriptor = 3
 
-// mostFiles is how many descriptors a process can get at its start.
-const mostFiles = 4
+// maxFiles is how many descriptors a process can get at its start.
+const maxFiles = 4
 
 // Serve runs the supervisor. It returns when the executor has closed the socket, or died, and none of the
 // supervisor's descendants is left. It must be called from main, in a process that does nothing else, because it
@@ -162,7 +162,7 @@ func (s *server) send(e event) {
 // different starts are not mixed up. The caller closes the descriptors that it returns, even if it also returns an
 // error.
 func receive(socket, count int) (fds []int, err error) {
-	space := make([]byte, unix.CmsgSpace(mostFiles*4)) // a descriptor has 4 bytes
+	space := make([]byte, unix.CmsgSpace(maxFiles*4)) // a descriptor has 4 bytes
 	var n, flags int
 	for err = unix.EINTR; err == unix.EINTR; {
 		_, n, flags, _, err = unix.Recvmsg(socket, make([]byte, 1), space, unix.MSG_CMSG_CLOEXEC)

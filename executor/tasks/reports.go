@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// reportAtMostEvery is the shortest interval between two reports of progress.
-const reportAtMostEvery = time.Second
+// minReportInterval is the shortest interval between two reports of progress.
+const minReportInterval = time.Second
 
 // reports collects the progress and health of tasks, which the executor sends between updates (wire.Report).
 type reports struct {
@@ -77,11 +77,11 @@ func (r *reports) forget(id string) {
 }
 
 // due returns the report to send now. It returns false unless a task's progress has changed, or there are shards of
-// daemons and the last report is about wire.ReportEvery old.
+// daemons and the last report is about wire.ReportInterval old.
 func (r *reports) due(now time.Time) (wire.Report, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	news := r.daemons > 0 && now.Sub(r.sent) > wire.ReportEvery-reportAtMostEvery
+	news := r.daemons > 0 && now.Sub(r.sent) > wire.ReportInterval-minReportInterval
 	for _, n := range r.tasks {
 		news = news || n.changed
 	}
@@ -101,7 +101,7 @@ func (r *reports) due(now time.Time) (wire.Report, bool) {
 
 // send sends the reports that are due, until ctx ends. A lost report is not repeated: the next one replaces it.
 func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, log *slog.Logger) {
-	ticker := time.NewTicker(reportAtMostEvery)
+	ticker := time.NewTicker(minReportInterval)
 	defer ticker.Stop()
 	for refused := ""; ; {
 		select {

@@ -162,8 +162,8 @@ func (d *DB) surplus(ctx context.Context, table string, rows int64) (int64, erro
 	return max(n-rows, 0), nil
 }
 
-// countEvery is how long a count of a table is reused. Counting ten million rows takes seconds.
-const countEvery = 10 * time.Minute
+// countInterval is how long a count of a table is reused. Counting ten million rows takes seconds.
+const countInterval = 10 * time.Minute
 
 // counts caches the numbers of rows of large tables.
 type counts struct {
@@ -180,7 +180,7 @@ func (c *counts) get(table string, now time.Time) (int64, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known, ok := c.known[table]
-	return known.rows, ok && now.Sub(known.taken) < countEvery
+	return known.rows, ok && now.Sub(known.taken) < countInterval
 }
 
 func (c *counts) set(table string, rows int64, now time.Time) {

@@ -29,7 +29,7 @@ type dialect struct {
 	refused func(error) bool
 }
 
-var lockOfMySQL = mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Patience: lockPatience}
+var lockOfMySQL = mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Patience: lockTimeout}
 
 var inMySQL = dialect{
 	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return lockOfMySQL },
@@ -72,7 +72,7 @@ var inMySQL = dialect{
 func inSQLite(path string) dialect {
 	return dialect{
 		folder: "sqlite", goose: goose.DialectSQLite3,
-		lock:     func() lock.SessionLocker { return &fileLock{path: path + ".migrate", patience: lockPatience} },
+		lock:     func() lock.SessionLocker { return &fileLock{path: path + ".migrate", patience: lockTimeout} },
 		hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 		onConflict: func(t table) string {
 			if t.version == "" {

@@ -24,15 +24,15 @@ type file struct {
 	seen os.FileInfo // the file at the path at the last look
 }
 
-// busyPatience is how long Connect retries while other processes create the file, and busyPause the pause between two
+// busyTimeout is how long Connect retries while other processes create the file, and busyPause the pause between two
 // tries: SQLite fails without waiting when several processes switch a new file to WAL at once.
 const (
-	busyPatience = 30 * time.Second
-	busyPause    = 5 * time.Millisecond
+	busyTimeout = 30 * time.Second
+	busyPause   = 5 * time.Millisecond
 )
 
 func (f *file) Connect(ctx context.Context) (driver.Conn, error) {
-	deadline := time.Now().Add(busyPatience)
+	deadline := time.Now().Add(busyTimeout)
 	for {
 		conn, err := f.connect(ctx)
 		var refusal *sqlite.Error

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// lockPatience is how long a migration waits for another one. The caller retries, since a large table may take longer.
-const lockPatience = 30 * time.Second
+// lockTimeout is how long a migration waits for another one. The caller retries, since a large table may take longer.
+const lockTimeout = 30 * time.Second
 
 // fileLock is a lock on a separate file beside the SQLite file. The lock file is never removed, because two processes
 // could hold different files of that name otherwise.

@@ -84,9 +84,9 @@ func listExecutions(q search.Executions, state string) clause {
 
 const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"
 
-// mostRuns bounds the number of runs from which the shards of an execution are collected; a daemon's may have
+// maxRuns bounds the number of runs from which the shards of an execution are collected; a daemon's may have
 // millions.
-const mostRuns = 20_000
+const maxRuns = 20_000
 
 // Execution returns one execution with the last run of each of its shards, or false if none with that id is stored.
 // For an execution with more than 20,000 runs it considers only the newest runs.
@@ -129,7 +129,7 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 // runsOf returns the query for the newest runs of an execution.
 func runsOf(execution string) clause {
 	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table +
-		" WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, mostRuns}}
+		" WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, maxRuns}}
 }
 
 func value[N any](pointer *N) (n N) {
@@ -266,7 +266,7 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 	s := search.Sum(job, of, list)
 	if of == daemonRuns {
 		from := since
-		if len(rows) == search.MostSummed {
+		if len(rows) == search.MaxSummed {
 			from = s.Since.Time // older runs do not count
 		}
 		left, err := selectAll[tallySum](ctx, d, tallied(job, from))

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// mostCells bounds the number of runs that a grid reads: 200 executions of 200 shards, some with several attempts.
-const mostCells = 60_000
+// maxCells bounds the number of runs that a grid reads: 200 executions of 200 shards, some with several attempts.
+const maxCells = 60_000
 
 // cellRow is a run with the columns that a grid needs.
 type cellRow struct {
@@ -34,7 +34,7 @@ func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]searc
 		r.DurationMillis = millisBetween(r.Start, r.End)
 		all[r.Execution] = append(all[r.Execution], r.Cell)
 	}
-	if len(rows) == mostCells {
+	if len(rows) == maxCells {
 		delete(all, rows[len(rows)-1].Execution) // it may be incomplete
 	}
 	for id, cells := range all {
@@ -51,5 +51,5 @@ func cellsOf(executions []string) clause {
 	}
 	return clause{"SELECT execution_id, sharding_item, COALESCE(state, '') AS state, COALESCE(attempt, 0) AS attempt, task_id, start_time, complete_time FROM JOB_EXECUTION_LOG WHERE execution_id IN (?" +
 		strings.Repeat(", ?", len(executions)-1) + ") ORDER BY execution_id, start_time LIMIT ?",
-		append(values, mostCells)}
+		append(values, maxCells)}
 }

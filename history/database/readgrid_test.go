@@ -55,7 +55,7 @@ func TestCellsAreThereAllOrNone(t *testing.T) {
 			return // it is slow, and the result is the same
 		}
 		var runs []event.Run
-		for i := range mostCells {
+		for i := range maxCells {
 			id := fmt.Sprintf("e-%d", min(i/100, 5))
 			runs = append(runs, event.Run{ID: fmt.Sprint(i), Revision: event.Ended, Job: "job",
 				Task: fmt.Sprint("t", i), Execution: id, Item: i % 100, Attempt: i, Source: "NORMAL_TRIGGER",

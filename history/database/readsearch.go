@@ -176,7 +176,7 @@ func (t *searched[R]) stretches(q *search.Question) []stretch {
 // count returns the query that counts matching rows, up to one more than search.MostCounted.
 func (t *searched[R]) count(match clause) clause {
 	return clause{"SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.table + match.where() + " LIMIT ?) AS counted",
-		append(match.values[:len(match.values):len(match.values)], search.MostCounted+1)}
+		append(match.values[:len(match.values):len(match.values)], search.MaxCounted+1)}
 }
 
 // find answers a question. It reads one row more than the page, to tell whether there is another page.
@@ -188,7 +188,7 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question)
 		if err != nil {
 			return answer, fmt.Errorf("count rows of %s: %w", t.table, err)
 		}
-		total := min(counted[0], search.MostCounted)
+		total := min(counted[0], search.MaxCounted)
 		answer.Total, answer.TotalIsAtLeast = &total, counted[0] > total
 	}
 	rows, err := t.rows(ctx, d, q, match)

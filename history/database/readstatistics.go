@@ -44,13 +44,13 @@ func since(column string, moment time.Time) clause {
 func executionOutcomes(job string, from time.Time) clause {
 	match := and(clause{"job_name = ?", []any{job}}, since("fire_time", from))
 	return clause{"SELECT state, NULL AS is_success, fire_time AS time, end_time AS complete_time, duration_ms FROM JOB_EXECUTION" + match.where() +
-		" ORDER BY fire_time DESC LIMIT ?", append(match.values, search.MostSummed)}
+		" ORDER BY fire_time DESC LIMIT ?", append(match.values, search.MaxSummed)}
 }
 
 func runOutcomes(job string, from time.Time) clause {
 	match := and(clause{"job_name = ?", []any{job}}, since("start_time", from))
 	return clause{"SELECT state, is_success, start_time AS time, complete_time, NULL AS duration_ms FROM JOB_EXECUTION_LOG" + match.where() +
-		" ORDER BY start_time DESC LIMIT ?", append(match.values, search.MostSummed)}
+		" ORDER BY start_time DESC LIMIT ?", append(match.values, search.MaxSummed)}
 }
 
 // tallySum counts the runs of a daemon that sampling left out of the log, with the time of the first report.

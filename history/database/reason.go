@@ -10,9 +10,9 @@ import (
 // A row stores a reason twice: as an English sentence for queries by people, and as a value, {"code":…,"args":{…}},
 // for programs and for the console, which shows it in the reader's language.
 
-// mostValue is the greatest length of a value in characters, which its column holds. Unlike a sentence, it can't be
+// maxValue is the greatest length of a value in characters, which its column holds. Unlike a sentence, it can't be
 // cut.
-const mostValue = 4000
+const maxValue = 4000
 
 // valueOf returns the value of a reason, or NULL for no reason, for plain text (the sentence suffices) and for a value
 // that is too long for its column.
@@ -21,7 +21,7 @@ func valueOf(r reason.Reason) any {
 		return nil
 	}
 	value, err := r.MarshalJSON()
-	if err != nil || utf8.RuneCount(value) > mostValue {
+	if err != nil || utf8.RuneCount(value) > maxValue {
 		return nil
 	}
 	return string(value)

@@ -50,7 +50,7 @@ func TestValuesThatAreTooLongAreLeftOut(t *testing.T) {
 		return reason.OverMemoryLimit(strings.Repeat("😀", most-len(empty)+1))
 	}
 	eachMigrated(t, func(t *testing.T, d *DB) {
-		for length, want := range map[int]string{mostValue: "over_memory_limit", mostValue + 1: "text"} {
+		for length, want := range map[int]string{maxValue: "over_memory_limit", maxValue + 1: "text"} {
 			id, why := fmt.Sprint(length), of(length)
 			write(t, d, event.Rows{
 				Executions: []event.Execution{{ID: id, Revision: event.Ended, Job: id, State: "FAILED", Reason: why,

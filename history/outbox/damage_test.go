@@ -115,7 +115,7 @@ func TestWithoutDescriptorsNothingIsLost(t *testing.T) {
 	few.none.Store(true)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 3 * mostFailures {
+	for range 3 * maxFailures {
 		if _, err := log.Next(ended); !errors.Is(err, syscall.EMFILE) {
 			t.Fatalf("got %v, want that there are too many open files", err)
 		}
@@ -139,7 +139,7 @@ func TestReadingFails(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, segmentName(2))); err != nil {
 		t.Fatal(err)
 	}
-	for range mostFailures - 1 {
+	for range maxFailures - 1 {
 		if _, err := log.Next(t.Context()); err == nil {
 			t.Fatal("a file that is gone was read")
 		}

@@ -44,9 +44,9 @@ type frame struct {
 const (
 	magic      = "EJo1"
 	headerSize = 52
-	// mostData bounds the data of a frame, and mostRaw the uncompressed data. A frame that exceeds them is damaged.
-	mostData = 256 << 20
-	mostRaw  = 1 << 30
+	// maxData bounds the data of a frame, and maxRaw the uncompressed data. A frame that exceeds them is damaged.
+	maxData = 256 << 20
+	maxRaw  = 1 << 30
 	// compressFrom is the smallest size in bytes for which compression pays.
 	compressFrom = 512
 )
@@ -78,7 +78,7 @@ func dataLength(header []byte) (int, bool) {
 		return 0, false
 	}
 	n := binary.LittleEndian.Uint32(header[8:])
-	return int(n), n <= mostData
+	return int(n), n <= maxData
 }
 
 // parse reads the frame at the beginning of b; false if there is no whole one. The frame's data refers to b.
@@ -106,7 +106,7 @@ func newCodec() (*codec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the outbox's compression: %w", err)
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(mostRaw))
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRaw))
 	if err != nil {
 		return nil, fmt.Errorf("make the outbox's compression: %w", err)
 	}

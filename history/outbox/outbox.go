@@ -31,8 +31,8 @@ type Options struct {
 	FS FS
 }
 
-// mostQueued bounds the bytes that wait in memory while a disk hangs.
-const mostQueued = 64 << 20
+// maxQueued bounds the bytes that wait in memory while a disk hangs.
+const maxQueued = 64 << 20
 
 // Log is an open outbox. Append, Settle and Status may be called concurrently. Next, Done and the methods for batches
 // that are set aside may be called by one goroutine at a time.

@@ -279,8 +279,8 @@ func (l *Log) remove(free []segment) error {
 	return errors.Join(errs...)
 }
 
-// mostFailures is the number of consecutive failed reads of a segment after which the rest of it is skipped.
-const mostFailures = 5
+// maxFailures is the number of consecutive failed reads of a segment after which the rest of it is skipped.
+const maxFailures = 5
 
 // nextFrame reads the next frame, or a gap where some are missing. At the end of the log it returns the channel that
 // is closed when there is more.
@@ -316,7 +316,7 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 			if isShortage(err) {
 				return frame{}, nil, err
 			}
-			if r.failures++; r.failures < mostFailures {
+			if r.failures++; r.failures < maxFailures {
 				return frame{}, nil, err
 			}
 			l.skipped(segmentName(s.id), before, s.size-before, err.Error())

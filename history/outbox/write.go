@@ -45,7 +45,7 @@ func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	kind, packed := l.codec.pack(data)
 	r := request{frame{kind: kind, term: term, number: number, rows: rows, data: packed,
 		time: l.opt.Clock().UnixMilli()}, answer}
-	if len(packed) > mostData || len(data) > mostRaw {
+	if len(packed) > maxData || len(data) > maxRaw {
 		answer <- fmt.Errorf("append to the history's outbox: a batch of %d bytes is too large", len(data))
 		return answer
 	}
@@ -70,8 +70,8 @@ func (l *Log) enqueue(r request) error {
 		return errClosed
 	case r.answer != nil && l.bytes+l.queued+r.size() > l.opt.Bytes:
 		return fmt.Errorf("%w: %d MB", ErrFull, l.opt.Bytes>>20)
-	case l.queued+r.size() > mostQueued:
-		return fmt.Errorf("%w: the disk takes nothing, and %d MB wait in memory", ErrFull, mostQueued>>20)
+	case l.queued+r.size() > maxQueued:
+		return fmt.Errorf("%w: the disk takes nothing, and %d MB wait in memory", ErrFull, maxQueued>>20)
 	}
 	l.queue = append(l.queue, r)
 	l.queued += r.size()

@@ -40,7 +40,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 
 // Answer is one page of a search.
 type Answer[R any] struct {
-	// Total is the number of rows, counted up to MostCounted; nil if the question had a cursor.
+	// Total is the number of rows, counted up to MaxCounted; nil if the question had a cursor.
 	Total *int `json:"total,omitempty"`
 	// TotalIsAtLeast reports that there are more rows than were counted.
 	TotalIsAtLeast bool `json:"totalIsAtLeast,omitempty"`

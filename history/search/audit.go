@@ -35,10 +35,10 @@ var AuditTargets = []string{"app", "job", "execution", "task", "cluster", "user"
 // AuditParameters are the parameters that ParseAudits reads.
 var AuditParameters = []string{"who", "action", "target", "app", "startTime", "endTime", "cursor", "limit"}
 
-// SomeAudits is the default of the parameter limit, MostAudits its maximum.
+// SomeAudits is the default of the parameter limit, MaxAudits its maximum.
 const (
 	SomeAudits = 100
-	MostAudits = 1000
+	MaxAudits  = 1000
 )
 
 // ParseAudits parses parameters, like Subject.Parse. The parameter target is a kind of object, or the name of one.
@@ -54,7 +54,7 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 	if !q.From.IsZero() && !q.Until.IsZero() && q.Until.Before(q.From) {
 		p.refuse("endTime", "must not be before startTime")
 	}
-	q.Limit = p.number("limit", SomeAudits, MostAudits)
+	q.Limit = p.number("limit", SomeAudits, MaxAudits)
 	q.Before = read(&p, "cursor", time.Time{}, func(text string) (time.Time, error) {
 		plain, err := base64.RawURLEncoding.DecodeString(text)
 		millis, id, found := strings.Cut(string(plain), " ")

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// MostSummed is the greatest number of executions of a job, or of individually stored runs of a daemon, in its
+// MaxSummed is the greatest number of executions of a job, or of individually stored runs of a daemon, in its
 // statistics. The newest ones are used.
-const MostSummed = 1000
+const MaxSummed = 1000
 
 // JobStatistics are the statistics of the ended executions of a job, or of the ended runs of a daemon's shards.
 type JobStatistics struct {

@@ -40,13 +40,13 @@ var (
 )
 
 const (
-	// SomePerPage is the default number of rows per page, MostPerPage the maximum.
+	// SomePerPage is the default number of rows per page, MaxPerPage the maximum.
 	SomePerPage = 10
-	MostPerPage = 500
-	// MostSkipped bounds the number of rows before a page, because the database reads all skipped rows.
-	MostSkipped = 100_000
-	// MostCounted bounds the counted rows.
-	MostCounted = 100_000
+	MaxPerPage  = 500
+	// MaxSkipped bounds the number of rows before a page, because the database reads all skipped rows.
+	MaxSkipped = 100_000
+	// MaxCounted bounds the counted rows.
+	MaxCounted = 100_000
 	// longestText is the greatest length of a value in bytes; no compared column is longer.
 	longestText = 1000
 )
@@ -106,14 +106,14 @@ func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 		p.refuse("endTime", "must not be before startTime")
 	}
 	p.order(&q)
-	q.PerPage = p.number("per_page", SomePerPage, MostPerPage)
+	q.PerPage = p.number("per_page", SomePerPage, MaxPerPage)
 	q.Page = p.number("page", 1, 1<<31-1)
-	if rows := (q.Page - 1) * q.PerPage; rows > MostSkipped-q.PerPage && len(p.bad) == 0 {
+	if rows := (q.Page - 1) * q.PerPage; rows > MaxSkipped-q.PerPage && len(p.bad) == 0 {
 		hint := "set startTime and endTime"
 		if q.SortedByTime() {
 			hint = "read on from a page by its next: the parameter after"
 		}
-		p.refuse("page", "page × per_page must be at most %d; for more, %s", MostSkipped, hint)
+		p.refuse("page", "page × per_page must be at most %d; for more, %s", MaxSkipped, hint)
 	}
 	p.after(&q)
 	return q, p.bad

@@ -209,7 +209,7 @@ type Totals struct {
 }
 
 // Report is an executor's report between updates, at most once a second and, with a daemon's shard, at least every
-// ReportEvery. It may be lost, so it contains nothing that must arrive.
+// ReportInterval. It may be lost, so it contains nothing that must arrive.
 type Report struct {
 	Version int `json:"v"`
 	// Time is the executor's clock at the time of sending.
@@ -218,8 +218,8 @@ type Report struct {
 	Tasks []TaskReport `json:"tasks,omitempty"`
 }
 
-// ReportEvery is the longest interval between two Reports of an executor with a daemon's shard.
-const ReportEvery = 10 * time.Second
+// ReportInterval is the longest interval between two Reports of an executor with a daemon's shard.
+const ReportInterval = 10 * time.Second
 
 // TaskReport is the part of a Report about one task.
 type TaskReport struct {

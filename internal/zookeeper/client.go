@@ -42,10 +42,10 @@ var (
 	errGivenBack       = errors.New("the session was given back")
 )
 
-// pause is the time between two tries of an unanswered request, pingEvery the interval of pings.
+// pause is the time between two tries of an unanswered request, pingInterval the interval of pings.
 const (
-	pause     = 20 * time.Millisecond
-	pingEvery = time.Second
+	pause        = 20 * time.Millisecond
+	pingInterval = time.Second
 )
 
 // Client is one session with ZooKeeper. Requests are those of the library: they wait for a connection, and end with
@@ -185,8 +185,8 @@ func (c *Client) Trouble() error {
 // End ends the session without waiting for it. Running requests fail.
 func (c *Client) End() { c.end(errGivenBack) }
 
-// libraryPatience is longer than the library needs to end without an answering server.
-const libraryPatience = 5 * time.Second
+// libraryTimeout is longer than the library needs to end without an answering server.
+const libraryTimeout = 5 * time.Second
 
 // Close ends the session, so that its ephemeral nodes are removed at once, and waits for all goroutines of the client:
 // a second or two if no server answers.
@@ -201,7 +201,7 @@ func (c *Client) Close() {
 	c.work.Wait()
 	select {
 	case <-c.libraryEnded:
-	case <-time.After(libraryPatience):
+	case <-time.After(libraryTimeout):
 		c.opt.Logger.Debug("zk: the library has not ended")
 	}
 }
@@ -237,7 +237,7 @@ func (c *Client) keepAlive() {
 	if c.why != nil {
 		return
 	}
-	tick := time.NewTicker(min(pingEvery, c.opt.SessionTimeout/5))
+	tick := time.NewTicker(min(pingInterval, c.opt.SessionTimeout/5))
 	defer tick.Stop()
 	for {
 		again := tick.C
@@ -287,7 +287,7 @@ func (c *Client) watchSilence() {
 	for {
 		wait := pause
 		if until := c.LivesUntil(); !until.IsZero() {
-			wait = min(time.Until(until), pingEvery) // the granted timeout may be known later than the session
+			wait = min(time.Until(until), pingInterval) // the granted timeout may be known later than the session
 		}
 		if wait <= 0 {
 			c.end(errSilent)

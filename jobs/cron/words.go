@@ -70,8 +70,8 @@ type timeSpan struct{ from, to int }
 
 // The greatest lengths of lists in words; longer ones use another form.
 const (
-	mostTimes = 6
-	mostSpans = 3
+	maxTimes = 6
+	maxSpans = 3
 	// fewestOfStep is the smallest number of values for which "every" is used.
 	fewestOfStep = 4
 )
@@ -108,11 +108,11 @@ func (s *Schedule) timePhrase(allDays bool) timePhrase {
 		return p
 	}
 	if spans, step := s.spans(hours, allDays); step > 0 &&
-		(len(spans) == 1 && len(times) >= fewestOfStep || len(times) > mostTimes) {
+		(len(spans) == 1 && len(times) >= fewestOfStep || len(times) > maxTimes) {
 		p.form, p.step, p.spans = inSpans, step, spans
 		return p
 	}
-	if len(times) <= mostTimes {
+	if len(times) <= maxTimes {
 		p.form, p.times = atTimes, times
 		return p
 	}
@@ -161,7 +161,7 @@ func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step
 		}
 		all = all[1:]
 	}
-	if len(all) > mostSpans {
+	if len(all) > maxSpans {
 		return nil, 0
 	}
 	for _, run := range all {

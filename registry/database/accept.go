@@ -10,8 +10,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// commandPatience is how long a command retries a database that does not answer, while its user waits at a terminal.
-const commandPatience = time.Minute
+// commandTimeout is how long a command retries a database that does not answer, while its user waits at a terminal.
+const commandTimeout = time.Minute
 
 // Accept declares the present content of the database valid, whatever the servers remember of it: the operator has
 // decided that the commits which it lacks are lost. It returns the change and the term that the registry is at. It
@@ -65,7 +65,7 @@ func (o Options) within(ctx context.Context, do func(context.Context, *place) er
 		return err
 	}
 	defer p.close()
-	ctx, cancel := context.WithTimeout(ctx, commandPatience)
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	err = do(ctx, p)
 	if is(err, noSuchTable) {

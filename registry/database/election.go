@@ -90,12 +90,12 @@ func (p *place) waits(ctx context.Context, holder, lineage, lacks string) error 
 	defer cancel()
 	_, err := p.db.ExecContext(ctx, `INSERT INTO REGISTRY_CANDIDATE (holder, expires, lineage, lacks) VALUES (?, UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND, ?, ?)
  ON DUPLICATE KEY UPDATE expires = VALUES(expires), lineage = VALUES(lineage), lacks = VALUES(lacks)`, holder,
-		p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), mostLacks)]))
+		p.Lease.Microseconds(), lineage, []byte(lacks[:min(len(lacks), maxLacks)]))
 	return err
 }
 
-// mostLacks is the greatest length in bytes of the text lacks that a candidate publishes.
-const mostLacks = 512
+// maxLacks is the greatest length in bytes of the text lacks that a candidate publishes.
+const maxLacks = 512
 
 // othersRemember returns an error if another candidate has published that the registry lacks something.
 func (r *Registry) othersRemember(ctx context.Context, tx *sqlx.Conn, lineage string) error {
@@ -153,7 +153,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 			said = time.Now()
 		}
 		select {
-		case <-time.After(jitter(lookEvery)):
+		case <-time.After(jitter(checkInterval)):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -162,7 +162,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 
 // takeWithin takes the lead, unless that takes longer than the lease, which would end before the term begins.
 func (r *Registry) takeWithin(ctx context.Context, who string, found rows) (*term, error) {
-	within, cancel := context.WithTimeout(ctx, max(r.place.Lease, takePatience))
+	within, cancel := context.WithTimeout(ctx, max(r.place.Lease, takeTimeout))
 	defer cancel()
 	t, err := r.take(within, who, found)
 	var gone behind
@@ -177,5 +177,5 @@ func (r *Registry) takeWithin(ctx context.Context, who string, found rows) (*ter
 	return newTerm(r, t), nil
 }
 
-// takePatience is how long take waits for the fence's lock, which a leader that disappeared may still hold.
-const takePatience = 10 * time.Second
+// takeTimeout is how long take waits for the fence's lock, which a leader that disappeared may still hold.
+const takeTimeout = 10 * time.Second

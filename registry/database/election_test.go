@@ -53,7 +53,7 @@ func await(t *testing.T, led <-chan *term) *term {
 // TestResignHandsOverAtOnce checks that the next leader does not wait for the end of the lease after Resign.
 func TestResignHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: shared.Server(t).Database(t), Lease: MostLease}
+	o := Options{DSN: shared.Server(t).Database(t), Lease: MaxLease}
 	r, term := lead(t, o)
 	next := standBy(t, term, o)
 	if l, ok := r.Leader(); !ok || l.Address != "127.0.0.1:8899" || l.Term != term.Number() {
@@ -76,7 +76,7 @@ func TestResignHandsOverAtOnce(t *testing.T) {
 // TestSilentLeader checks that another server leads when the lease has expired, but not before the leader knows that.
 func TestSilentLeader(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
+	o := Options{DSN: shared.Server(t).Database(t), Lease: MinLease}
 	_, term := lead(t, o)
 	next := standBy(t, term, o)
 	begun := time.Now()
@@ -94,7 +94,7 @@ func TestSilentLeader(t *testing.T) {
 // was set back delays the next leader by no more than about one lease.
 func TestDatabasesClock(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: shared.Server(t).Database(t), Lease: 2 * LeastLease}
+	o := Options{DSN: shared.Server(t).Database(t), Lease: 2 * MinLease}
 	_, term := lead(t, o)
 	next := standBy(t, term, o)
 	for range 10 { // each time, the lease is expired by the database's clock until it is renewed
@@ -151,7 +151,7 @@ func TestIsFree(t *testing.T) {
 // TestAcceptAfterALeapOfTheClock checks that Accept does not wait for a lease that lasts only by the database's clock.
 func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: shared.Server(t).Database(t), Lease: LeastLease}
+	o := Options{DSN: shared.Server(t).Database(t), Lease: MinLease}
 	_, term := lead(t, o)
 	if _, _, err := Accept(t.Context(), o); err == nil || !strings.Contains(err.Error(), "leads") {
 		t.Errorf("accept beside a leader: %v", err)
@@ -168,7 +168,7 @@ func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 // confirms it.
 func TestStaleAnswer(t *testing.T) {
 	t.Parallel()
-	_, term := lead(t, Options{DSN: shared.Server(t).Database(t), Lease: MostLease})
+	_, term := lead(t, Options{DSN: shared.Server(t).Database(t), Lease: MaxLease})
 	term.writing.Lock() // a commit is running, which will find out itself
 	term.changes.Add(1)
 	if err := term.renewOnce(time.Minute); err == nil || term.Err() != nil {

@@ -34,7 +34,7 @@ func replica(t *testing.T, dsn string) (failOver func()) {
 // wantNoLeader expects that a registry does not lead for longer than any lease, and reports why.
 func wantNoLeader(t *testing.T, r *Registry, why string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*LeastLease)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*MinLease)
 	defer cancel()
 	if term, err := r.Campaign(ctx, "127.0.0.1:8899"); err == nil {
 		t.Fatalf("term %d began", term.Number())
@@ -59,8 +59,8 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
 	file := filepath.Join(t.TempDir(), "seen.json")
-	first, term := lead(t, Options{DSN: dsn, Lease: LeastLease, Seen: file})
-	standby := open(t, Options{DSN: dsn, Lease: LeastLease})
+	first, term := lead(t, Options{DSN: dsn, Lease: MinLease, Seen: file})
+	standby := open(t, Options{DSN: dsn, Lease: MinLease})
 	commit(t, term, write("/a", "kept"))
 	failOver := replica(t, dsn)
 	commit(t, term, write("/a", "lost"))
@@ -74,7 +74,7 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	wantNoLeader(t, first, "went back")
 	wantNoLeader(t, standby, "went back")
 	closeOf(t, first)
-	again := open(t, Options{DSN: dsn, Lease: LeastLease, Seen: file})
+	again := open(t, Options{DSN: dsn, Lease: MinLease, Seen: file})
 	wantNoLeader(t, again, "went back")
 	if _, _, err := Accept(t.Context(), Options{DSN: dsn}); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func closeOf(t *testing.T, r *Registry) {
 func TestOneRemembers(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
-	leader, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
+	leader, term := lead(t, Options{DSN: dsn, Lease: MinLease})
 	knows := open(t, Options{DSN: dsn, Seen: filepath.Join(t.TempDir(), "seen.json")})
 	failOver := replica(t, dsn)
 	commit(t, term, write("/a", "lost"))
@@ -143,7 +143,7 @@ func TestOneRemembers(t *testing.T) {
 func TestLeaderAloneRemembers(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
-	leader, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
+	leader, term := lead(t, Options{DSN: dsn, Lease: MinLease})
 	failOver := replica(t, dsn)
 	commit(t, term, write("/a", "lost"))
 	failOver()
@@ -151,7 +151,7 @@ func TestLeaderAloneRemembers(t *testing.T) {
 	if err := term.Resign(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	standby := open(t, Options{DSN: dsn, Lease: LeastLease})
+	standby := open(t, Options{DSN: dsn, Lease: MinLease})
 	if found, err := standby.look(t.Context()); err != nil || found.LeaseHolder == "" {
 		t.Fatalf("the lease is free before the leader has said what it knows: %+v, %v", found, err)
 	}
@@ -220,8 +220,8 @@ func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
 	var ofLeader, ofStandby gate
-	leader, term := lead(t, Options{DSN: dsn, Lease: LeastLease, Dial: ofLeader.dial})
-	standby := open(t, Options{DSN: dsn, Lease: LeastLease, Dial: ofStandby.dial})
+	leader, term := lead(t, Options{DSN: dsn, Lease: MinLease, Dial: ofLeader.dial})
+	standby := open(t, Options{DSN: dsn, Lease: MinLease, Dial: ofStandby.dial})
 	committed(t, standby, int(term.changes.Load()))
 	failOver := replica(t, dsn)
 	ofStandby.close()
@@ -256,8 +256,8 @@ func TestResignedBehindAFailover(t *testing.T) {
 	t.Parallel()
 	dsn := shared.Server(t).Database(t)
 	var ofStandby gate
-	_, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
-	standby := open(t, Options{DSN: dsn, Lease: LeastLease, Dial: ofStandby.dial})
+	_, term := lead(t, Options{DSN: dsn, Lease: MinLease})
+	standby := open(t, Options{DSN: dsn, Lease: MinLease, Dial: ofStandby.dial})
 	committed(t, standby, int(term.changes.Load()))
 	failOver := replica(t, dsn)
 	ofStandby.close()

@@ -64,7 +64,7 @@ func (p *place) explain(doing string, err error) error {
 	case is(err, full...):
 		err = fmt.Errorf("%w: give the database's disk more room", err)
 	case is(err, 1153):
-		err = fmt.Errorf("%w: set max_allowed_packet of the database to %d or more", err, leastPacket)
+		err = fmt.Errorf("%w: set max_allowed_packet of the database to %d or more", err, minPacket)
 	}
 	return fmt.Errorf("%s in the database %s: %w", doing, p.name, err)
 }

@@ -131,7 +131,7 @@ func testKilled(t *testing.T, server *mariadb.Server, dsn string, restart func()
 // testFrozen checks that a leader whose database is silent ends its term before the lease expires, and leads again
 // when the database answers.
 func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
-	r, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
+	r, term := lead(t, Options{DSN: dsn, Lease: MinLease})
 	commit(t, term, write("/a", "before"))
 	server.Pause(t)
 	result := make(chan error, 1)
@@ -150,7 +150,7 @@ func testFrozen(t *testing.T, server *mariadb.Server, dsn string) {
 
 // testReadOnly checks that no server leads with a database that became a replica, and that Trouble reports why.
 func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
-	r, term := lead(t, Options{DSN: dsn, Lease: LeastLease})
+	r, term := lead(t, Options{DSN: dsn, Lease: MinLease})
 	root := server.Root(t)
 	readOnly := func(on int) {
 		if _, err := root.Exec(fmt.Sprintf("SET GLOBAL read_only = %d", on)); err != nil {
@@ -161,7 +161,7 @@ func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
 	if err := term.Commit(t.Context(), []registry.Write{write("/a", "x")}); !errors.Is(err, registry.ErrTermEnded) {
 		t.Errorf("commit: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), LeastLease)
+	ctx, cancel := context.WithTimeout(t.Context(), MinLease)
 	defer cancel()
 	if _, err := r.Campaign(ctx, "127.0.0.1:8899"); err == nil {
 		t.Error("a read-only database was led")
@@ -186,7 +186,7 @@ func testSmallPackets(t *testing.T, server *mariadb.Server, dsn string) {
 			t.Fatal(err)
 		}
 		_, err := open(t, Options{DSN: dsn}).Campaign(t.Context(), "127.0.0.1:8899")
-		if small := set < leastPacket; small != (err != nil) || small &&
+		if small := set < minPacket; small != (err != nil) || small &&
 			!strings.Contains(err.Error(), "set it to 4194304 or more") {
 			t.Errorf("%d: %v", set, err)
 		}
@@ -226,7 +226,7 @@ func proxied(t *testing.T) (Options, *netproxy.Proxy) {
 func TestCutOffInATransaction(t *testing.T) {
 	t.Parallel()
 	o, proxy := proxied(t)
-	o.Lease = LeastLease
+	o.Lease = MinLease
 	direct := o
 	direct.DSN = strings.Replace(o.DSN, proxy.Address(), shared.Server(t).Address(), 1)
 	_, old := lead(t, o)

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// lookEvery is the interval, with jitter, at which a registry reads who leads.
-const lookEvery = 250 * time.Millisecond
+// checkInterval is the interval, with jitter, at which a registry reads who leads.
+const checkInterval = 250 * time.Millisecond
 
 // rows are the rows of the lease and the fence as read by one look.
 type rows struct {
@@ -204,7 +204,7 @@ func (r *Registry) follow(ctx context.Context) {
 			}
 		}
 		select {
-		case <-time.After(jitter(lookEvery)):
+		case <-time.After(jitter(checkInterval)):
 		case <-ctx.Done():
 			return
 		}

@@ -20,12 +20,12 @@ type Options struct {
 	Dial Dial
 }
 
-// DefaultLease, LeastLease and MostLease are the default and the bounds of Options.Lease. The server's timeouts, in
+// DefaultLease, MinLease and MaxLease are the default and the bounds of Options.Lease. The server's timeouts, in
 // whole seconds, derive from the lease.
 const (
 	DefaultLease = 10 * time.Second
-	LeastLease   = 2 * time.Second
-	MostLease    = 5 * time.Minute
+	MinLease     = 2 * time.Second
+	MaxLease     = 5 * time.Minute
 )
 
 func (o *Options) setDefaults() {

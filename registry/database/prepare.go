@@ -17,16 +17,16 @@ import (
 // versionTable records which migrations were applied.
 const versionTable = "REGISTRY_VERSION"
 
-// leastPacket is the smallest max_allowed_packet in bytes: the largest value, each byte of which may take two in a
+// minPacket is the smallest max_allowed_packet in bytes: the largest value, each byte of which may take two in a
 // statement, plus one batch.
-const leastPacket = 4 << 20
+const minPacket = 4 << 20
 
-// preparePatience is the timeout for creating the tables, including the wait for another process that creates them.
-const preparePatience = time.Minute
+// prepareTimeout is the timeout for creating the tables, including the wait for another process that creates them.
+const prepareTimeout = time.Minute
 
 // prepare checks that the database is usable, and creates its tables or migrates those of an earlier release.
 func (p *place) prepare(ctx context.Context, remembered seen) error {
-	ctx, cancel := context.WithTimeout(ctx, preparePatience)
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	if err := p.checkServer(ctx); err != nil {
 		return err
@@ -77,9 +77,9 @@ func (p *place) checkServer(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return p.explain("ask for settings", err)
-	case server.Packet < leastPacket:
+	case server.Packet < minPacket:
 		return fmt.Errorf("%w: max_allowed_packet of the database %s is %d: set it to %d or more",
-			registry.ErrUnusable, p.name, server.Packet, leastPacket)
+			registry.ErrUnusable, p.name, server.Packet, minPacket)
 	case server.ReadOnly:
 		return p.explain("prepare the registry", errReadOnly)
 	case server.Flush != 1, server.Log && server.Sync != 1:
@@ -112,7 +112,7 @@ func (p *place) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock := mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Patience: preparePatience / 2}
+	lock := mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Patience: prepareTimeout / 2}
 	return goose.NewProvider(goose.DialectMySQL, p.db.DB, files, goose.WithTableName(versionTable),
 		goose.WithSessionLocker(lock), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }

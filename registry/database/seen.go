@@ -53,9 +53,9 @@ type memory struct {
 	what   string // what it lacks
 }
 
-// mostLeft bounds the former lineages. No operator accepts or restores that often while the first of them may come
+// maxLeft bounds the former lineages. No operator accepts or restores that often while the first of them may come
 // back.
-const mostLeft = 20
+const maxLeft = 20
 
 // record is the content of the file.
 type record struct {
@@ -108,7 +108,7 @@ func (m *memory) saw(s, before seen) (lacks, followed string) {
 	case m.latest.Lineage == before.Lineage:
 		if followed = m.latest.Lineage; followed != "" {
 			m.left = append(m.left, followed)
-			m.left = m.left[max(0, len(m.left)-mostLeft):]
+			m.left = m.left[max(0, len(m.left)-maxLeft):]
 		}
 		m.latest = s
 	}

@@ -57,7 +57,7 @@ func requests(statements []statement) (all []statement) {
 	return all
 }
 
-// batchRows and batchBytes keep a request far below leastPacket, in which each byte of a value may take two.
+// batchRows and batchBytes keep a request far below minPacket, in which each byte of a value may take two.
 const (
 	batchRows  = 1000
 	batchBytes = 1 << 20

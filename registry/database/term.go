@@ -96,9 +96,9 @@ func (t *term) Finish(why error) {
 	})
 }
 
-// releasePatience is how long Finish tries to release the lease. Without an answer the next leader waits for its
+// releaseTimeout is how long Finish tries to release the lease. Without an answer the next leader waits for its
 // expiry.
-const releasePatience = 3 * time.Second
+const releaseTimeout = 3 * time.Second
 
 // release frees the lease, unless the registry lacks something of this term, as after a failover a moment ago. In that
 // case this server tells the candidates, none of which may know it, and they wait for the expiry of the lease.
@@ -106,7 +106,7 @@ func (t *term) release() {
 	if errors.As(context.Cause(t.ctx), new(behind)) {
 		return // the candidates were told before
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(releasePatience, t.place.Lease))
+	ctx, cancel := context.WithTimeout(context.Background(), min(releaseTimeout, t.place.Lease))
 	defer cancel()
 	done, err := t.place.db.ExecContext(ctx, `UPDATE REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id
  SET l.holder = '', l.renewals = l.renewals + 1, l.expires = UTC_TIMESTAMP(6) WHERE l.id = 1 AND l.holder = ? AND f.term = ? AND f.holder = ? AND f.changes >= ?`,

@@ -95,7 +95,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 		return nil, err
 	}
 	r.reserveSpace()
-	r.owned.Go(func() { r.watch(lookEvery) })
+	r.owned.Go(func() { r.watch(checkInterval) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }

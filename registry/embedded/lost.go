@@ -16,8 +16,8 @@ import (
 // registry.ErrUnusable. From then on every write fails.
 var ErrFileLost = fmt.Errorf("%w: its file is lost", registry.ErrUnusable)
 
-// lookEvery is the interval of the checks that the file still exists. Each commit checks too.
-const lookEvery = 2 * time.Second
+// checkInterval is the interval of the checks that the file still exists. Each commit checks too.
+const checkInterval = 2 * time.Second
 
 // watch checks the file periodically until the registry is closed.
 func (r *Registry) watch(every time.Duration) {

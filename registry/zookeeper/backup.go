@@ -55,8 +55,8 @@ func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	return nodes, nil
 }
 
-// joinPatience is how long a command waits for ZooKeeper to answer, while its user waits at a terminal.
-const joinPatience = 20 * time.Second
+// joinTimeout is how long a command waits for ZooKeeper to answer, while its user waits at a terminal.
+const joinTimeout = 20 * time.Second
 
 // within runs a function with a session of its own. The end of ctx also ends requests that wait for a connection.
 func (o Options) within(ctx context.Context, do func(*client) error) error {
@@ -70,7 +70,7 @@ func (o Options) within(ctx context.Context, do func(*client) error) error {
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.End)()
-	joining, cancel := context.WithTimeout(ctx, joinPatience)
+	joining, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	if err := c.join(joining); err != nil {
 		if trouble := c.Trouble(); joining.Err() != nil && trouble != nil {

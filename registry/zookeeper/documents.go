@@ -19,8 +19,9 @@ import (
 // separate session, which ends with its connection; the next session begins by reading the state of all nodes. The
 // observed state of a node is compared with the state that the term has last read or written (known.watched). If they
 // differ, the path is reported, and the receiver reads the entry again. ZooKeeper reports no changes of ACLs and,
-// since 3.8.4, no events of nodes that may not be read. Therefore all nodes are checked again every lookEvery (less
-// often if there are many), and unreadable ones every second; the version of an ACL can be read without a permission.
+// since 3.8.4, no events of nodes that may not be read. Therefore all nodes are checked again every checkInterval
+// (less often if there are many), and unreadable ones every second; the version of an ACL can be read without a
+// permission.
 type documents struct {
 	term     *term
 	changed  chan string
@@ -32,13 +33,13 @@ type documents struct {
 }
 
 const (
-	lookEvery = 10 * time.Second
+	checkInterval = 10 * time.Second
 	// lookPerNode is the additional time until the next look for each node.
 	lookPerNode = 5 * time.Millisecond
 	// lookAtOnce is the number of nodes that are checked before the recent events are processed again.
 	lookAtOnce = 500
-	// probeEvery is the interval at which unreadable nodes are checked, and the age of a session at which it sets its
-	// first watch.
+	// probeInterval is the interval at which unreadable nodes are checked, and the age of a session at which it sets
+	// its first watch.
 	//
 	// When a connection begins, the library walks over its watches, concurrently with the goroutine that receives
 	// answers. If it finds a watch, it reads the number of the last transaction, which that goroutine changes without
@@ -47,8 +48,8 @@ const (
 	// data race, and nothing reports the end of the walk, which happens a moment after the session has begun. So the
 	// first watch is set with the first probe. No change is lost by that, because the look that sets the watches also
 	// finds earlier changes.
-	probeEvery = time.Second
-	probeMost  = 500
+	probeInterval    = time.Second
+	maxProbeInterval = 500
 )
 
 func newDocuments(t *term) *documents {
@@ -107,17 +108,17 @@ func (d *documents) watch(ctx context.Context, c *client, succeeded func()) erro
 		return err
 	}
 	w := &watcher{documents: d, ctx: c.Context(), client: c, armed: map[string]bool{}}
-	probe := time.NewTicker(probeEvery)
+	probe := time.NewTicker(probeInterval)
 	defer probe.Stop()
 	var wake chan struct{} // nil until the first look
 	for next := time.Now(); ; {
 		var err error
 		select {
 		case <-probe.C:
-			if err = w.stats(d.term.known.unreadable(probeMost)); err == nil && time.Now().After(next) {
+			if err = w.stats(d.term.known.unreadable(maxProbeInterval)); err == nil && time.Now().After(next) {
 				var nodes int
 				nodes, err = w.look()
-				next = time.Now().Add(lookEvery + time.Duration(nodes)*lookPerNode)
+				next = time.Now().Add(checkInterval + time.Duration(nodes)*lookPerNode)
 				wake = d.wake
 				succeeded()
 			}

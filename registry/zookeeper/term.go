@@ -66,13 +66,13 @@ func (t *term) giveBack() {
 	t.place.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
 }
 
-// keepEvery is the interval at which the term checks its election node and the fence.
-const keepEvery = time.Second
+// keepInterval is the interval at which the term checks its election node and the fence.
+const keepInterval = time.Second
 
 // keep ends the term when its election node, or the fence that names it, is removed. Otherwise followers would see no
 // leader until the next commit fails.
 func (t *term) keep() {
-	tick := time.NewTicker(keepEvery)
+	tick := time.NewTicker(keepInterval)
 	defer tick.Stop()
 	for {
 		select {

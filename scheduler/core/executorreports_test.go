@@ -88,7 +88,7 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 		{2300 * time.Millisecond, true, "is 2.3s ahead of"},
 		{time.Hour, true, "is 1h0m0s ahead of"},
 	} {
-		s.after(wire.ReportEvery)
+		s.after(wire.ReportInterval)
 		d := s.says(l, wire.Report{Time: s.wall().Add(r.ahead)})
 		if named := d.Changed.Cluster && slices.Contains(d.Changed.Jobs, "my_job"); named != r.named {
 			t.Errorf("%s ahead: named %t, want %t", r.ahead, named, r.named)

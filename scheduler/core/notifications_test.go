@@ -103,7 +103,7 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 		d = s.step(notifications.NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq, Problem: "no answer"})
 	}
 	if took := s.now.Sub(began); took < notifications.NotifyFor ||
-		took > notifications.NotifyFor+notifications.NotifyMost || tries < 140 || tries > 170 {
+		took > notifications.NotifyFor+notifications.MaxNotifyDelay || tries < 140 || tries > 170 {
 		t.Errorf("given up after %s and %d tries", took, tries)
 	}
 	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationEnd ||
@@ -132,7 +132,7 @@ func TestN2ADeregisteredJob(t *testing.T) {
 	if d := s.step(); len(d.Notifications) > 0 {
 		t.Error("two messages within a minute")
 	}
-	s.now = s.now.Add(notifications.NotifyEvery)
+	s.now = s.now.Add(notifications.NotifyInterval)
 	if d := s.step(); len(d.Notifications) != 1 {
 		t.Errorf("after a minute people are told %+v", d.Notifications)
 	}

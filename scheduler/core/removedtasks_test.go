@@ -35,7 +35,7 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 			l := s.accepted()[0]
 			s.update(l, cluster.Running)
 			s.update(l, cluster.Running, removed)
-			s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
+			s.until(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
 			offer.AgentID = "n2"
 			s.offers(offer)
 			if len(s.accepted()) > 0 {
@@ -71,7 +71,7 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
 	s.update(l, cluster.Running, removed) // as the cluster answers every question
-	s.until(s.opt.KillGrace + executions.RefusedWithin - time.Second)
+	s.until(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
 	offer.AgentID = "n2"
 	s.offers(offer)
 	if len(s.accepted()) > 0 {
@@ -81,7 +81,7 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 		"was removed from the cluster, and may still be ending") {
 		t.Errorf("it waits because %s", why)
 	}
-	s.until(step.SweepEvery + 2*time.Second)
+	s.until(step.SweepInterval + 2*time.Second)
 	s.offers(offer)
 	if len(s.accepted()) != 1 {
 		t.Errorf("%+v", s.execution(id).Shards[0])

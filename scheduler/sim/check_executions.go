@@ -66,7 +66,7 @@ func (c *checker) execution(r record) {
 		w.fail("an execution has all its shards", "execution %s has %d of %d", r.ID, n,
 			r.Settings.Job.ShardingTotalCount)
 	}
-	oneCall := n*describedMost <= w.opt.LaunchBytes // all fit into one call, so none may follow
+	oneCall := n*maxDescribed <= w.opt.LaunchBytes // all fit into one call, so none may follow
 	if first && waiting > 0 && oneCall && !strings.Contains(r.ID, "@import-") {
 		w.fail("L1 all or nothing at the first launch", "execution %s: %d of %d shards still wait", r.ID, waiting, n)
 	}
@@ -99,8 +99,8 @@ func (c *checker) execution(r record) {
 	}
 }
 
-// describedMost is an upper bound of the size of a task's description in a call, in bytes.
-const describedMost = 3 << 10
+// maxDescribed is an upper bound of the size of a task's description in a call, in bytes.
+const maxDescribed = 3 << 10
 
 func (c *checker) chunk(id, path string, part []shardRecord) {
 	e := cmp.Or(c.execs[id], c.early[id]) // no header names the latter yet

@@ -31,12 +31,12 @@ type jobViews struct {
 	whole, own string
 }
 
-// viewsEvery: one world in so many has its views compared, because that takes longer than everything else.
-const viewsEvery = 64
+// viewsInterval: one world in so many has its views compared, because that takes longer than everything else.
+const viewsInterval = 64
 
 // changesAreNamed compares the views before the steps of a turn with those after them.
 func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
-	if c.w.cfg.Seed%viewsEvery != 0 {
+	if c.w.cfg.Seed%viewsInterval != 0 {
 		return
 	}
 	var ch step.Changed

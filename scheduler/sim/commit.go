@@ -142,9 +142,9 @@ func (l *leader) read(paths []string) {
 // seen.
 func (l *leader) document(path string) term.Document {
 	w := l.w
-	index := max(l.seen, w.store.had(w.between(0, mostLag)))
+	index := max(l.seen, w.store.had(w.between(0, maxLag)))
 	if w.cfg.Bug == ReloadsAnywhere {
-		index = w.store.had(mostLag)
+		index = w.store.had(maxLag)
 	}
 	entry, there := w.store.as(path, index)
 	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {

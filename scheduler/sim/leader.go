@@ -52,7 +52,7 @@ func (w *world) campaign(delay time.Duration) {
 			return
 		}
 		// The session is with a server that lags; the write that begins the term makes it catch up (rule T1).
-		has := w.store.had(w.between(0, mostLag))
+		has := w.store.had(w.between(0, maxLag))
 		if has < w.store.index {
 			w.count(ServerLagged)
 		}

@@ -19,11 +19,11 @@ func (s *apiServer) free(n *node) resources.Amount {
 	return free
 }
 
-// mostPods is the maximum number of pods on a node.
-const mostPods = 130
+// maxPods is the maximum number of pods on a node.
+const maxPods = 130
 
 func (s *apiServer) slots(n *node) int {
-	left := mostPods
+	left := maxPods
 	for _, p := range s.pods {
 		if p.node == n.a.id && (p.status == nil || !p.status.State.Terminal()) {
 			left--

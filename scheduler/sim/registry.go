@@ -29,8 +29,8 @@ type replaced struct {
 	there bool
 }
 
-// mostLag is the maximum lag of a server.
-const mostLag = 3 * time.Second
+// maxLag is the maximum lag of a server.
+const maxLag = 3 * time.Second
 
 // had returns the index that a server with that lag has reached.
 func (s *store) had(lag time.Duration) int64 {
@@ -71,7 +71,7 @@ func (s *store) listAs(index int64, paths ...string) []registry.Entry {
 
 // remember stores the value that a write replaces.
 func (s *store) remember(path string) {
-	if len(s.log) > 2000 && s.log[1000].at < s.clock()-mostLag {
+	if len(s.log) > 2000 && s.log[1000].at < s.clock()-maxLag {
 		s.log = slices.Clone(s.log[1000:])
 	}
 	s.index++

@@ -30,9 +30,9 @@ type laterEdits struct {
 // At most editsPerStep paths are read before one step, so that even 100,000 of them delay no fire by more than a few
 // milliseconds. After a failure a path is read again with a delay that doubles each time, up to a maximum.
 const (
-	editsPerStep   = 128
-	editRetryFirst = 500 * time.Millisecond
-	editRetryMost  = time.Minute
+	editsPerStep         = 128
+	editRetryFirst       = 500 * time.Millisecond
+	maxEditRetryInterval = time.Minute
 )
 
 func newExternalEdits() externalEdits {
@@ -73,7 +73,7 @@ func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 		tries = max(tries, f.tried[path])
 		f.tried[path]++
 	}
-	pause := step.Backoff(editRetryFirst, editRetryMost, tries)
+	pause := step.Backoff(editRetryFirst, maxEditRetryInterval, tries)
 	at := now + pause
 	after := slices.IndexFunc(f.later, func(l laterEdits) bool { return l.at > at })
 	if after < 0 {

@@ -122,16 +122,16 @@ func (m *Machine) countRefusal(err error) {
 	}
 }
 
-// unsubscribedMost is how long a leader without a session keeps the lead although there is a standby, which may reach
-// the cluster from its host.
-const unsubscribedMost = 3 * time.Minute
+// unsubscribedTimeout is how long a leader without a session keeps the lead although there is a standby, which may
+// reach the cluster from its host.
+const unsubscribedTimeout = 3 * time.Minute
 
-// countOutage abdicates after unsubscribedMost. Without a standby, or where there can be none, the leader stays,
+// countOutage abdicates after unsubscribedTimeout. Without a standby, or where there can be none, the leader stays,
 // because requests are still answered.
 func (m *Machine) countOutage(err error) {
 	lasts := m.unsubscribed.lasts(m.now.Elapsed)
 	m.unsubscribedBy = err
-	if lasts >= unsubscribedMost && !removed(err) && !m.lost {
+	if lasts >= unsubscribedTimeout && !removed(err) && !m.lost {
 		m.do(AskStandby{})
 	}
 }

@@ -75,8 +75,8 @@ func (j *Jobs) Note(ch step.Changed) {
 }
 
 const (
-	// takeUpEvery is the interval between two readings of changed rows.
-	takeUpEvery = 100 * time.Millisecond
+	// takeUpInterval is the interval between two readings of changed rows.
+	takeUpInterval = 100 * time.Millisecond
 	// rowsAtOnce is how many rows are read between two steps; that takes less time than a step.
 	rowsAtOnce = 200
 )
@@ -95,7 +95,7 @@ func (j *Jobs) Run(ctx context.Context) {
 		}
 		_ = j.takeUp(ctx) // rows that could not be read stay pending, and are tried again
 		select {
-		case <-time.After(takeUpEvery):
+		case <-time.After(takeUpInterval):
 		case <-ctx.Done():
 			return
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// namesMost bounds the kept names of changed executions and apps. Beyond it, streams report that everything may have
+// maxNames bounds the kept names of changed executions and apps. Beyond it, streams report that everything may have
 // changed.
-const namesMost = 10_000
+const maxNames = 10_000
 
 // names is a set of changes.
 type names struct {
@@ -33,7 +33,7 @@ func (n *names) take(ch *step.Changed) {
 	for _, name := range ch.Jobs {
 		add(&n.jobs, name)
 	}
-	if len(n.executions)+len(ch.Executions)+len(n.apps)+len(ch.Apps) > namesMost {
+	if len(n.executions)+len(ch.Executions)+len(n.apps)+len(ch.Apps) > maxNames {
 		n.all, n.executions, n.apps = true, nil, nil
 	}
 	if n.all {

@@ -65,8 +65,8 @@ const (
 	longAfter = time.Minute
 	// missedFor is how long missed fires stay a problem.
 	missedFor = 24 * time.Hour
-	// messageMost bounds a problem's message, in characters.
-	messageMost = 200
+	// maxMessage bounds a problem's message, in characters.
+	maxMessage = 200
 )
 
 // problems returns all problems in a scope, the worst first. Only those that are shown have messages.
@@ -124,11 +124,11 @@ func sortProblems(all []Problem) []Problem {
 			cmp.Compare(a.Job, b.Job), cmp.Compare(a.App, b.App), cmp.Compare(a.Agent, b.Agent),
 			cmp.Compare(a.Path, b.Path))
 	})
-	return all[:min(len(all), ProblemsMost)]
+	return all[:min(len(all), MaxProblems)]
 }
 
-// ProblemsMost is the maximum number of problems that are shown.
-const ProblemsMost = 100
+// MaxProblems is the maximum number of problems that are shown.
+const MaxProblems = 100
 
 // problems appends the problems of a job.
 func (r *row) problems(all []Problem, now int64) []Problem {
@@ -202,8 +202,8 @@ func shorten(shown []Problem) {
 
 func inLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > messageMost {
-		text = string(runes[:messageMost-1]) + "…"
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage-1]) + "…"
 	}
 	return text
 }

@@ -19,8 +19,8 @@ type Event struct {
 	All bool `json:"all"`
 }
 
-// eventMost is the maximum number of names in an event.
-const eventMost = 200
+// maxEvent is the maximum number of names in an event.
+const maxEvent = 200
 
 // Stream merges changes until its reader takes them. A slow reader misses nothing, and takes no more memory than one
 // event.
@@ -111,7 +111,7 @@ func (s *Stream) add(n *names, mine func(job string) bool) bool {
 		mine = func(string) bool { return true }
 	}
 	s.names.all = s.names.all || n.all
-	if s.scope.IsAll() && len(n.jobs)+len(n.executions)+len(n.apps) > eventMost {
+	if s.scope.IsAll() && len(n.jobs)+len(n.executions)+len(n.apps) > maxEvent {
 		s.names.all = true
 	}
 	for name := range n.jobs {
@@ -147,5 +147,5 @@ func (s *Stream) add(n *names, mine func(job string) bool) bool {
 // put adds a name, unless there are too many.
 func (s *Stream) put(set *map[string]struct{}, name string) {
 	add(set, name)
-	s.names.all = len(s.names.jobs)+len(s.names.executions)+len(s.names.apps) > eventMost
+	s.names.all = len(s.names.jobs)+len(s.names.executions)+len(s.names.apps) > maxEvent
 }

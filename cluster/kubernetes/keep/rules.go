@@ -28,9 +28,9 @@ type Rules struct {
 const Default = "finished=10,failed=100,pods=2000,for=24h"
 
 const (
-	mostRuns = 1000
-	mostPods = 10000
-	mostFor  = 30 * 24 * time.Hour
+	maxRuns = 1000
+	maxPods = 10000
+	maxFor  = 30 * 24 * time.Hour
 )
 
 // Parse parses rules in the form of Default. A missing part has its value in Default. The error lists all violations.
@@ -42,11 +42,11 @@ func Parse(text string) (Rules, error) {
 		var err error
 		switch name {
 		case "finished":
-			r.Finished, err = parseNumber(value, mostRuns, "runs of each job")
+			r.Finished, err = parseNumber(value, maxRuns, "runs of each job")
 		case "failed":
-			r.Failed, err = parseNumber(value, mostRuns, "runs of each job")
+			r.Failed, err = parseNumber(value, maxRuns, "runs of each job")
 		case "pods":
-			r.Pods, err = parseNumber(value, mostPods, "pods of all jobs")
+			r.Pods, err = parseNumber(value, maxPods, "pods of all jobs")
 		case "for":
 			r.For, err = parseFor(value)
 		default:
@@ -69,7 +69,7 @@ func parseNumber(value string, most int, what string) (int, error) {
 
 func parseFor(value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 || d > mostFor {
+	if err != nil || d < 0 || d > maxFor {
 		return 0, errors.New("want 0s to 720h, such as 30m or 12h")
 	}
 	return d, nil

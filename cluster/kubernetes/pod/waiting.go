@@ -22,11 +22,11 @@ var (
 	}
 )
 
-// These limits say how long an obstacle to starting may last: startWithin for an image that cannot be pulled,
-// readyWithin for volumes or network that cannot be set up, which depend on more components.
+// These limits say how long an obstacle to starting may last: startTimeout for an image that cannot be pulled,
+// readyTimeout for volumes or network that cannot be set up, which depend on more components.
 const (
-	startWithin = 30 * time.Second
-	readyWithin = 5 * time.Minute
+	startTimeout = 30 * time.Second
+	readyTimeout = 5 * time.Minute
 	// toldAfter is how long such volumes or network may be missing before it is reported, because every pod begins in
 	// that state.
 	toldAfter = 10 * time.Second
@@ -58,7 +58,7 @@ func TroubleOf(p *corev1.Pod) Trouble {
 			continue
 		}
 		why := strings.TrimSpace("container " + s.Name + " can't be started: " + w.Reason + ": " + w.Message)
-		t := Trouble{Why: why, Within: startWithin, Since: startable(p)}
+		t := Trouble{Why: why, Within: startTimeout, Since: startable(p)}
 		if hopeless[w.Reason] || strings.Contains(w.Message, "runAsNonRoot") {
 			t.Within = 0
 		}
@@ -68,7 +68,7 @@ func TroubleOf(p *corev1.Pod) Trouble {
 		return Trouble{
 			Why: fmt.Sprintf("its node can't make its volumes or its network: "+
 				"kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name),
-			Within: readyWithin, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time), Known: true,
+			Within: readyTimeout, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time), Known: true,
 		}
 	}
 	return Trouble{}
@@ -111,7 +111,7 @@ func later(a, b time.Time) time.Time {
 // waits describes what the start of a pod waits for, or returns "" if that is not worth reporting.
 func waits(p *corev1.Pod, troubled time.Duration) string {
 	t := TroubleOf(p)
-	if t.Within == readyWithin && troubled < toldAfter {
+	if t.Within == readyTimeout && troubled < toldAfter {
 		return ""
 	}
 	return t.Why

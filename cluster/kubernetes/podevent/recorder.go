@@ -27,10 +27,10 @@ const (
 	burst     = 200
 	queued    = 1000
 	within    = 10 * time.Second
-	// sayEvery is the minimum interval between log lines about dropped events.
-	sayEvery = time.Minute
-	// mostMessage is the API's limit for an event's message.
-	mostMessage = 1024
+	// emitInterval is the minimum interval between log lines about dropped events.
+	emitInterval = time.Minute
+	// maxMessage is the API's limit for an event's message.
+	maxMessage = 1024
 )
 
 // Recorder implements kubernetes.Recorder.
@@ -114,7 +114,7 @@ func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, GenerateName: p.Name[:min(len(p.Name), 200)] + "."},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name,
 			UID: p.UID},
-		Type: kind, Reason: reason, Message: strings.ToValidUTF8(message[:min(len(message), mostMessage)], ""),
+		Type: kind, Reason: reason, Message: strings.ToValidUTF8(message[:min(len(message), maxMessage)], ""),
 		Source: corev1.EventSource{Component: pod.Scheduler}, FirstTimestamp: now, LastTimestamp: now, Count: 1,
 	}
 	select {
@@ -151,7 +151,7 @@ func (r *Recorder) leftOut(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.missing++
-	if time.Since(r.said) >= sayEvery {
+	if time.Since(r.said) >= emitInterval {
 		r.said = time.Now()
 		r.log.Warn("events of pods left out", "so_far", r.missing, "error", why)
 	}

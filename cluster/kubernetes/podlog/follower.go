@@ -17,16 +17,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// MostFollowed is the default limit of pods that are followed at the same time. Each one is a connection through the
+// MaxFollowed is the default limit of pods that are followed at the same time. Each one is a connection through the
 // API server to a node.
-const MostFollowed = 500
+const MaxFollowed = 500
 
 // FollowerOptions configure a Follower; a zero value means the default.
 type FollowerOptions struct {
 	// Core is a client of the API server's core group.
 	Core   rest.Interface
 	Logger *slog.Logger
-	// Most limits the pods that are followed at the same time; the default is MostFollowed.
+	// Most limits the pods that are followed at the same time; the default is MaxFollowed.
 	Most int
 	// First and Longest are the shortest and longest pause before an output that broke off is followed again, 1 s and
 	// 30 s by default.
@@ -62,7 +62,7 @@ var _ kubernetes.Follower = (*Follower)(nil)
 // NewFollower returns a Follower that follows no pods yet.
 func NewFollower(opt FollowerOptions) *Follower {
 	if opt.Most == 0 {
-		opt.Most = MostFollowed
+		opt.Most = MaxFollowed
 	}
 	if opt.First == 0 {
 		opt.First = time.Second

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// sessionPatience limits the time until SIGKILL takes effect.
-	sessionPatience = 10 * time.Second
+	// sessionTimeout limits the time until SIGKILL takes effect.
+	sessionTimeout = 10 * time.Second
 	// recoveryTimeout is how long executors try to reach their agent again.
 	recoveryTimeout = 15 * time.Minute
 )

@@ -222,7 +222,7 @@ func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
 
 // cleanUp kills the remaining processes of an executor's session.
 func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
-	ctx, cancel := context.WithTimeout(ctx, sessionPatience)
+	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
 	if err := killSession(ctx, p); err != nil {
 		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)

@@ -14,7 +14,7 @@ import (
 
 const (
 	// Free resources of an agent below both limits are not offered: Mesos' MIN_CPUS and MIN_MEM.
-	leastCPUs, leastMem = 10, 32_000
+	minCPUs, minMem = 10, 32_000
 	// coalesce is how long the allocator collects freed resources before it makes offers.
 	coalesce = 200 * time.Microsecond
 	// declineFloor is the minimum time before a declined offer is repeated. Without it, a framework that declines with
@@ -109,7 +109,7 @@ func (m *Master) allocate(now time.Time) time.Time {
 }
 
 // scarce reports whether r is too little to be offered.
-func (r resources) scarce() bool { return r[cpus] < leastCPUs && r[mem] < leastMem }
+func (r resources) scarce() bool { return r[cpus] < minCPUs && r[mem] < minMem }
 
 // filtered returns until when the framework's filters hide the free resources of a; zero if they do not. It removes
 // expired filters.

@@ -44,8 +44,8 @@ const Version = "1.12.0"
 // DefaultHeartbeat is Mesos' default interval between HEARTBEAT events.
 const DefaultHeartbeat = 15 * time.Second
 
-// mostEvents limits the queued events of a subscriber; a slower subscriber is disconnected.
-const mostEvents = 100_000
+// maxEvents limits the queued events of a subscriber; a slower subscriber is disconnected.
+const maxEvents = 100_000
 
 // Options configure a master.
 type Options struct {

@@ -132,12 +132,12 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	return &session{m, a, a.orders}, nil
 }
 
-// mostOrders limits the queued orders of an agent; the session of a slower agent ends.
-const mostOrders = 100_000
+// maxOrders limits the queued orders of an agent; the session of a slower agent ends.
+const maxOrders = 100_000
 
 // admit adds the agent, whose resources are offered from then on, and replaces its previous registration.
 func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
-	a := &agent{id: id, info: info, total: amount(info.Resources), orders: queue.New[link.Order](mostOrders)}
+	a := &agent{id: id, info: info, total: amount(info.Resources), orders: queue.New[link.Order](maxOrders)}
 	delete(m.lost, id)
 	if before := m.agents[id]; before != nil {
 		before.orders.Close()

@@ -52,7 +52,7 @@ func (s *subscription) end(last ...encoding.Marshaler) {
 func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe) {
 	ctx, abandon := context.WithCancel(r.Context())
 	defer abandon()
-	s := newSubscription(mostEvents, abandon)
+	s := newSubscription(maxEvents, abandon)
 	if err := m.subscribe(call, s); err != nil {
 		apihttp.Answer(w, http.StatusServiceUnavailable, err.Error())
 		return

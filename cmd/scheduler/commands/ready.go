@@ -21,10 +21,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// readyAnswer is how long a server may take to answer. readyMost is how many bytes of its answer are printed.
+// readyAnswer is how long a server may take to answer. maxReadyAnswer is how many bytes of its answer are printed.
 const (
-	readyAnswer = 5 * time.Second
-	readyMost   = 4096
+	readyAnswer    = 5 * time.Second
+	maxReadyAnswer = 4096
 )
 
 // readyCommand asks a server whether it is ready. It is the health check of images without a shell.
@@ -104,7 +104,7 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, readyMost)) // only the status matters
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxReadyAnswer)) // only the status matters
 	return fmt.Errorf("the server is not %s: %s: %s", what, resp.Status, strings.TrimSpace(string(said)))
 }
 

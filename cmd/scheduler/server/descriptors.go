@@ -11,9 +11,9 @@ const (
 	// fewDescriptors is the limit of open files below which a start warns: a server with some agents and browsers may
 	// need more.
 	fewDescriptors = 1024
-	// mostReserved and mostStreams bound the reserve and the streams, however high the limit of the process is.
-	mostReserved = 64
-	mostStreams  = 1000
+	// maxReserved and maxStreams bound the reserve and the streams, however high the limit of the process is.
+	maxReserved = 64
+	maxStreams  = 1000
 )
 
 // reserveDescriptors reserves some of the process's file descriptors for the API, whose clients get at most half of
@@ -29,6 +29,6 @@ func reserveDescriptors(log *slog.Logger) (reserve *descriptors.Reserve, streams
 		log.Warn("limit of file descriptors is low: connections to agents, the registry and clients may fail; raise it "+
 			"(ulimit -n, LimitNOFILE of systemd)", "limit", limit, "want", fewDescriptors)
 	}
-	reserve, err = descriptors.New(min(mostReserved, max(limit/32, 1)), max(limit/2, 1), log, time.Now)
-	return reserve, min(mostStreams, max(limit/8, 1)), err
+	reserve, err = descriptors.New(min(maxReserved, max(limit/32, 1)), max(limit/2, 1), log, time.Now)
+	return reserve, min(maxStreams, max(limit/8, 1)), err
 }

@@ -39,7 +39,7 @@ func newPackages(c *settings.Config, held guard.Files) (*packages, error) {
 		return nil, fmt.Errorf("make the folder for package checks: %w", err)
 	}
 	if c.Local.On {
-		if p.runAs, err = isolation.Needed(c.Jobs.RunAs, os.Geteuid()); err != nil {
+		if p.runAs, err = isolation.AccountFor(c.Jobs.RunAs, os.Geteuid()); err != nil {
 			return nil, err
 		}
 		places := held.HiddenWith(isolation.Places{Folder: dataDir})

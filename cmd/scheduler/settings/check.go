@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 )
 
-// mostJobMetrics is the number of jobs that a cluster is designed for.
-const mostJobMetrics = 100_000
+// maxJobMetrics is the number of jobs that a cluster is designed for.
+const maxJobMetrics = 100_000
 
 // check reports invalid and contradictory settings, and reads the files of secrets. uid is the user of this process.
 // fileRead is false if the file of --config could not be read.
@@ -80,8 +80,8 @@ func (c *Config) checkRest(r *report) {
 	r.Unless(c.Jobs.KillGrace >= 0, "--kill-grace %s: want 0s or more", c.Jobs.KillGrace)
 	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h",
 		c.Reconcile)
-	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= mostJobMetrics, "--job-metrics %d: want 0 to %d", c.JobMetrics,
-		mostJobMetrics)
+	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= maxJobMetrics, "--job-metrics %d: want 0 to %d", c.JobMetrics,
+		maxJobMetrics)
 	checkSize := func(flag string, size commandline.ByteSize) {
 		r.Unless(size >= 1<<20 && size <= 1<<40, "%s %s: want 1MiB to 1024GiB", flag, &size)
 	}

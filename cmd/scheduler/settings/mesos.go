@@ -103,12 +103,12 @@ func (m *Mesos) checkTLS(r *report) {
 	r.About(r.said("mesos-ca-file"), err)
 	if m.ExecutorCA == agent.SystemCA {
 		r.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
-			"a file with nothing but the cluster's CA would do", m.caFile, mostCA>>10)
+			"a file with nothing but the cluster's CA would do", m.caFile, maxCA>>10)
 	}
 }
 
-// mostCA is the number of bytes of certificates that the description of each executor may contain.
-const mostCA = 16 << 10
+// maxCA is the number of bytes of certificates that the description of each executor may contain.
+const maxCA = 16 << 10
 
 // executorCA returns the certificates of a CA file in the form that executors receive, or agent.SystemCA if they are
 // too large.
@@ -118,7 +118,7 @@ func executorCA(path string) (string, error) {
 		return "", err
 	}
 	certificates, err := mesostls.Certificates(text)
-	if len(certificates) > mostCA {
+	if len(certificates) > maxCA {
 		return agent.SystemCA, nil
 	}
 	return string(certificates), err

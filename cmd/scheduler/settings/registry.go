@@ -40,6 +40,6 @@ func (d *Registry) check(r *report, local, zk bool) {
 	r.About(said, checkDSN(d.DSN))
 	r.Unless(!zk, "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore bring it from one to the other", said, r.said("zk"))
 	r.Unless(!local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", r.said("local"), said)
-	r.Unless(d.Lease >= database.LeastLease && d.Lease <= database.MostLease,
-		"%s %s: want %s to 5m", r.said("registry-lease"), d.Lease, database.LeastLease)
+	r.Unless(d.Lease >= database.MinLease && d.Lease <= database.MaxLease,
+		"%s %s: want %s to 5m", r.said("registry-lease"), d.Lease, database.MinLease)
 }

@@ -31,7 +31,7 @@ func (c *Config) checkRunAs(r *report, uid int) {
 
 // checkUser validates the user on this machine.
 func (c *Config) checkUser(r *report, uid int) {
-	as, err := isolation.Needed(c.Jobs.RunAs, uid)
+	as, err := isolation.AccountFor(c.Jobs.RunAs, uid)
 	if err != nil {
 		r.Add("%w", err)
 		return

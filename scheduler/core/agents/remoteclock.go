@@ -28,21 +28,21 @@ type clockSample struct {
 }
 
 const (
-	clockSamples = 6
-	sampleEvery  = wire.ReportEvery / 2
+	clockSamples   = 6
+	sampleInterval = wire.ReportInterval / 2
 	// clockOff is the error up to which a clock counts as right.
 	clockOff = time.Second
-	// clockOffMost is the error from which a report counts as garbage, not as a clock.
-	clockOffMost = 100 * 365 * 24 * time.Hour
+	// maxClockOff is the error from which a report counts as garbage, not as a clock.
+	maxClockOff = 100 * 365 * 24 * time.Hour
 )
 
 // hear adds the time its of a report that arrives now.
 func (r *remoteClock) hear(now, its time.Time) {
 	ahead := its.Sub(now)
-	if ahead.Abs() > clockOffMost {
+	if ahead.Abs() > maxClockOff {
 		return
 	}
-	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < sampleEvery {
+	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < sampleInterval {
 		r.samples[n-1].ahead = max(r.samples[n-1].ahead, ahead)
 		return
 	}

@@ -19,8 +19,8 @@ import (
 // So each task becomes an orphan that blocks its shard (rules T7, E5), until its agent has been registered for long
 // enough to have been told and to have ended the task.
 
-// formerAgentsEvery is the minimum interval between two questions about the agents of such orphans.
-const formerAgentsEvery = 20 * time.Second
+// formerAgentsInterval is the minimum interval between two questions about the agents of such orphans.
+const formerAgentsInterval = 20 * time.Second
 
 // FrameworkRemoved applies the removal of the framework id by the master with the id by, subscription.UnknownMaster if
 // that is not known (rule T7). It abandons every live attempt as an orphan of the old id, and forgets every executor.
@@ -83,7 +83,7 @@ func (as *Attempts) MasterKnown() {
 // askAboutFormerAgents asks whether the agents of orphans of removed frameworks are registered, by reconciling an
 // invented task for each agent (agents.Set.Ask).
 func (as *Attempts) askAboutFormerAgents() {
-	if !as.st.Subscription.Open() || as.st.Now().Before(as.agentsAskedAt.Add(formerAgentsEvery)) {
+	if !as.st.Subscription.Open() || as.st.Now().Before(as.agentsAskedAt.Add(formerAgentsInterval)) {
 		return
 	}
 	var refs []cluster.TaskRef

@@ -12,14 +12,14 @@ import (
 )
 
 // Sweep checks every live task for the timeouts of rules E4 and S5 and for being stuck in STAGING (E5), and every
-// orphan (E5). It may be called in every step and does its work every step.SweepEvery. E4, S5 and E5 count from
+// orphan (E5). It may be called in every step and does its work every step.SweepInterval. E4, S5 and E5 count from
 // committed times (F8); a staged task must also have been found staged by this leader.
 func (as *Attempts) Sweep() {
 	if as.st.Now().Before(as.nextSweep) {
 		return
 	}
-	last := as.nextSweep.Add(-step.SweepEvery)
-	as.nextSweep = as.st.Now().Add(step.SweepEvery)
+	last := as.nextSweep.Add(-step.SweepInterval)
+	as.nextSweep = as.st.Now().Add(step.SweepInterval)
 	for _, id := range as.st.Executions.TaskIDs() {
 		if ref, ok := as.st.Executions.Task(id); ok && ref.Shard().Live() {
 			as.sweepTask(ref)
@@ -102,7 +102,7 @@ func (as *Attempts) askAboutUnreachable(last time.Time) {
 	if !as.st.Subscription.Open() {
 		return
 	}
-	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepEvery)) }
+	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepInterval)) }
 	var refs []cluster.TaskRef
 	for _, id := range as.st.Executions.TaskIDs() {
 		s := as.st.Executions.Ref(id).Shard()

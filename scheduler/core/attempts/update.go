@@ -238,7 +238,7 @@ func (as *Attempts) terminal(ref executions.TaskRef, u cluster.Update) {
 	}
 	lingers := time.Duration(0)
 	if as.mayStillEnd(s, u) {
-		lingers = as.st.Executions.TaskGrace(ref) + executions.RefusedWithin
+		lingers = as.st.Executions.TaskGrace(ref) + executions.RefusedTimeout
 	}
 	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingers)
 }

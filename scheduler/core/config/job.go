@@ -77,7 +77,7 @@ type Record struct {
 }
 
 // FireCounts count a job's fires without a run. They are part of the job's record. Changed counts are written at most
-// every fireCountsEvery: a crash loses at most the counts of that time, and not every commit grows by them.
+// every fireCountsInterval: a crash loses at most the counts of that time, and not every commit grows by them.
 type FireCounts struct {
 	// Dropped counts fires that found the job busy (rule F5), Missed the missed windows (rule F3).
 	Dropped int64 `json:"dropped,omitempty"`
@@ -89,8 +89,8 @@ type FireCounts struct {
 	MissedWhy   reason.Reason `json:"missedWhy,omitzero"`
 }
 
-// fireCountsEvery is the minimum interval between two writes of a job's counts.
-const fireCountsEvery = time.Minute
+// fireCountsInterval is the minimum interval between two writes of a job's counts.
+const fireCountsInterval = time.Minute
 
 // JobState is the state of a job that people have requested.
 type JobState string

@@ -27,7 +27,7 @@ func (k *Set) CountMissed(j *Job, why reason.Reason) {
 
 func (k *Set) fireCountsChanged(j *Job) {
 	k.shared.JobChanged(j.name)
-	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsEvery {
+	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsInterval {
 		j.countsWritten = k.shared.Now()
 		k.touch(j)
 	}

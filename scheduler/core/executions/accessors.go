@@ -46,7 +46,7 @@ func (s *Shard) Drain() bool { return s.rec.Drain }
 // Dropped reports whether the execution was a waiting fire that was dropped for later fires (rule F5).
 func (e *Execution) Dropped() bool { return e.rec.Dropped }
 
-// Earlier lists up to MostEarlier previous attempts that had output, the oldest first; while the shard waits, the list
+// Earlier lists up to MaxEarlier previous attempts that had output, the oldest first; while the shard waits, the list
 // includes its last attempt.
 func (s *Shard) Earlier() []EarlierAttempt { return s.rec.Earlier }
 

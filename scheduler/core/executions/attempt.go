@@ -99,9 +99,9 @@ type EarlierAttempt struct {
 	Path string `json:"p"`
 }
 
-// MostEarlier is the maximum number of earlier attempts that a shard keeps. Each takes a quarter of the room of a
+// MaxEarlier is the maximum number of earlier attempts that a shard keeps. Each takes a quarter of the room of a
 // cause.
-const MostEarlier = 3
+const MaxEarlier = 3
 
 // The furthest reported states of a task (Shard.Seen), in ascending order.
 const (
@@ -132,7 +132,7 @@ func (s *Shard) keepOutput(path string) {
 	}
 	s.rec.Earlier = append(s.rec.Earlier,
 		EarlierAttempt{Attempt: s.rec.Attempt, TaskID: s.rec.TaskID, AgentURL: s.rec.AgentURL, Path: path})
-	if over := len(s.rec.Earlier) - MostEarlier; over > 0 {
+	if over := len(s.rec.Earlier) - MaxEarlier; over > 0 {
 		s.rec.Earlier = slices.Clone(s.rec.Earlier[over:])
 	}
 }

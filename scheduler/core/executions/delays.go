@@ -54,9 +54,9 @@ func (es *Set) longestDelay(e *Execution) time.Duration {
 		return es.shared.Opt.BackoffMost
 	}
 	_, most := es.RetryBackoff(&e.rec.Settings.Job)
-	return max(most, es.KillGrace(e)+RefusedWithin)
+	return max(most, es.KillGrace(e)+RefusedTimeout)
 }
 
-// RefusedWithin is longer than an executor takes to ask an agent that has just registered (rule X5), and longer than
+// RefusedTimeout is longer than an executor takes to ask an agent that has just registered (rule X5), and longer than
 // an agent takes to learn that a task was removed.
-const RefusedWithin = 5 * time.Second
+const RefusedTimeout = 5 * time.Second

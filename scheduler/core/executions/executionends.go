@@ -249,7 +249,7 @@ func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 // It returns false if the reason was the last one recorded, or if this execution has too many or too recent records.
 func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
 	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
-		e.waitsRecorded > 0 && es.shared.Now().Sub(e.waitRecordedAt) < waitRecordedEvery {
+		e.waitsRecorded > 0 && es.shared.Now().Sub(e.waitRecordedAt) < waitRecordedInterval {
 		return false
 	}
 	e.waitRecorded, e.waitRecordedAt = why, es.shared.Now()
@@ -258,8 +258,8 @@ func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
 }
 
 const (
-	// waitsRecorded is the maximum number of records of an execution's waiting reasons, waitRecordedEvery the minimum
+	// waitsRecorded is the maximum number of records of an execution's waiting reasons, waitRecordedInterval the minimum
 	// interval between two of them.
-	waitsRecorded     = 10
-	waitRecordedEvery = time.Minute
+	waitsRecorded        = 10
+	waitRecordedInterval = time.Minute
 )

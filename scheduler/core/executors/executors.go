@@ -160,7 +160,7 @@ func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration)
 	// Its tasks may have different graces. The longest grace since the executor was last heard is at least the grace
 	// of the oldest unanswered kill.
 	x.unansweredGrace = max(x.unansweredGrace, grace)
-	x.silent = time.Duration(x.unanswered)*step.SweepEvery > x.unansweredGrace+es.shared.Opt.KillAnswer
+	x.silent = time.Duration(x.unanswered)*step.SweepInterval > x.unansweredGrace+es.shared.Opt.KillAnswer
 	return x.silent
 }
 

@@ -31,8 +31,8 @@ type totals struct {
 }
 
 const (
-	// gaugesEvery is the interval at which gauges are recorded.
-	gaugesEvery = time.Minute
+	// gaugesInterval is the interval at which gauges are recorded.
+	gaugesInterval = time.Minute
 	// MinutesKept is the number of minutes that are kept: a week. At most an eighth more are held before old ones
 	// are dropped.
 	MinutesKept = 7 * 24 * 60
@@ -47,9 +47,9 @@ func New(s *state.State, samples func([]event.Sample, event.Load)) *Minutes {
 // SampleLater schedules a sample for the next full minute of the wall clock, and from then on for every minute. It
 // is called once, when the term has loaded its state.
 func (ms *Minutes) SampleLater() {
-	next := ms.st.Wall().Truncate(gaugesEvery).Add(gaugesEvery)
+	next := ms.st.Wall().Truncate(gaugesInterval).Add(gaugesInterval)
 	ms.st.Timers.At(ms.st.InTerm(next), func(time.Time) {
-		ms.Sample(ms.st.Wall().Truncate(gaugesEvery))
+		ms.Sample(ms.st.Wall().Truncate(gaugesInterval))
 		ms.SampleLater()
 	})
 }
@@ -81,7 +81,7 @@ func (ms *Minutes) Sample(at time.Time) {
 		s.TasksFailed + s.TasksTimedOut + s.TasksKilled + s.TasksLost + s.TasksRequeued + s.DaemonRunsFailed,
 		s.TasksLaunched, s.FireDelay}
 	delays := now.fireDelay.Since(&last.fireDelay)
-	m := search.Activity{Time: at.Add(-gaugesEvery), Results: true, Sampled: true, Loaded: true, Running: tasks,
+	m := search.Activity{Time: at.Add(-gaugesInterval), Results: true, Sampled: true, Loaded: true, Running: tasks,
 		Waiting: waiting - tasks, Fires: delays.Count(),
 		Finished: now.finished - last.finished, Failed: now.failed - last.failed,
 		Launched: now.launched - last.launched,

@@ -63,12 +63,12 @@ type NotificationSent struct {
 func (NotificationSent) CoreEvent() {}
 
 const (
-	// NotifyEvery is the minimum interval between two messages about one job.
-	NotifyEvery = time.Minute
+	// NotifyInterval is the minimum interval between two messages about one job.
+	NotifyInterval = time.Minute
 	// notifyFirst is the delay before a message that could not be sent is tried again; it doubles with each try.
 	notifyFirst = time.Second
-	// NotifyMost bounds that delay.
-	NotifyMost = 10 * time.Minute
+	// MaxNotifyDelay bounds that delay.
+	MaxNotifyDelay = 10 * time.Minute
 	// NotifyFor is the age, counted from its first failure, at which a message that could not be sent is dropped.
 	NotifyFor = 24 * time.Hour
 	// FailedShardsShown bounds how many of a run's failed shards a message names.
@@ -96,7 +96,7 @@ type pending struct {
 //   - pending has at most one message for each job. For each one that is not being sent a timer is set for the
 //     time at which it may be sent, unless the job's document cannot be used: then the document's change sends
 //     it.
-//   - sent has the time of the last message about each job for which that is less than NotifyEvery ago.
+//   - sent has the time of the last message about each job for which that is less than NotifyInterval ago.
 type Notifications struct {
 	shared  *step.Shared
 	config  *config.Set
@@ -186,8 +186,8 @@ func (ns *Notifications) Drop(job string) {
 // due returns the time at which a pending message may be sent.
 func (ns *Notifications) due(job string) time.Time {
 	due := ns.pending[job].after
-	if told, ok := ns.sent[job]; ok && told.Add(NotifyEvery).After(due) {
-		due = told.Add(NotifyEvery)
+	if told, ok := ns.sent[job]; ok && told.Add(NotifyInterval).After(due) {
+		due = told.Add(NotifyInterval)
 	}
 	return due
 }
@@ -217,7 +217,7 @@ func (ns *Notifications) answered(e NotificationSent) {
 		return
 	}
 	n.tries++
-	n.after = ns.shared.Now().Add(step.Backoff(notifyFirst, NotifyMost, n.tries-1))
+	n.after = ns.shared.Now().Add(step.Backoff(notifyFirst, MaxNotifyDelay, n.tries-1))
 	n.problem = e.Problem
 	if ns.shared.Now().Sub(n.Since) < NotifyFor {
 		ns.shared.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
@@ -281,8 +281,8 @@ func (ns *Notifications) Send(job string) {
 func (ns *Notifications) Sent(e NotificationSent) {
 	ns.answered(e)
 	if _, told := ns.sent[e.Job]; told {
-		ns.shared.Timers.At(ns.shared.Now().Add(NotifyEvery), func(now time.Time) {
-			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= NotifyEvery {
+		ns.shared.Timers.At(ns.shared.Now().Add(NotifyInterval), func(now time.Time) {
+			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= NotifyInterval {
 				delete(ns.sent, e.Job)
 			}
 		})

@@ -30,8 +30,8 @@ const (
 	// partHeld is how long an offer is held that can take some, but not all, of the shards that only start together. A
 	// REVIVE brings all free resources at once, so offers for the other shards would arrive within that time.
 	partHeld = 20 * time.Millisecond
-	// gangReviveEvery is the minimum interval between two REVIVEs that the ends of tasks cause for such shards.
-	gangReviveEvery = time.Second
+	// gangReviveInterval is the minimum interval between two REVIVEs that the ends of tasks cause for such shards.
+	gangReviveInterval = time.Second
 )
 
 // wantRefusedBack makes the next REVIVE bring back the offers that were declined because nothing could use them. It is
@@ -173,7 +173,7 @@ func (f *offerFlow) wantBackForGangs() {
 		if w.together == 1 {
 			continue
 		}
-		if next := f.together.Add(gangReviveEvery); next.After(f.shared.Now()) {
+		if next := f.together.Add(gangReviveInterval); next.After(f.shared.Now()) {
 			f.taskEnded = true
 			f.flowAt(next)
 			return

@@ -10,7 +10,7 @@ import (
 )
 
 // quietAfter is the silence after which an executor with a daemon's shard counts as quiet. It should report every
-// wire.ReportEvery.
+// wire.ReportInterval.
 const quietAfter = time.Minute
 
 // QuietFor returns how long the executor of a daemon's running shard has reported nothing although its agent is

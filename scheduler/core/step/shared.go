@@ -80,8 +80,8 @@ func (s *Shared) WakeAt(t time.Time) { s.Timers.At(t, func(time.Time) {}) }
 // meanwhile would otherwise wake the core for nothing.
 const resendTogether = 250 * time.Millisecond
 
-// SweepEvery is the interval at which all live tasks are checked for timeouts.
-const SweepEvery = 5 * time.Second
+// SweepInterval is the interval at which all live tasks are checked for timeouts.
+const SweepInterval = 5 * time.Second
 
 // WakeToResend requests a step at the time at which a call that was sent just now, for the tries-th time (from 1),
 // is to be repeated, or up to a quarter of a second later.

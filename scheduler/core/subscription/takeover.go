@@ -38,8 +38,8 @@ type UnknownTask struct {
 }
 
 const (
-	// askMost is the maximum interval between two questions while the master is silent.
-	askMost = time.Minute
+	// maxAskInterval is the maximum interval between two questions while the master is silent.
+	maxAskInterval = time.Minute
 	// roundsToKnow is the number of questions that must have been answered.
 	roundsToKnow = 2
 )
@@ -115,7 +115,7 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	if s.shared.Now().Before(t.askAt) {
 		return false
 	}
-	t.askAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.ReconcileFirst, askMost, t.tries))
+	t.askAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.ReconcileFirst, maxAskInterval, t.tries))
 	t.tries++
 	var refs []cluster.TaskRef
 	for _, id := range step.SortedKeys(t.unknown) {

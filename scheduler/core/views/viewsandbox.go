@@ -69,7 +69,7 @@ func noOutput(s *executions.Shard) error {
 // earlierPlace returns where the output of an attempt is that another attempt has followed.
 func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
 	err = problem.Errorf(problem.NotFound, "task_not_found",
-		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MostEarlier, vs.keptText())
+		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MaxEarlier, vs.keptText())
 	id, unreadable := jobs.ParseTaskID(taskID)
 	if unreadable != nil {
 		return place, err

@@ -26,18 +26,18 @@ type electedRegistry interface {
 // inZooKeeper is a registry in a namespace of ZooKeeper.
 type inZooKeeper struct{ zookeeper.Options }
 
-// backupPatience is how long a backup tries to read all nodes between two commits.
-const backupPatience = time.Minute
+// backupTimeout is how long a backup tries to read all nodes between two commits.
+const backupTimeout = time.Minute
 
 func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node, error) {
-	ctx, cancel := context.WithTimeout(ctx, backupPatience)
+	ctx, cancel := context.WithTimeout(ctx, backupTimeout)
 	defer cancel()
 	header := newHeader()
 	header.Namespace, header.Digest = r.Namespace, r.Digest != ""
 	nodes, err := zookeeper.Backup(ctx, r.Options)
 	switch {
 	case errors.Is(err, zookeeper.ErrBusy):
-		err = fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; what runs on the cluster goes on", err, backupPatience)
+		err = fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; what runs on the cluster goes on", err, backupTimeout)
 	case errors.Is(err, zookeeper.ErrUnfinished):
 		err = fmt.Errorf("%w: start a server once and let it lead, or see in its log why it can't finish that, and try again", err)
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 )
 
-// endPatience is how long the command waits for executors to end. Each executor knows the grace period of its tasks.
-const endPatience = 2 * time.Minute
+// endTimeout is how long the command waits for executors to end. Each executor knows the grace period of its tasks.
+const endTimeout = 2 * time.Minute
 
 // runLocalCluster runs until ctx ends, SIGUSR1 arrives or the cluster fails.
 func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err error) {
@@ -63,7 +63,7 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 		return nil
 	}
 	fmt.Fprintln(out, "ending all executors and their tasks")
-	return lifecycle.Within(endPatience, cluster.EndExecutors)
+	return lifecycle.Within(endTimeout, cluster.EndExecutors)
 }
 
 // keepCredentials returns the file with the credentials for schedulers, and writes it unless --credentials names one.

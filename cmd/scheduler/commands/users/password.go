@@ -12,15 +12,15 @@ import (
 	"golang.org/x/term"
 )
 
-// mostPasswordInput is the number of bytes read for a password. It is more than the longest valid password.
-const mostPasswordInput = 4096
+// maxPasswordInput is the number of bytes read for a password. It is more than the longest valid password.
+const maxPasswordInput = 4096
 
 // askPassword asks for a new password: twice and without echo if in is a terminal, otherwise it reads one line.
 func askPassword(ctx context.Context, in io.Reader, out io.Writer, name string) (string, error) {
 	if f, ok := in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return askTwice(ctx, f, out, name)
 	}
-	line, err := bufio.NewReader(io.LimitReader(in, mostPasswordInput)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordInput)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password from standard input: %w", err)
 	}

@@ -58,7 +58,7 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 			}
 		}
 	}
-	soon, cancel := context.WithTimeout(ctx, registryPatience)
+	soon, cancel := context.WithTimeout(ctx, registryTimeout)
 	defer cancel()
 	if c.Registry.DSN != "" {
 		// Look creates no tables, so that a mistyped name does not turn another database into a registry.
@@ -94,9 +94,9 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 		Kind: string(auth.Machine), From: host}})
 }
 
-// registryPatience is how long a command waits for a registry that does not answer. It is short because a user waits
+// registryTimeout is how long a command waits for a registry that does not answer. It is short because a user waits
 // at the terminal.
-const registryPatience = 20 * time.Second
+const registryTimeout = 20 * time.Second
 
 // checkDataDir returns an error if root would create files in the folder of another user, whose server could not open
 // them, or if the folder holds no registry and none may be created.

@@ -22,8 +22,8 @@ type socketPeople struct{ client *http.Client }
 // socketAnswer is how long a request may take.
 const socketAnswer = 30 * time.Second
 
-// mostAnswer is the number of bytes read of an answer. It is more than the longest list of users.
-const mostAnswer = 8 << 20
+// maxAnswer is the number of bytes read of an answer. It is more than the longest list of users.
+const maxAnswer = 8 << 20
 
 func newSocketPeople(path string) socketPeople {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -114,7 +114,7 @@ func (p socketPeople) call(ctx context.Context, method, path string, body object
 		return fmt.Errorf("ask the running server: %w", err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
 		return fmt.Errorf("read the running server's answer: %w", err)
 	}

@@ -22,8 +22,8 @@ import (
 // token.
 func Path(dataDir string) string { return filepath.Join(dataDir, "admin.sock") }
 
-// mostSocketPath is the longest path of a Unix socket on Linux, in bytes: 108 with the terminating zero.
-const mostSocketPath = 107
+// maxSocketPath is the longest path of a Unix socket on Linux, in bytes: 108 with the terminating zero.
+const maxSocketPath = 107
 
 // Listen listens on the admin socket for root and for the user that this server runs as. It removes the socket of an
 // earlier server, which must be stale because only one process at a time can have the registry's file open. If the
@@ -31,9 +31,9 @@ const mostSocketPath = 107
 // without an error, and logs a warning, if the path is too long for a socket.
 func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := Path(dataDir)
-	if len(path) > mostSocketPath {
+	if len(path) > maxSocketPath {
 		log.Warn("admin socket not made: its path is longer than Linux takes; scheduler user and scheduler token work only while this server does not run; a shorter --data-dir helps",
-			"path", path, "bytes", len(path), "most", mostSocketPath)
+			"path", path, "bytes", len(path), "most", maxSocketPath)
 		return nil, nil
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {

@@ -54,7 +54,7 @@ func Open(o Options) (runAs string, err error) {
 	if o.RunAs == "" && os.Geteuid() == 0 {
 		return userOfJobs(o.Dir, o.Logger)
 	}
-	as, err := isolation.Needed(o.RunAs, os.Geteuid())
+	as, err := isolation.AccountFor(o.RunAs, os.Geteuid())
 	if err != nil || as == nil {
 		return o.RunAs, nil // the executors report what is wrong with the user
 	}

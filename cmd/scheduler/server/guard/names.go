@@ -30,7 +30,7 @@ type Names struct {
 // server's own user, executors keep these files in their place, which is not possible for links: Check warns about
 // those.
 func (n Names) Check() error {
-	as, err := isolation.Needed(n.RunAs, n.UID)
+	as, err := isolation.AccountFor(n.RunAs, n.UID)
 	if err != nil {
 		return nil // the executors report what is wrong with the user
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// tablesWithin is how long a start waits until the tables of its own history file exist.
-const tablesWithin = 5 * time.Second
+// migrateTimeout is how long a start waits until the tables of its own history file exist.
+const migrateTimeout = 5 * time.Second
 
 // recorderEnd is how long the end of a server waits for a recorder whose database or disk does not answer.
 const recorderEnd = 5 * time.Second
@@ -48,7 +48,7 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 	if c.History.DSN == "" {
 		// The first readers need the tables. If this fails or takes too long, the recorder retries it and logs the
 		// reason.
-		ctx, cancel := context.WithTimeout(context.Background(), tablesWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), migrateTimeout)
 		_, _, _ = db.Migrate(ctx)
 		cancel()
 	}
