@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -178,60 +177,6 @@ func TestAStreamOverHTTP2BreaksOffAtTheEnd(t *testing.T) {
 	}
 	if err := await(t, "the server", ended); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestAQuietStreamGoesOn: a stream stays open although it is silent for longer than a client may take for a piece,
-// also through a follower.
-func TestAQuietStreamGoesOn(t *testing.T) {
-	t.Parallel()
-	ca := certificates.New(t)
-	for _, h2 := range []bool{true, false} {
-		t.Run(fmt.Sprint("HTTP/2 ", h2), func(t *testing.T) {
-			t.Parallel()
-			b, f := newFakeScheduler(), &files{reads: make(chan struct{})}
-			b.place("t1", true)
-			f.set(stdout, "one\n")
-			const stall = 50 * time.Millisecond
-			leader := serveUntilEnd(t, api.Options{Scheduler: b, Logs: f, TLS: keep(t, ca), WriteStall: stall})
-			here := secure(follower(t, addressOf(leader), api.Options{TLS: keep(t, ca), WriteStall: stall}))
-			read := func(times int) {
-				for range times {
-					select {
-					case <-f.reads:
-					case <-time.After(20 * time.Second):
-						t.Fatal("nobody reads the output any more")
-					}
-				}
-			}
-			begun := make(chan *http.Response, 1)
-			go func() {
-				answer, err := browser(t, ca, h2).Get(here + "/api/task/t1/logs?follow=true")
-				if err != nil {
-					t.Error(err)
-				}
-				begun <- answer
-			}()
-			read(200) // one read in each millisecond
-			answer := <-begun
-			if answer == nil {
-				return
-			}
-			defer func() { _ = answer.Body.Close() }()
-			f.set(stdout, "one\ntwo\n")
-			go func() {
-				for range f.reads {
-				}
-			}()
-			out := bufio.NewReader(answer.Body)
-			line(t, out, "one\n")
-			line(t, out, "two\n")
-			b.place("t1", false)
-			if rest, err := io.ReadAll(out); err != nil || len(rest) > 0 {
-				t.Errorf("the end: %q, %v", rest, err)
-			}
-			close(f.reads)
-		})
 	}
 }
 
