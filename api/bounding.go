@@ -1,9 +1,10 @@
 package api
 
 import (
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/limit"
-	"github.com/gin-gonic/gin"
 )
 
 // bounding wraps the handler of a route whose answers may last. It refuses such an answer if Options.MaxStreams of its

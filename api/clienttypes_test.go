@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// TestTheClientsTypesAreTheAPIs: every field of an answer that package client reads is in the API's description, and is
-// of a type that the client can read.
+// TestTheClientsTypesAreTheAPIs: every field of an answer that package client reads is in the API's description, and
+// is of a type that the client can read.
 func TestTheClientsTypesAreTheAPIs(t *testing.T) {
 	t.Parallel()
 	text, err := api.New(api.Options{Scheduler: newFakeScheduler(), Access: noUsers{}}).Description()
@@ -78,8 +78,8 @@ func inside(t *testing.T, from any, path ...string) any {
 	return from
 }
 
-// readable reports where a schema allows what encoding/json can't read into a type, and each field of the type that the
-// schema lacks and that is not among those known to be missing.
+// readable reports where a schema allows what encoding/json can't read into a type, and each field of the type that
+// the schema lacks and that is not among those known to be missing.
 func readable(t *testing.T, document map[string]any, at string, schema any, into reflect.Type, missing []string) {
 	t.Helper()
 	of, _ := schema.(map[string]any)

@@ -7,11 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/pages"
-	"github.com/gin-gonic/gin"
 )
 
 // observe logs and measures every request by its route's template, and sets the headers of every answer.

@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mesos/mesos-go/api/v1/lib/executor"
+
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/tasks"
-	"github.com/mesos/mesos-go/api/v1/lib/executor"
 )
 
 // Errors of [Run]. In each case all tasks were stopped at once.

@@ -44,8 +44,8 @@ type (
 	}
 )
 
-// changeError converts the error of a change of users or tokens into the answer. A failure of the registry is not a fault
-// of this server, so it is answered with 503.
+// changeError converts the error of a change of users or tokens into the answer. A failure of the registry is not a
+// fault of this server, so it is answered with 503.
 func (h *Handlers) changeError(c *gin.Context, err error) error {
 	var refused *auth.Refused
 	var violations document.Violations

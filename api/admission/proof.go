@@ -6,9 +6,10 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
-	"github.com/gin-gonic/gin"
 )
 
 // These headers accompany a forwarded request: the address of the follower, so that no request is forwarded in
@@ -55,7 +56,8 @@ func forwarded(r *http.Request, by, client string) []byte {
 	return []byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, by, client}, "\n"))
 }
 
-// VerifyForwarded accepts the headers of a request that a follower has forwarded, or aborts the request if they are forged.
+// VerifyForwarded accepts the headers of a request that a follower has forwarded, or aborts the request if they are
+// forged.
 func (h *Admission) VerifyForwarded(c *gin.Context) {
 	headers := c.Request.Header
 	by, client, proof := headers.Values(ForwardedBy), headers.Values(forwardedFor), headers.Values(forwardedProof)

@@ -13,9 +13,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
-	"github.com/google/uuid"
 )
 
 // Writer writes the answers to requests.

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
 // minCompressed is the minimum size of an answer that is compressed, in bytes.

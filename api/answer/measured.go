@@ -5,7 +5,8 @@ import "github.com/gin-gonic/gin"
 // unmeasured is the key in a request's context that marks requests that last as long as the client wants.
 const unmeasured = "unmeasured"
 
-// ExcludeFromMetrics excludes a request from the duration metrics, because its answer lasts as long as the client wants.
+// ExcludeFromMetrics excludes a request from the duration metrics, because its answer lasts as long as the client
+// wants.
 func ExcludeFromMetrics(c *gin.Context) { c.Set(unmeasured, true) }
 
 // CountsInMetrics reports whether a request counts in the duration metrics.

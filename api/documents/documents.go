@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// withSecrets is a document with secrets. WithoutSecrets hides them for answers. KeepSecrets replaces hidden secrets in
-// a change with the stored ones.
+// withSecrets is a document with secrets. WithoutSecrets hides them for answers. KeepSecrets replaces hidden secrets
+// in a change with the stored ones.
 type withSecrets[C any] interface {
 	WithoutSecrets() C
 	KeepSecrets(stored C) (C, document.Violations)

@@ -90,8 +90,8 @@ var kinds = map[problem.Kind]struct {
 	problem.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
-// FromError returns the failure that answers an error of a request. It returns nil for an unexpected error, which is a fault
-// of this server.
+// FromError returns the failure that answers an error of a request. It returns nil for an unexpected error, which is a
+// fault of this server.
 func FromError(r *http.Request, err error) *Failure {
 	var (
 		known      *Failure

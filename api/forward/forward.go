@@ -141,7 +141,8 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 	}
 }
 
-// leaderCheckInterval is the interval at which a waiting follower checks whether the leader of its request still leads.
+// leaderCheckInterval is the interval at which a waiting follower checks whether the leader of its request still
+// leads.
 const leaderCheckInterval = 50 * time.Millisecond
 
 var (

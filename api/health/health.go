@@ -5,12 +5,13 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/scheduler"
-	"github.com/gin-gonic/gin"
 )
 
 // Options are the dependencies of the handlers of health.

@@ -9,13 +9,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/limit"
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
-	"github.com/gin-gonic/gin"
 )
 
 // Options are the dependencies of the handlers of output.

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/gin-gonic/gin"
 )
 
 // Console serves the web console: one page, whose script reads the URL, another page that shows the API's description,

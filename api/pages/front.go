@@ -4,9 +4,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gin-gonic/gin"
+
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/auth"
-	"github.com/gin-gonic/gin"
 )
 
 // front answers a request for /: a browser gets the console, any other client a short text about the API.

@@ -25,8 +25,8 @@ func TimeFor(c *gin.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// ExtendDeadlines extends the connection's deadlines for the fetch of a package. It may be called only after the body has
-// been read.
+// ExtendDeadlines extends the connection's deadlines for the fetch of a package. It may be called only after the body
+// has been read.
 func ExtendDeadlines(c *gin.Context) {
 	line := http.NewResponseController(c.Writer)
 	_ = line.SetReadDeadline(time.Time{})

@@ -3,8 +3,9 @@ package route
 import (
 	"context"
 
-	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/api/request"
 )
 
 // WithID returns a handler that passes the id in the path variable to do.

@@ -79,8 +79,8 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 	return a, nil
 }
 
-// notFoundReason returns the error for an execution that does not exist. If its fire was dropped or missed, the error says
-// why.
+// notFoundReason returns the error for an execution that does not exist. If its fire was dropped or missed, the error
+// says why.
 func notFoundReason(ctx context.Context, recorded history.History, id string, otherwise error) error {
 	life, _, err := recorded.Life(ctx, id, 1)
 	if err != nil {

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/elasticjob-go/elasticjob/cluster/local/agent"
 	"github.com/elasticjob-go/elasticjob/cluster/local/identity"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
-	"golang.org/x/sync/errgroup"
 )
 
 // member is one agent of the cluster.

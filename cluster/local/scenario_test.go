@@ -16,8 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/test/scenario"
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
 // TestRules plays testdata/rules/*.txt against a cluster on one machine with real executors. Each file is named after

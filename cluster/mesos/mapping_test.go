@@ -14,11 +14,12 @@ import (
 	mesosapi "github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
-	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write golden files again: only with a new version of the mapping (rule X4)")

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
+
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
-	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // report is one report of the agent to its master.

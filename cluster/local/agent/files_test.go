@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // filesBench returns an agent with one sandbox that is not in use.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	"golang.org/x/sys/unix"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"

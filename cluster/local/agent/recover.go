@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // recover reads the journals and starts watching the executors that are still alive. Recovery ends, and the agent

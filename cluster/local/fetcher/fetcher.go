@@ -24,7 +24,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // Fetcher fetches programs. Its methods may be called concurrently.

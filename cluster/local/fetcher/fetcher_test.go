@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	"go.uber.org/goleak"
 )
 

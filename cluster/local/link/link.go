@@ -19,7 +19,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // ErrGone rejects an agent that an operator marked gone. The agent cannot register again and ends its executors.

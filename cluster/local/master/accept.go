@@ -3,7 +3,7 @@ package master
 import (
 	"fmt"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"

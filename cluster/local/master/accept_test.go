@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )

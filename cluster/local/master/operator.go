@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 	"github.com/mesos/mesos-go/api/v1/lib/master"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"

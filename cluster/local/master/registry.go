@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mesos/mesos-go/api/v1/lib"
+	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
 // resourceNames are the kinds of resources that local agents have.
