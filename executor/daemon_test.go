@@ -245,15 +245,15 @@ func TestDaemonReruns(t *testing.T) {
 // A shard that does not fire yet has nothing to drain: a kill ends it at once, whatever the grace.
 func TestDaemonKilledWhileItIsFetched(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 10)
+	shutdown := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
+		shutdown <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
 	a := newAgent(t)
 	a.launch(daemonOf("d", server.URL+"/job.sh"))
-	<-asked
+	<-shutdown
 	a.killWithin("d", time.Hour)
 	if _, status := a.await("d", mesos.TASK_KILLED); status.Run != nil {
 		t.Errorf("%+v", status)

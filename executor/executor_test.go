@@ -291,9 +291,9 @@ func TestKill(t *testing.T) {
 
 func TestKillWhileFetching(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 2)
+	shutdown := make(chan struct{}, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
+		shutdown <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
@@ -302,7 +302,7 @@ func TestKillWhileFetching(t *testing.T) {
 		task := taskOf(fmt.Sprint(cache), server.URL)
 		task.Package.Cache = cache
 		a.launch(task)
-		<-asked
+		<-shutdown
 		a.kill(task.TaskID)
 		a.await(task.TaskID, mesos.TASK_KILLED)
 		if got := a.states(task.TaskID); got != "STARTING KILLED" {

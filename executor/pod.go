@@ -61,7 +61,7 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 		return p, ErrNoPod
 	}
 	bounds := Config{Package: pack.Defaults()}
-	problems := append(bounds.limits(getenv), bounds.Arguments(args))
+	problems := append(bounds.readEnvironment(getenv), bounds.Arguments(args))
 	p.Package = bounds.Package
 	data := []byte(text)
 	if file != "" {
@@ -86,13 +86,13 @@ func NotStarted(err error) Ending {
 	return Ending{Message: output.Readable(err.Error(), output.MessageLength), Status: status}
 }
 
-// Begin writes an empty line as the termination message. Without a message, the kubelet takes the end of the
+// ClearMessage writes an empty line as the termination message. Without a message, the kubelet takes the end of the
 // container's output instead. That is useful only before the job starts: the job's output may contain secrets,
 // which are hidden in the message that Leave writes.
-func (p Pod) Begin() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
+func (p Pod) ClearMessage() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
 
-// Leave writes the outcome into the termination message.
-func (p Pod) Leave(e Ending) error {
+// WriteMessage writes the outcome into the termination message.
+func (p Pod) WriteMessage(e Ending) error {
 	status := e.Status
 	if !e.Finished {
 		status.Cause = cmp.Or(status.Cause, e.Message)
@@ -105,7 +105,7 @@ func (p Pod) Leave(e Ending) error {
 		err = os.WriteFile(p.Message, data, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("leave the termination message: %w", err)
+		return fmt.Errorf("write the termination message: %w", err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func NewAPI(config *rest.Config) (*API, error) {
 	a := &API{params: runtime.NewParameterCodec(scheme), throttled: &atomic.Int64{}}
 	client, err := a.httpClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w; look at the credentials that its kubeconfig names",
+		return nil, fmt.Errorf("create a client of %s: %w; check the credentials that its kubeconfig names",
 			config.Host, err)
 	}
 	group := func(version schema.GroupVersion, path string) (rest.Interface, error) {
@@ -70,10 +70,10 @@ func NewAPI(config *rest.Config) (*API, error) {
 		return rest.RESTClientForConfigAndClient(own, client)
 	}
 	if a.Core, err = group(corev1.SchemeGroupVersion, "/api"); err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client of %s: %w", config.Host, err)
 	}
 	if a.Coordination, err = group(coordinationv1.SchemeGroupVersion, "/apis"); err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client of %s: %w", config.Host, err)
 	}
 	return a, nil
 }
@@ -98,7 +98,7 @@ func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
 		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
 	}
-	wrapped, err := rest.HTTPWrappersForConfig(config, &patient{a.transport, a.throttled})
+	wrapped, err := rest.HTTPWrappersForConfig(config, &throttledTransport{a.transport, a.throttled})
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func do(ctx context.Context, r *rest.Request, into runtime.Object) error {
 }
 
 func (a *API) createPod(ctx context.Context, p *corev1.Pod) (*corev1.Pod, error) {
-	made := &corev1.Pod{}
-	return made, do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Body(p), made)
+	created := &corev1.Pod{}
+	return created, do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Body(p), created)
 }
 
 func (a *API) getPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
@@ -242,7 +242,7 @@ func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error
 		}
 		p = now
 	}
-	return false, fmt.Errorf("delete the unbound pod %s: others change it all the time", p.Name)
+	return false, fmt.Errorf("delete the unbound pod %s: other clients keep changing it", p.Name)
 }
 
 // discardTries limits the attempts to delete a pod that other clients modify at the same time.

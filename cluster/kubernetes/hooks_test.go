@@ -216,18 +216,18 @@ func TestGivenUpAndBegan(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
-	name, asked := pod.Name(taskID(0)), make(chan struct{}, 100)
+	name, requested := pod.Name(taskID(0)), make(chan struct{}, 100)
 	f.With(func() {
 		f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, name) {
 				f.runs(taskID(0))
-				asked <- struct{}{}
+				requested <- struct{}{}
 			}
 			return false
 		}
 	})
 	f.PutPod("jobs", name, withoutImage)
-	<-asked
+	<-requested
 	c.until(taskID(0), cluster.Running)
 	if p := f.Pod("jobs", name); p == nil || p.DeletionTimestamp != nil {
 		t.Error("it was deleted")

@@ -157,20 +157,20 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	if masterAt != nil {
-		if err := c.lead(masterAt); err != nil {
+		if err := c.startMaster(masterAt); err != nil {
 			return err
 		}
 	}
 	for i, at := range agentsAt {
-		if err := c.join(ctx, i, at); err != nil {
+		if err := c.startAgent(ctx, i, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lead opens and serves the master.
-func (c *Cluster) lead(at net.Listener) error {
+// startMaster opens and serves the master.
+func (c *Cluster) startMaster(at net.Listener) error {
 	opts := &c.opts
 	c.address = at.Addr().(*net.TCPAddr).AddrPort()
 	opened, err := master.Open(master.Options{
@@ -249,13 +249,13 @@ func (c *Cluster) Credentials() *Credentials {
 // Ready waits until the executors of an earlier run have subscribed again or were given up, and all agents have
 // registered. From then on the master makes offers and answers questions about its tasks (rule O3).
 func (c *Cluster) Ready(ctx context.Context) error {
-	return c.await(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
+	return c.forAllAgents(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
 }
 
 // EndExecutors ends all executors and their tasks, with their grace periods, and waits until all their processes are
 // gone (rule O4). Close must still be called.
 func (c *Cluster) EndExecutors(ctx context.Context) error {
-	return c.await(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
+	return c.forAllAgents(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
 }
 
 // Close stops serving and waits for all goroutines until ctx ends. Executors and their tasks continue to run, as after

@@ -12,10 +12,10 @@ import (
 )
 
 // A process that a killed cluster was about to start inherits the cluster's lock until it executes its program. The
-// next cluster waits up to heirTimeout for that.
+// next cluster waits up to lockTimeout for that.
 const (
-	heirTimeout  = 10 * time.Second
-	heirInterval = 10 * time.Millisecond
+	lockTimeout       = 10 * time.Second
+	lockRetryInterval = 10 * time.Millisecond
 )
 
 // lockFolder prevents a second cluster from using the directory until unlockFolder or the end of the process.
@@ -25,7 +25,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(heirTimeout); ; time.Sleep(heirInterval) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockRetryInterval) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break

@@ -65,15 +65,15 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 	return master, agents, nil
 }
 
-// freeing is how long listen waits for a port that is in use. A process that was being started when the last run ended
-// may hold a copy of its socket for a moment.
-const freeing = 500 * time.Millisecond
+// portTimeout is how long listen waits for a port that is in use. A process that was being started when the last run
+// ended may hold a copy of its socket for a moment.
+const portTimeout = 500 * time.Millisecond
 
-// whenFree listens, and retries for a while if the port is in use.
-func whenFree(listen func() (net.Listener, error)) (net.Listener, error) {
+// retryInUse listens, and retries for a while if the port is in use.
+func retryInUse(listen func() (net.Listener, error)) (net.Listener, error) {
 	l, err := listen()
-	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
-		<-time.After(freeing / 25)
+	for end := time.Now().Add(portTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
+		<-time.After(portTimeout / 25)
 		l, err = listen()
 	}
 	return l, err
@@ -83,18 +83,18 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 	listen := func() (net.Listener, error) { return bind(ip, kept) }
 	if opts.GiveUpExecutors {
 		l, err := listen()
-		return orAnother(opts, l, err, ip, kept)
+		return orAnyPort(opts, l, err, ip, kept)
 	}
-	l, err := whenFree(listen)
+	l, err := retryInUse(listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
 			kept, holder(kept))
 	}
-	return orAnother(opts, l, err, ip, kept)
+	return orAnyPort(opts, l, err, ip, kept)
 }
 
-// orAnother chooses another port if the port of the last run is in use.
-func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
+// orAnyPort chooses another port if the port of the last run is in use.
+func orAnyPort(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
 	if err != nil && kept != 0 {
 		opts.Logger.Warn("port taken, choosing another", "port", kept, "by", holder(kept), "error", err)
 		return bind(ip, 0)
@@ -104,7 +104,7 @@ func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (n
 
 func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
-		l, err := whenFree(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
+		l, err := retryInUse(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
 		if errors.Is(err, syscall.EADDRINUSE) {
 			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it resolves, since only the bind failed
 			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, holder(at.Port))
@@ -114,8 +114,8 @@ func listenMaster(opts *Options, kept int) (net.Listener, error) {
 		}
 		return l, nil
 	}
-	l, err := whenFree(func() (net.Listener, error) { return bind(loopback, kept) })
-	return orAnother(opts, l, err, loopback, kept)
+	l, err := retryInUse(func() (net.Listener, error) { return bind(loopback, kept) })
+	return orAnyPort(opts, l, err, loopback, kept)
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }

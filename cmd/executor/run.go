@@ -70,7 +70,7 @@ func parseTry(args []string) (tryFlags, error) {
 	}
 	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
 	if flags.NArg() > 0 {
-		return f, fmt.Errorf("%q is no flag; a command of several words goes in quotes: --script 'bin/start.sh -v'",
+		return f, fmt.Errorf("%q is not a flag; put a command of several words in quotes: --script 'bin/start.sh -v'",
 			flags.Arg(0))
 	}
 	return f, nil
@@ -99,7 +99,7 @@ func (f tryFlags) run() (status int, err error) {
 		return 0, err
 	}
 	if local.Sandbox, err = os.MkdirTemp("", "elasticjob-run-"); err != nil {
-		return 0, fmt.Errorf("make a folder to run in: %w", err)
+		return 0, fmt.Errorf("create a folder to run in: %w", err)
 	}
 	defer func() {
 		if removed := removeAll(local.Sandbox); removed != nil && err == nil {

@@ -124,7 +124,7 @@ func (a *Client) call(ctx context.Context, call *executor.Call) (*http.Response,
 	}
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
 	_ = response.Body.Close()
-	err = errors.New("the agent isn't ready") // such as 503
+	err = errors.New("the agent is not ready") // such as 503
 	if response.StatusCode == http.StatusBadRequest {
 		err = ErrUnknown
 	}

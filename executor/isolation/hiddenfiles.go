@@ -39,7 +39,7 @@ func (p *Places) Hides(file *os.File) bool {
 	}
 	folders := []string{p.Folder}
 	if folder, err := filepath.EvalSymlinks(p.Folder); err == nil {
-		others, err := otherNames(folder)
+		others, err := aliases(folder)
 		if err != nil {
 			return true
 		}
@@ -50,12 +50,12 @@ func (p *Places) Hides(file *os.File) bool {
 			return true
 		}
 	}
-	is, err := IdentityOf(file)
+	id, err := IdentityOf(file)
 	if err != nil {
 		return true
 	}
-	for _, hidden := range p.FilesAre {
-		if hidden == is {
+	for _, hidden := range p.FileIDs {
+		if hidden == id {
 			return true
 		}
 	}
@@ -87,14 +87,14 @@ func (p Places) hideFiles(folder string) error {
 
 // hideFile mounts the empty file on one, unless that is in the hidden folder or already hidden under another name.
 func (p Places) hideFile(name, folder string, empty *os.File) error {
-	is, known := p.FilesAre[name]
+	id, known := p.FileIDs[name]
 	path, err := filepath.EvalSymlinks(name)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case strings.HasPrefix(name, folder+"/"), missing && !known, err == nil && strings.HasPrefix(path, folder+"/"):
 		return nil // not visible, or not there
 	case missing:
-		return errAnotherFile
+		return errFileMoved
 	case err != nil:
 		return err
 	}
@@ -111,11 +111,11 @@ func (p Places) hideFile(name, folder string, empty *os.File) error {
 		return errors.Join(err, err2)
 	case now == nothing:
 		return nil
-	case known && now != is:
-		return errAnotherFile
+	case known && now != id:
+		return errFileMoved
 	}
 	return unix.Mount(empty.Name(), fmt.Sprintf("/proc/self/fd/%d", fd), "", unix.MS_BIND, "")
 }
 
-var errAnotherFile = errors.New("another file is at its name than at the server's start, or none: " +
+var errFileMoved = errors.New("its name refers to another file than at the server's start, or to none: " +
 	"move the right one back, or start the server again")

@@ -55,7 +55,7 @@ func removeIn(root *os.Root, name string) error {
 // neither follows the link nor waits for the pipe, and returns an error.
 func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a regular file or folder", name)
 	}
 	f, err := root.OpenFile(name, flags|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -63,7 +63,7 @@ func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		_ = f.Close()
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a regular file or folder", name)
 	}
 	return f, nil
 }
@@ -101,7 +101,7 @@ func walk(root *os.Root, visit func(path string, info fs.FileInfo) error) error 
 
 func walkBelow(folder *os.Root, at string, depth int, visit func(path string, info fs.FileInfo) error) error {
 	if depth > maxDepth {
-		return fmt.Errorf("more than %d folders in each other", maxDepth)
+		return fmt.Errorf("more than %d nested folders", maxDepth)
 	}
 	names, err := entriesOf(folder, ".")
 	if err != nil {
@@ -130,7 +130,7 @@ func walkBelow(folder *os.Root, at string, depth int, visit func(path string, in
 	return nil
 }
 
-// openPackage opens the folder of a package. It returns fs.ErrNotExist or errStrange if there is no such folder any
+// openPackage opens the folder of a package. It returns fs.ErrNotExist or errIrregular if there is no such folder any
 // more.
 func openPackage(root *os.Root, name string) (*os.Root, error) {
 	info, err := root.Lstat(name)
@@ -138,7 +138,7 @@ func openPackage(root *os.Root, name string) (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, errStrange
+		return nil, errIrregular
 	}
 	return root.OpenRoot(name)
 }

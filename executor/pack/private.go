@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// alone fetches a package for one task only.
-func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
+// fetchPrivate fetches a package for one task only.
+func (s *Store) fetchPrivate(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	s.number++
 	number := fmt.Sprint(s.number)
@@ -61,8 +61,8 @@ func (s *Store) removePrivate(number string) {
 	s.remove(above, path.Join(filepath.Base(s.private), number))
 }
 
-// sealAlone seals a package that only this executor uses.
-func (s *Store) sealAlone(ctx context.Context, dir string) (inventory, error) {
+// sealPrivate seals a package that only this executor uses.
+func (s *Store) sealPrivate(ctx context.Context, dir string) (inventory, error) {
 	below, err := filepath.Rel(filepath.Dir(s.private), dir)
 	if err != nil {
 		return inventory{}, err

@@ -66,12 +66,12 @@ func TestURL(t *testing.T) {
 			requests: 2},
 		{name: "silent for too long before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
 			change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond },
-			want:   "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
+			want:   "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "silent for too long behind its headers", answer: func(w http.ResponseWriter, r request) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
+		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "slow behind its first byte", answer: func(w http.ResponseWriter, r request) {
 			for i := range 40 {
 				_, _ = io.WriteString(w, longScript[i:i+1])

@@ -80,7 +80,7 @@ func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, erro
 	c := newClient(conn, files)
 	c.command = command
 	c.reader.Go(c.read)
-	c.reader.Go(c.wakeUp)
+	c.reader.Go(c.continueStopped)
 	return c, nil
 }
 
@@ -107,8 +107,8 @@ func socketPair(kind int) (*net.UnixConn, *os.File, error) {
 	return conn.(*net.UnixConn), theirs, nil // FileConn returns this type for sockets of this family
 }
 
-// wakeUp continues a supervisor that was stopped, because a stopped supervisor ends no task.
-func (c *Client) wakeUp() {
+// continueStopped continues a supervisor that was stopped, because a stopped supervisor ends no task.
+func (c *Client) continueStopped() {
 	// The kernel sends this signal to a parent when a child stops.
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, syscall.SIGCHLD)

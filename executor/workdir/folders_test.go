@@ -132,7 +132,7 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 				}
 			})
 			begin := time.Now()
-			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // covers folders with and without a stamp
+			for i := 0; i < 3 || time.Since(begin) < 2*minStampAge; i++ { // covers folders with and without a stamp
 				for range 2 {
 					path, release, err := works.Take(root, "state")
 					if err != nil {
@@ -157,8 +157,8 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 					}
 				}
 			}
-			if works.made != 1 {
-				t.Errorf("made %d folders", works.made)
+			if works.created != 1 {
+				t.Errorf("made %d folders", works.created)
 			}
 		})
 	}

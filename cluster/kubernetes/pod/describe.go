@@ -44,9 +44,9 @@ type description struct {
 	secret    *corev1.Secret
 }
 
-// describe puts a task into a variable, which everyone with read access to pods can see, or into a Secret beside the
-// pod.
-func describe(t wire.Task, data []byte, of *corev1.Pod) description {
+// describeTask puts a task into a variable, which everyone with read access to pods can see, or into a Secret beside
+// the pod.
+func describeTask(t wire.Task, data []byte, of *corev1.Pod) description {
 	if len(data) <= maxVariable && !holdsSecrets(t) {
 		// The kubelet replaces $(NAME) in values of variables, and $$ by $.
 		return description{variables: []corev1.EnvVar{{Name: taskVariable,
@@ -67,9 +67,9 @@ func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 	}
 }
 
-// drainable adds to the description of a daemon's task the drain file. The file is empty until the pod has the
+// withDrainFile adds to the description of a daemon's task the drain file. The file is empty until the pod has the
 // annotation AnnotationDrain.
-func drainable(d description) description {
+func withDrainFile(d description) description {
 	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
 	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume,
 		VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{

@@ -192,7 +192,7 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	if !a.ending {
 		a.ending = true
 		a.eachExecutor(func(ex *executorRun) { a.shutdown(ex) })
-		a.noteIdle()
+		a.signalIdle()
 	}
 	idle := a.idle
 	a.mu.Unlock()
@@ -204,8 +204,8 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	}
 }
 
-// noteIdle wakes EndAll if no executor is left.
-func (a *Agent) noteIdle() {
+// signalIdle wakes EndAll if no executor is left.
+func (a *Agent) signalIdle() {
 	if !a.ending {
 		return
 	}
@@ -216,9 +216,9 @@ func (a *Agent) noteIdle() {
 	}
 }
 
-// after calls a function under the agent's lock after wait, unless the agent is closed by then. The timer cannot be
-// cancelled, so the function must check whether it still applies.
-func (a *Agent) after(wait time.Duration, call func()) {
+// afterFunc calls a function under the agent's lock after wait, unless the agent is closed by then. The timer cannot
+// be cancelled, so the function must check whether it still applies.
+func (a *Agent) afterFunc(wait time.Duration, call func()) {
 	time.AfterFunc(wait, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()

@@ -28,8 +28,8 @@ import (
 const readLimit = 64 << 10
 
 var (
-	errDirectory = errors.New("is a directory")
-	errNoFile    = errors.New("is no regular file")
+	errDirectory  = errors.New("is a directory")
+	errNotRegular = errors.New("is no regular file")
 )
 
 // openFile opens a regular file in a sandbox and returns its size.
@@ -56,7 +56,7 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	case info.IsDir():
 		err = errDirectory
 	case !info.Mode().IsRegular():
-		err = errNoFile
+		err = errNotRegular
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())

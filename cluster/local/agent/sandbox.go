@@ -57,8 +57,8 @@ func (s *sandboxes) inside(folder string, f func(name string) error) error {
 	return f(name)
 }
 
-// retired records that a run has ended. Its sandbox is removed some time later.
-func (s *sandboxes) retired(sandbox string) {
+// release records that a run has ended. Its sandbox is removed some time later.
+func (s *sandboxes) release(sandbox string) {
 	// The directory's modification time records the end for later sweeps. The directory may never have been created.
 	err := s.inside(sandbox, func(name string) error { return s.root.Chtimes(name, time.Now(), time.Now()) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -33,15 +33,15 @@ type Fetcher struct {
 	client *http.Client
 }
 
-// patience limits the time of one download. The scheduler that serves its executor is on the same machine.
-const patience = time.Minute
+// downloadTimeout limits the time of one download. The scheduler that serves its executor is on the same machine.
+const downloadTimeout = time.Minute
 
 // New creates a fetcher and its cache directory. The directory belongs to the fetcher alone and is emptied, as in
 // Mesos, so that a URI's content is kept for at most one run of the agent.
 func New(cacheDir string) (*Fetcher, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.RegisterProtocol("file", http.NewFileTransportFS(os.DirFS("/")))
-	f := &Fetcher{client: &http.Client{Transport: transport, Timeout: patience}}
+	f := &Fetcher{client: &http.Client{Transport: transport, Timeout: downloadTimeout}}
 	var err error
 	f.cache, err = newCache(cacheDir, f.download)
 	return f, err

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// patience limits the time for a connection, an answer or a write.
-const patience = 10 * time.Second
+// timeout limits the time for a connection, an answer or a write.
+const timeout = 10 * time.Second
 
 // Client is the Upstream of an agent whose master runs in another process. Create it with NewClient.
 type Client struct {
@@ -31,7 +31,7 @@ type Client struct {
 func NewClient(master string, credentials *apihttp.Credentials) *Client {
 	return &Client{master: strings.TrimSuffix(master, "/"), credentials: credentials,
 		http: &http.Client{Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: patience}).DialContext, ResponseHeaderTimeout: patience,
+			DialContext: (&net.Dialer{Timeout: timeout}).DialContext, ResponseHeaderTimeout: timeout,
 		}}}
 }
 
