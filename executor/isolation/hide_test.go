@@ -120,7 +120,7 @@ func TestLastNamespace(t *testing.T) {
 // nothing is started, because the right one could be visible under another name.
 func TestHiddenFiles(t *testing.T) {
 	t.Parallel()
-	const another = "another file is at its name"
+	const another = "its name refers to another file"
 	for name, c := range map[string]struct {
 		change func(w world) error // made between the naming and the start
 		file   string

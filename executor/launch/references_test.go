@@ -70,8 +70,8 @@ func TestReferences(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		folder + "/none": "there is no such file on this agent", folder + "/db/x": "not a directory",
-		folder: "no regular file", folder + "/apps": "is for the app that its folder",
-		folder + "/pipe": "no regular file", folder + "/too-long": "longer than 64 KiB", folder + "/zero": "zero byte",
+		folder: "not a regular file", folder + "/apps": "is for the app that its folder",
+		folder + "/pipe": "not a regular file", folder + "/too-long": "longer than 64 KiB", folder + "/zero": "zero byte",
 		folder + "/leads-out": "escapes", folder + "/leads-out-absolutely": "escapes",
 		folder + "/up/outside":       "escapes",
 		folder + "/apps/billing/key": "and not for other", folder + "/apps/other/../billing/key": "and not for other",

@@ -189,9 +189,9 @@ func TestHostileNames(t *testing.T) {
 		{name: "huge path", data: tarOf(t, plain(strings.Repeat("a/", 400_000)+"b")), want: "path of 800001 bytes"},
 		{name: "path larger than a header may be", data: rawTar(rawEntry{name: "././@LongLink", kind: 'L', content: strings.Repeat("a", 2<<20)}, rawEntry{name: "a", kind: '0', content: "x"}), want: "header field too long"},
 		{name: "long component", data: tarOf(t, plain(strings.Repeat("a", 256))), want: "256 bytes; 255 are allowed"},
-		{name: "deep", data: tarOf(t, plain(strings.Repeat("a/", 64)+"x")), want: "65 components; 64 are allowed"},
-		{name: "deep folders only", data: tarOf(t, folder(strings.Repeat("a/", 200))), want: "components; 64 are allowed"},
-		{name: "zip deep", file: "p.zip", data: zipOf(t, plain(strings.Repeat("a/", 300)+"x")), want: "components; 64 are allowed"},
+		{name: "deep", data: tarOf(t, plain(strings.Repeat("a/", 64)+"x")), want: "65 components; at most 64 are allowed"},
+		{name: "deep folders only", data: tarOf(t, folder(strings.Repeat("a/", 200))), want: "components; at most 64 are allowed"},
+		{name: "zip deep", file: "p.zip", data: zipOf(t, plain(strings.Repeat("a/", 300)+"x")), want: "components; at most 64 are allowed"},
 	} {
 		t.Run(h.name, h.run)
 	}
@@ -240,7 +240,7 @@ func TestHostileLinks(t *testing.T) {
 			tree: map[string]string{"f": "-r--r--r-- new", "h": isX}},
 		{name: "nowhere inside", data: tarOf(t, plain("f"), symlink("l", "no/such/file")), tree: map[string]string{"f": isX, "l": "-> no/such/file"}},
 		{name: "to the package itself", data: tarOf(t, plain("f"), symlink("a/l", "..")), tree: map[string]string{"f": isX, "a": "drwxr-xr-x", "a/l": "-> .."}},
-		{name: "nowhere, and a folder", data: tarOf(t, symlink("l", "nowhere"), plain("l/f")), want: "a link that leads nowhere and a folder"},
+		{name: "nowhere, and a folder", data: tarOf(t, symlink("l", "nowhere"), plain("l/f")), want: "both a dangling link and a folder"},
 	} {
 		t.Run(h.name, h.run)
 	}
@@ -251,13 +251,13 @@ func TestHostileEntries(t *testing.T) {
 	t.Parallel()
 	kind := func(kind byte) []byte { return tarOf(t, plain("f"), entry{name: "d", kind: kind}) }
 	for _, h := range []hostile{
-		{name: "character device", data: kind(tar.TypeChar), want: "no place in a package"},
-		{name: "block device", data: kind(tar.TypeBlock), want: "no place in a package"},
-		{name: "named pipe", data: kind(tar.TypeFifo), want: "no place in a package"},
+		{name: "character device", data: kind(tar.TypeChar), want: "must not contain devices"},
+		{name: "block device", data: kind(tar.TypeBlock), want: "must not contain devices"},
+		{name: "named pipe", data: kind(tar.TypeFifo), want: "must not contain devices"},
 		{name: "unknown type", data: rawTar(rawEntry{name: "s", kind: 's'}), want: `unknown type 's'`},
-		{name: "zip named pipe", file: "p.zip", data: zipOf(t, entry{name: "p", kind: tar.TypeFifo}), want: "no place in a package"},
-		{name: "zip device", file: "p.zip", data: zipMode(t, fs.ModeDevice|fs.ModeCharDevice|0o666), want: "no place in a package"},
-		{name: "zip socket", file: "p.zip", data: zipMode(t, fs.ModeSocket|0o666), want: "no place in a package"},
+		{name: "zip named pipe", file: "p.zip", data: zipOf(t, entry{name: "p", kind: tar.TypeFifo}), want: "must not contain devices"},
+		{name: "zip device", file: "p.zip", data: zipMode(t, fs.ModeDevice|fs.ModeCharDevice|0o666), want: "must not contain devices"},
+		{name: "zip socket", file: "p.zip", data: zipMode(t, fs.ModeSocket|0o666), want: "must not contain devices"},
 		{name: "file over folder", data: tarOf(t, plain("a/b"), plain("a")), want: "a file and a folder"},
 		{name: "folder over file", data: tarOf(t, plain("a"), plain("a/b")), want: "a file and a folder"},
 		{name: "folder entry over file", data: tarOf(t, plain("a"), folder("a/")), want: "a file and a folder"},
@@ -285,8 +285,8 @@ func TestHostileEntries(t *testing.T) {
 			tree: map[string]string{strings.Repeat("n", 200): "drwxr-xr-x",
 				strings.Repeat("n", 200) + "/" + strings.Repeat("m", 200): isX}},
 		{name: "PAX long name", data: tarFormat(t, tar.FormatPAX, strings.Repeat("n", 250)), tree: map[string]string{strings.Repeat("n", 250): isX}},
-		{name: "only folders", data: tarOf(t, folder("a/"), folder("b/")), want: "holds no file"},
-		{name: "only a link", data: tarOf(t, symlink("a", "b")), want: "holds no file"},
+		{name: "only folders", data: tarOf(t, folder("a/"), folder("b/")), want: "contains no file"},
+		{name: "only a link", data: tarOf(t, symlink("a", "b")), want: "contains no file"},
 	} {
 		t.Run(h.name, h.run)
 	}

@@ -13,7 +13,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // registry is the state that outlives a master's process. It is one file that is replaced as a whole; without a path
@@ -68,7 +68,7 @@ func (r *registry) change(do func(*registryState)) error {
 	}
 	do(&next)
 	if r.path != "" && !reflect.DeepEqual(next, r.registryState) {
-		if err := wholefile.Write(r.path, next); err != nil {
+		if err := wholefile.WriteJSON(r.path, next); err != nil {
 			return fmt.Errorf("write the local master's registry %s: %w", r.path, err)
 		}
 	}
