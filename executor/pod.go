@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
-	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
-	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/tasks"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -77,13 +76,8 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 
 // NotStarted returns the outcome of a task that was not started, at least not in this container.
 func NotStarted(err error) Ending {
-	status := wire.Status{Phase: wire.PhaseStart, Cause: output.Readable(err.Error(), output.CauseLength),
-		SupervisorLost: errors.Is(err, container.ErrBegun)}
-	var failed *pack.Error
-	if errors.As(err, &failed) {
-		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
-	}
-	return Ending{Message: output.Readable(err.Error(), output.MessageLength), Status: status}
+	message, status := tasks.StartFailure(wire.Status{}, err)
+	return Ending{Message: message, Status: status}
 }
 
 // ClearMessage writes an empty line as the termination message. Without a message, the kubelet takes the end of the

@@ -226,8 +226,7 @@ func TestAsRootPodWithoutSpace(t *testing.T) {
 		if status != 125 || left.SupervisorLost || !left.StartTime.IsZero() || p.text.String() != "" {
 			t.Errorf("with %d files: status %d, %q, %+v", inodes, status, p.text.String(), left)
 		}
-		if strings.Contains(left.Cause, "note that the task begins, so that it does not begin twice: open "+dir+
-			"/begun: no space left on device; see to it that ") {
+		if strings.Contains(left.Cause, "mark the task as begun: open "+dir+"/begun: no space left on device; ") {
 			refused++
 		}
 	}

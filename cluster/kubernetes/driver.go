@@ -72,21 +72,13 @@ func New(o Options) (*Driver, error) {
 		return nil, err
 	}
 	d := &Driver{
-		api: api, settings: o.Pods, namespace: o.Pods.Namespace, follower: o.Follower, keeper: o.Keeper,
-		recorder: o.Recorder,
+		api: api, settings: o.Pods, namespace: o.Pods.Namespace,
+		follower: cmp.Or[Follower](o.Follower, noHooks{}), keeper: cmp.Or[Keeper](o.Keeper, noHooks{}),
+		recorder: cmp.Or[Recorder](o.Recorder, noHooks{}),
 		log:      cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
 	}
 	if d.now == nil {
 		d.now = time.Now
-	}
-	if d.follower == nil {
-		d.follower = noHooks{}
-	}
-	if d.keeper == nil {
-		d.keeper = noHooks{}
-	}
-	if d.recorder == nil {
-		d.recorder = noHooks{}
 	}
 	return d, nil
 }

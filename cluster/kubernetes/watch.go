@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -67,9 +68,7 @@ func (w *watcher) list(ctx context.Context) error {
 	seen, options := map[types.UID]struct{}{}, metav1.ListOptions{Limit: pageSize}
 	for {
 		page := w.empty()
-		request := w.api.Core.Get().NamespaceIfScoped(w.namespace,
-			w.namespace != "").Resource(w.resource).VersionedParams(&options, w.api.params)
-		if err := do(ctx, request, page); err != nil {
+		if err := do(ctx, w.get(&options), page); err != nil {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
 		info, err := meta.ListAccessor(page)
@@ -93,6 +92,11 @@ func (w *watcher) list(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+func (w *watcher) get(options *metav1.ListOptions) *rest.Request {
+	return w.api.Core.Get().NamespaceIfScoped(w.namespace, w.namespace != "").Resource(w.resource).
+		VersionedParams(options, w.api.params)
 }
 
 // run follows the changes after a list until ctx ends.
@@ -143,10 +147,9 @@ func (w *watcher) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	seconds := int64(watchDuration/time.Second) + rand.Int64N(60)
-	events, err := w.api.Core.Get().NamespaceIfScoped(w.namespace,
-		w.namespace != "").Resource(w.resource).VersionedParams(&metav1.ListOptions{
+	events, err := w.get(&metav1.ListOptions{
 		Watch: true, ResourceVersion: w.version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
-	}, w.api.params).MaxRetries(0).Watch(ctx)
+	}).MaxRetries(0).Watch(ctx)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", w.resource, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -102,7 +102,7 @@ func (f tryFlags) run() (status int, err error) {
 		return 0, fmt.Errorf("create a folder to run in: %w", err)
 	}
 	defer func() {
-		if removed := removeAll(local.Sandbox); removed != nil && err == nil {
+		if removed := pack.RemoveTree(local.Sandbox); removed != nil && err == nil {
 			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
 		}
 	}()
@@ -122,21 +122,6 @@ func (f tryFlags) run() (status int, err error) {
 	}
 	fmt.Fprintln(os.Stderr, "executor run:", describe(ending, local))
 	return ending.ExitStatus(), nil
-}
-
-// removeAll removes a folder with unpacked packages, whose folders are not writable. Root needs no write permission,
-// and must not change modes, because another user may have replaced a folder by a link.
-func removeAll(dir string) error {
-	if os.Geteuid() == 0 {
-		return os.RemoveAll(dir)
-	}
-	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // describe returns a sentence about how a task ended.

@@ -76,8 +76,8 @@ func TestReferences(t *testing.T) {
 		folder + "/up/outside":       "escapes",
 		folder + "/apps/billing/key": "and not for other", folder + "/apps/other/../billing/key": "and not for other",
 		folder + "/apps/othe":  "and not for other",
-		folder + "/../outside": "in no folder for secrets", "/etc/passwd": "in no folder for secrets",
-		"db": "in no folder", folder + "2/db": "in no folder",
+		folder + "/../outside": "not in a folder for secrets", "/etc/passwd": "not in a folder for secrets",
+		"db": "not in a folder", folder + "2/db": "not in a folder",
 		"/nowhere/db": "the folder for secrets, /nowhere, can't be opened",
 	} {
 		got, err := r.Resolve(wire.Task{AppName: "other", EnvFiles: map[string]string{"DB_PASSWORD": path}})

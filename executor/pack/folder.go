@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"syscall"
 )
@@ -34,21 +35,6 @@ func makeFolder(root *os.Root, name string) error {
 func makeTemporary(root *os.Root, prefix string) (name string, err error) {
 	name = prefix + rand.Text()
 	return name, root.Mkdir(name, 0o700)
-}
-
-// removeIn is RemoveTree for a folder below root.
-func removeIn(root *os.Root, name string) error {
-	err := root.RemoveAll(name)
-	if err == nil {
-		return nil
-	}
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700) // must be done before the folder can be read
-		}
-		return nil
-	})
-	return root.RemoveAll(name)
 }
 
 // openPlain opens a regular file or folder below root. If a task has put a link or a pipe in its place, openPlain
@@ -143,9 +129,13 @@ func openPackage(root *os.Root, name string) (*os.Root, error) {
 	return root.OpenRoot(name)
 }
 
-// openIn opens the folder dir and a package below it.
-func openIn(dir, name string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
+// openIn opens the folder of a package, whose path is dir, below the folder above.
+func openIn(above, dir string) (*os.Root, error) {
+	name, err := filepath.Rel(above, dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(above)
 	if err != nil {
 		return nil, err
 	}

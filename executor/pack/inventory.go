@@ -139,11 +139,7 @@ func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	if e.name == "" {
 		above = filepath.Dir(s.private)
 	}
-	name, err := filepath.Rel(above, e.Dir)
-	if err != nil {
-		return inventory{}, err
-	}
-	root, err := openIn(above, name)
+	root, err := openIn(above, e.Dir)
 	if err != nil {
 		return inventory{}, err
 	}

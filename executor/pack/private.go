@@ -42,7 +42,7 @@ func (s *Store) openPrivate(number string) (*os.Root, error) {
 	name := path.Join(all, number)
 	err = makeFolder(above, all)
 	if err == nil {
-		_ = removeIn(above, name) // only a task can have created it
+		_ = RemoveBelow(above, name) // only a task can have created it
 		err = above.Mkdir(name, 0o755)
 	}
 	if err != nil {
@@ -63,11 +63,7 @@ func (s *Store) removePrivate(number string) {
 
 // sealPrivate seals a package that only this executor uses.
 func (s *Store) sealPrivate(ctx context.Context, dir string) (inventory, error) {
-	below, err := filepath.Rel(filepath.Dir(s.private), dir)
-	if err != nil {
-		return inventory{}, err
-	}
-	own, err := openIn(filepath.Dir(s.private), below)
+	own, err := openIn(filepath.Dir(s.private), dir)
 	if err != nil {
 		return inventory{}, err
 	}

@@ -347,7 +347,7 @@ func (s *Store) removeLeftover(cache *os.Root, name string) {
 }
 
 func (s *Store) remove(root *os.Root, name string) {
-	if err := removeIn(root, name); err != nil {
+	if err := RemoveBelow(root, name); err != nil {
 		s.log.Warn("folder not removed", "folder", path.Join(root.Name(), name), "error", err)
 	}
 }

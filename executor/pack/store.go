@@ -286,13 +286,14 @@ const (
 // fetchAndUnpack fetches and unpacks a package in a folder, and leaves nothing else there.
 func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) (sum string, err error) {
 	sum, _, err = s.fetch(ctx, source, in, version{})
-	if err == nil {
-		err = s.unpack(ctx, source, in)
+	if err != nil {
+		return "", err
 	}
-	if err == nil {
-		_ = in.Remove(download)
+	if err := s.unpack(ctx, source, in); err != nil {
+		return "", unpackError{err}
 	}
-	return sum, err
+	_ = in.Remove(download)
+	return sum, nil
 }
 
 // fetch downloads a package and compares its checksum with the source's. The error is errUnchanged if the server
@@ -334,23 +335,20 @@ func (source Source) parsed() *url.URL {
 }
 
 func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) error {
-	err := in.Mkdir(unpacked, 0o755)
-	var file *os.File
-	var to *os.Root
-	if err == nil {
-		file, err = openPlain(in, download, os.O_RDONLY)
+	if err := in.Mkdir(unpacked, 0o755); err != nil {
+		return err
 	}
-	if err == nil {
-		defer func() { _ = file.Close() }()
-		to, err = in.OpenRoot(unpacked)
-	}
+	file, err := openPlain(in, download, os.O_RDONLY)
 	if err != nil {
-		return unpackError{err}
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	to, err := in.OpenRoot(unpacked)
+	if err != nil {
+		return err
 	}
 	defer func() { _ = to.Close() }()
 	defer debug.FreeOSMemory() // decoders use much memory, which is not needed afterwards
-	if _, err := unpackFile(ctx, file, to, baseName(source.parsed()), s.limits); err != nil {
-		return unpackError{err}
-	}
-	return nil
+	_, err = unpackFile(ctx, file, to, baseName(source.parsed()), s.limits)
+	return err
 }

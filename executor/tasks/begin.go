@@ -43,16 +43,21 @@ func (t *task) run() {
 	case why != nil:
 		t.report(agent.Killed, why.Error()+" before its process was started", t.status)
 	default:
-		status := t.status
-		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength),
-			errors.Is(err, container.ErrBegun)
-		var failed *pack.Error
-		if errors.As(err, &failed) {
-			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
-		}
+		message, status := StartFailure(t.status, err)
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
-		t.report(agent.Failed, output.Readable(err.Error(), output.MessageLength), status)
+		t.report(agent.Failed, message, status)
 	}
+}
+
+// StartFailure returns the message and the status of a task that was not started because of an error.
+func StartFailure(status wire.Status, err error) (message string, _ wire.Status) {
+	status.Phase, status.Cause = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength)
+	status.SupervisorLost = errors.Is(err, container.ErrBegun)
+	var failed *pack.Error
+	if errors.As(err, &failed) {
+		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
+	}
+	return output.Readable(err.Error(), output.MessageLength), status
 }
 
 // execute runs the task from the decoding of its description to its end, and returns the function that reports that

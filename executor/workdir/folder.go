@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // folder is a working folder with the stamps of its real folders, in the view's order. They were taken when the
@@ -82,7 +84,7 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 			matching++
 			continue
 		}
-		if err := removeTree(sandbox, name); err != nil {
+		if err := pack.RemoveBelow(sandbox, name); err != nil {
 			return err
 		}
 	}
@@ -112,29 +114,6 @@ func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
 	}
 	defer func() { _ = folder.Close() }()
 	return folder.ReadDir(-1)
-}
-
-// removeTree removes a folder with its content, even if a task has removed its own permissions.
-func removeTree(sandbox *os.Root, path string) error {
-	if err := sandbox.RemoveAll(path); err == nil {
-		return nil
-	}
-	openTree(sandbox, path)
-	return sandbox.RemoveAll(path)
-}
-
-// openTree restores the permissions of the folders in a tree, as far as they belong to this user.
-func openTree(sandbox *os.Root, path string) {
-	if info, err := sandbox.Lstat(path); err != nil || !info.IsDir() {
-		return
-	}
-	_ = sandbox.Chmod(path, 0o700) // must be done before the folder can be read
-	entries, _ := listFolder(sandbox, path)
-	for _, e := range entries {
-		if e.IsDir() {
-			openTree(sandbox, filepath.Join(path, e.Name()))
-		}
-	}
 }
 
 // stamp shows that a folder is unchanged, without reading it. The zero value never matches.

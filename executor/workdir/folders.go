@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // Every attempt works in its own folder, which shows the package: what it writes there reaches neither the package,
@@ -82,11 +83,8 @@ func (f *Folders) Take(root, state string) (path string, release func(keepAs str
 		w.path = filepath.Join(f.opt.Dir, strconv.Itoa(f.created))
 	}
 	f.mu.Unlock()
-	if !w.unchanged(f.opt.Sandbox, pool.view) {
-		if err := f.opt.As.Do(func() error { return w.restore(f.opt.Sandbox, pool.view) }); err != nil {
-			f.remove(w.path)
-			return "", nil, err
-		}
+	if err := f.prepare(&w, pool.view); err != nil {
+		return "", nil, err
 	}
 	return filepath.Join(f.opt.Sandbox.Name(), w.path), func(keepAs string) { f.put(pool, w, keepAs) }, nil
 }
@@ -134,16 +132,25 @@ func (f *Folders) put(pool *pool, w folder, keepAs string) {
 		f.remove(w.path)
 		return
 	}
-	if !w.unchanged(f.opt.Sandbox, pool.view) {
-		if err := f.opt.As.Do(func() error { return w.restore(f.opt.Sandbox, pool.view) }); err != nil {
-			f.opt.Log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
-			f.remove(w.path)
-			return
-		}
+	if err := f.prepare(&w, pool.view); err != nil {
+		f.opt.Log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
+		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	pool.free = append(pool.free, w)
+}
+
+// prepare makes the folder match the view, or removes it.
+func (f *Folders) prepare(w *folder, v *view) error {
+	if w.unchanged(f.opt.Sandbox, v) {
+		return nil
+	}
+	err := f.opt.As.Do(func() error { return w.restore(f.opt.Sandbox, v) })
+	if err != nil {
+		f.remove(w.path)
+	}
+	return err
 }
 
 // keepFailed keeps the folder of a failed task, and removes the oldest ones beyond the limit.
@@ -153,7 +160,7 @@ func (f *Folders) keepFailed(path, name string) {
 		if err := f.opt.Sandbox.MkdirAll(f.opt.Kept, folderMode); err != nil {
 			return err
 		}
-		_ = removeTree(f.opt.Sandbox, to) // only a task can have created it
+		_ = pack.RemoveBelow(f.opt.Sandbox, to) // only a task can have created it
 		return f.opt.Sandbox.Rename(path, to)
 	})
 	if err != nil {
@@ -174,7 +181,7 @@ func (f *Folders) keepFailed(path, name string) {
 }
 
 func (f *Folders) remove(path string) {
-	if err := f.opt.As.Do(func() error { return removeTree(f.opt.Sandbox, path) }); err != nil {
+	if err := f.opt.As.Do(func() error { return pack.RemoveBelow(f.opt.Sandbox, path) }); err != nil {
 		f.opt.Log.Warn("working folder of a task not removed", "folder", path, "error", err)
 	}
 }
@@ -185,7 +192,7 @@ func (f *Folders) RemoveAll() {
 	_ = f.opt.As.Do(func() error {
 		entries, err := listFolder(f.opt.Sandbox, f.opt.Dir) // their user can't remove Dir itself from the sandbox
 		for _, e := range entries {
-			err = errors.Join(err, removeTree(f.opt.Sandbox, filepath.Join(f.opt.Dir, e.Name())))
+			err = errors.Join(err, pack.RemoveBelow(f.opt.Sandbox, filepath.Join(f.opt.Dir, e.Name())))
 		}
 		return err
 	})

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // contentOf lists the content of a folder, without following links.
@@ -127,7 +129,7 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 				"a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
 			works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 			t.Cleanup(func() {
-				if err := removeTree(works.opt.Sandbox, works.opt.Dir); err != nil { // even those without permissions
+				if err := pack.RemoveBelow(works.opt.Sandbox, works.opt.Dir); err != nil { // even those without permissions
 					t.Error(err)
 				}
 			})

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -59,9 +60,7 @@ var _ kubernetes.Keeper = (*Keeper)(nil)
 
 // New starts a Keeper, which runs until Close.
 func New(opt Options) *Keeper {
-	if opt.Pause == 0 {
-		opt.Pause = time.Second
-	}
+	opt.Pause = cmp.Or(opt.Pause, time.Second)
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}

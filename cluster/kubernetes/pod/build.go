@@ -223,11 +223,6 @@ func toleratesUnready(t corev1.Toleration) bool {
 }
 
 // without returns a list without the elements that match. It does not modify the given list.
-func without[T any](list []T, match func(T) bool) (rest []T) {
-	for _, one := range list {
-		if !match(one) {
-			rest = append(rest, one)
-		}
-	}
-	return rest
+func without[T any](list []T, match func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), match)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -216,14 +217,7 @@ func typeText(t reflect.Type) string {
 	return t.Name()
 }
 
-func sorted[V any](entries map[string]V) []string {
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sorted[V any](entries map[string]V) []string { return slices.Sorted(maps.Keys(entries)) }
 
 // readTree parses one JSON value and keeps numbers as they are written.
 func readTree(text []byte) (tree any, err error) {

@@ -1,6 +1,7 @@
 package podlog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -31,20 +32,9 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	for _, d := range []struct {
-		value *time.Duration
-		usual time.Duration
-	}{{&o.Idle, 15 * time.Second}, {&o.Pause, time.Second}, {&o.Quiet, 200 * time.Millisecond}} {
-		if *d.value == 0 {
-			*d.value = d.usual
-		}
-	}
-	if o.Budget == 0 {
-		o.Budget = 512 << 20
-	}
-	if o.MaxTexts == 0 {
-		o.MaxTexts = 200
-	}
+	o.Idle, o.Pause = cmp.Or(o.Idle, 15*time.Second), cmp.Or(o.Pause, time.Second)
+	o.Quiet = cmp.Or(o.Quiet, 200*time.Millisecond)
+	o.Budget, o.MaxTexts = cmp.Or(o.Budget, 512<<20), cmp.Or(o.MaxTexts, 200)
 	if o.now == nil {
 		o.now = time.Now
 	}

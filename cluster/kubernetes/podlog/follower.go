@@ -1,6 +1,7 @@
 package podlog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"log/slog"
@@ -61,15 +62,8 @@ var _ kubernetes.Follower = (*Follower)(nil)
 
 // NewFollower returns a Follower that follows no pods yet.
 func NewFollower(opt FollowerOptions) *Follower {
-	if opt.MaxPods == 0 {
-		opt.MaxPods = MaxFollowed
-	}
-	if opt.MinPause == 0 {
-		opt.MinPause = time.Second
-	}
-	if opt.MaxPause == 0 {
-		opt.MaxPause = 30 * time.Second
-	}
+	opt.MaxPods = cmp.Or(opt.MaxPods, MaxFollowed)
+	opt.MinPause, opt.MaxPause = cmp.Or(opt.MinPause, time.Second), cmp.Or(opt.MaxPause, 30*time.Second)
 	return &Follower{opt: opt, from: source{opt.Core}, pods: map[types.UID]*followed{}}
 }
 

@@ -92,15 +92,6 @@ func (t *task) snapshot() []record {
 	return records
 }
 
-// update records a complete update of an executor and reports it. If it returns an error, nothing has changed.
-func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
-	if err := t.ex.journal.append(updateRecord(status)); err != nil {
-		return err
-	}
-	a.report(t, status)
-	return nil
-}
-
 // report appends status to the task's stream, and sends it if it is the oldest.
 func (a *Agent) report(t *task, status *mesos.TaskStatus) {
 	t.appendUpdate(status)
@@ -203,9 +194,10 @@ func (a *Agent) handleUpdate(ex *executorRun, status mesos.TaskStatus) error {
 		a.log.Warn("update ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
 	default:
 		a.completeStatus(ex, &status)
-		if err := a.update(t, &status); err != nil {
+		if err := ex.journal.append(updateRecord(&status)); err != nil {
 			return err
 		}
+		a.report(t, &status)
 	}
 	ex.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
 		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: id}, UUID: status.UUID}})
