@@ -217,7 +217,7 @@ func TestFetchFails(t *testing.T) {
 	}{
 		{server.URL + "/gone", "404 Not Found", 1},
 		{server.URL + "/busy", "503 Service Unavailable", 2},
-		{server.URL + "/endless", "more than the 5000 bytes", 1},
+		{server.URL + "/endless", "more than 5000 bytes", 1},
 		{"http://127.0.0.1:1/x", "connection refused", 0},
 		{"ftp://host/x", `scheme "ftp" isn't supported`, 0},
 		{"my-job.tar", "must begin with http:", 0},
