@@ -43,7 +43,7 @@ var ErrNoPod = errors.New("not started in a pod")
 const messageLimit = 4096
 
 // PodFromEnvironment reads the configuration of a pod's executor from its environment and arguments. With an error
-// other than ErrNoPod, the returned Pod has what Leave needs.
+// other than ErrNoPod, the returned Pod has what WriteMessage needs.
 func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) {
 	p := Pod{
 		Folder:  cmp.Or(getenv("ELASTICJOB_POD_DIR"), "/elasticjob"),
@@ -82,7 +82,7 @@ func NotStarted(err error) Ending {
 
 // ClearMessage writes an empty line as the termination message. Without a message, the kubelet takes the end of the
 // container's output instead. That is useful only before the job starts: the job's output may contain secrets,
-// which are hidden in the message that Leave writes.
+// which are hidden in the message that WriteMessage writes.
 func (p Pod) ClearMessage() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
 
 // WriteMessage writes the outcome into the termination message.

@@ -135,15 +135,15 @@ func (s *session) reportClosed(name string, a *account, some bool) {
 	if why == "" && !some && !a.offered {
 		why = "its pods use all of its resources"
 	}
-	told := cluster.Closed{AgentID: name, Hostname: name, Why: why}
+	event := cluster.Closed{AgentID: name, Hostname: name, Why: why}
 	if why != "" {
-		told.Total, told.Attributes = a.total, a.attributes
+		event.Total, event.Attributes = a.total, a.attributes
 	}
-	if a.uid == "" || told == a.lastClosed || why == "" && a.lastClosed.Why == "" {
+	if a.uid == "" || event == a.lastClosed || why == "" && a.lastClosed.Why == "" {
 		return
 	}
-	a.lastClosed = told
-	s.emit(told)
+	a.lastClosed = event
+	s.emit(event)
 }
 
 // rescind withdraws the node's current offer, if there is one.

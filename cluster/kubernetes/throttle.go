@@ -9,7 +9,7 @@ import (
 )
 
 // throttledTransport counts the answers by which the API server defers requests (429); the client repeats such a
-// request after the time that the server names. patient adds a random delay, so that requests that were deferred
+// request after the time that the server names. It adds a random delay, so that requests that were deferred
 // together do not return together. If the request's deadline is too close for the delay, the caller gets the 429
 // itself: it then knows that the request was not executed, which it would not know if the deadline expired during the
 // wait.

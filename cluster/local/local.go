@@ -131,7 +131,7 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	opts := &c.opts
 	if opts.TLS != nil && opts.Join != "" {
-		return errors.New("with TLS, master and agents are in one process: agents reach a master of another process by plain HTTP")
+		return errors.New("with TLS, master and agents must be in one process: agents reach a master of another process by plain HTTP only")
 	}
 	var err error
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
@@ -201,7 +201,7 @@ func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 	}
 	c.serving.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			c.log.Error("local cluster stopped answering", "address", listener.Addr(), "error", err)
+			c.log.Error("local cluster stopped serving", "address", listener.Addr(), "error", err)
 		}
 	})
 }

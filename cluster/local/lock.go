@@ -32,7 +32,7 @@ func lockFolder(dir string) (*os.File, error) {
 		}
 		pid, _ := os.ReadFile(path) // the pid may not be written yet
 		if time.Now().After(deadline) || !hasEnded(pid) {
-			err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder",
+			err = fmt.Errorf("another local cluster uses this folder: pid %s; end it, or use another folder",
 				bytes.TrimSpace(pid))
 			break
 		}

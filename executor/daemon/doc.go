@@ -4,7 +4,7 @@
 //	             Tick: a fire is due             Began                Ended
 //	idle ──────────────────────────▶ waiting ──────────▶ running ──────────────▶ idle, or the next of the queue
 //	                                    ▲                    │ Ended, failed, with retries left
-//	                                    └────── Tick ── resting
+//	                                    └────── Tick ── backing off
 //
 // Invariants:
 //   - A shard has one run at a time. It is busy from a fire until the last attempt of the fire's run has ended,

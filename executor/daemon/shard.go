@@ -32,7 +32,7 @@ type runState struct {
 	sampled  bool
 	reported bool // its begin was reported
 	start    time.Time
-	begun    time.Duration // Up of the begin; while resting, of the next attempt
+	begun    time.Duration // Up of the begin; while backing off, of the next attempt
 	cancel   string        // why it was cancelled
 	killed   bool
 }

@@ -36,12 +36,12 @@ const (
 // the run succeeded: the status is 200 to 299 and the answer is complete. Any other error is the cause in one
 // sentence, without the parts of the URL that may be secret. When ctx ends, Do cancels the request and returns
 // ctx's cause.
+//
 // The header shardingContext has the sharding context, as in the original, with characters outside of ASCII as
 // \uXXXX, because other characters are not safe in a header. No proxy is used, whatever the executor's environment
 // says, because that environment belongs to the agent's operator. Redirects are followed only for GET and HEAD,
 // whose repetition does no harm, and only to the same host and port, or from http to https on the same host: no
 // other server may get the shard and the password. Any other redirect counts as an answer outside of 2xx.
-// an answer outside of 2xx.
 func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
 	ask, err := newRequest(ctx, r, shard)
 	if err != nil {

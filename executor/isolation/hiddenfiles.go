@@ -118,4 +118,4 @@ func (p Places) hideFile(name, folder string, empty *os.File) error {
 }
 
 var errFileMoved = errors.New("its name refers to another file than at the server's start, or to none: " +
-	"move the right one back, or start the server again")
+	"move the right one back, or restart the server")

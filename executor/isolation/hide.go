@@ -42,7 +42,7 @@ type Places struct {
 	// another file is there, or none, the file to hide has moved to another name, and the start fails. It is
 	// separate from Files because executors of earlier releases read that field.
 	FileIDs map[string]Identity `json:"files_are,omitempty"`
-	// Keep are folders below Folder that stay visible. Those that are also in Closed are read-only, and are left
+	// Keep are folders below Folder that stay visible. Those that are also in ReadOnly are read-only, and are left
 	// out if they do not exist.
 	Keep     []string `json:"keep,omitempty"`
 	ReadOnly []string `json:"closed,omitempty"`

@@ -329,7 +329,7 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	return lastOf(end.Bytes(), hide), since == 0
 }
 
-// lastOf returns the end of a stream, at most Kept bytes of which were read, in the form for a cause.
+// lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause.
 func lastOf(data []byte, hide func(string) string) string {
 	if len(data) == TailLength { // the first character may be incomplete
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })

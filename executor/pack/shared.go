@@ -44,7 +44,7 @@ type origin struct {
 type content struct {
 	name  string
 	state string // digest of its inventory
-	// version is the version that its server named; silent means that the server gave no answer when it was last
+	// version is the version that its server named; unanswered means that the server gave no answer when it was last
 	// asked.
 	version    version
 	unanswered bool

@@ -29,7 +29,6 @@
 // If an executor has a container of its own, it is the container's first process. No task can kill that process,
 // and everything ends with it. Such an executor is its own supervisor ([Inside]), which saves the memory and the
 // start of a second process.
-// it is its own supervisor then ([Inside]), and saves the memory and the start of a second process.
 package supervisor
 
 import (

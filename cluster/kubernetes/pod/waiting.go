@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hopeless are reasons of waiting containers that only a different pod can resolve. troubled are reasons that may
+// permanentProblems are reasons of waiting containers that only a different pod can resolve. temporaryProblems are reasons that may
 // resolve by themselves.
 var (
 	permanentProblems = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
@@ -36,9 +36,9 @@ const (
 type StartProblem struct {
 	// Why is the kubelet's message.
 	Why string
-	// Within is how long the trouble may last; 0 if waiting cannot help.
+	// Within is how long the problem may last; 0 if waiting cannot help.
 	Within time.Duration
-	// Since is the earliest time at which the trouble can have begun, by the cluster's clocks and not before the pod's
+	// Since is the earliest time at which the problem can have begun, by the cluster's clocks and not before the pod's
 	// creation. It is the exact time if Known is set.
 	Since time.Time
 	Known bool

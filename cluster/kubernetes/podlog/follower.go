@@ -29,13 +29,13 @@ type FollowerOptions struct {
 	Logger *slog.Logger
 	// MaxPods limits the pods that are followed at the same time; the default is MaxFollowed.
 	MaxPods int
-	// MinPause and Longest are the shortest and longest pause before an output that broke off is followed again, 1 s
+	// MinPause and MaxPause are the shortest and longest pause before an output that broke off is followed again, 1 s
 	// and 30 s by default.
 	MinPause, MaxPause time.Duration
 }
 
 // Follower implements kubernetes.Follower. It reads the executors' records in the output of running pods: runs of
-// daemons, and progress. It follows at most Most pods, daemons before others. A record that is read twice yields the
+// daemons, and progress. It follows at most MaxPods pods, daemons before others. A record that is read twice yields the
 // same event with the same UUID. Records about other tasks than the pod's own are dropped.
 type Follower struct {
 	opt     FollowerOptions

@@ -266,12 +266,12 @@ func loadID(dataDir string) (string, error) {
 	switch data, err := os.ReadFile(name); {
 	case err == nil:
 		if err := json.Unmarshal(data, &kept); err != nil || kept.ID == "" {
-			return "", fmt.Errorf("read the agent's id: %s has none (%w): bring back a copy of it, or remove it, with --give-up-executors, for a new one: what the registry says to run here then counts as lost",
+			return "", fmt.Errorf("read the agent's id: %s has none (%w): restore a copy of it, or remove it and start with --give-up-executors for a new one: the tasks that the registry has for this agent then count as lost",
 				name, cmp.Or(err, errors.New("it is empty")))
 		}
 		return kept.ID, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("read the agent's id: %w; make it readable for who starts this", err)
+		return "", fmt.Errorf("read the agent's id: %w; make it readable for the user who starts this", err)
 	}
 	kept.ID = uuid.NewString() + "-S0"
 	return kept.ID, wholefile.WriteJSON(name, kept)

@@ -100,7 +100,7 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 // restart, so the failure is logged as an error.
 func (a *Agent) writeJournal(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
-		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
+		a.log.Error("journal of an executor not written", "executor", ex.id, "error", err)
 	}
 }
 
@@ -125,7 +125,7 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 	grace := a.graceOf(ex)
 	a.afterFunc(grace, func() {
 		if ex.state == terminating {
-			a.log.Info("executor killed that did not end in time", "executor", ex.id, "grace", grace)
+			a.log.Info("executor killed after grace period", "executor", ex.id, "grace", grace)
 			ex.kill()
 		}
 	})
@@ -238,7 +238,7 @@ func (a *Agent) compact(ex *executorRun) {
 		return
 	}
 	if err := ex.journal.replace(ex.snapshot()); err != nil {
-		a.log.Error("executor's journal not rewritten", "executor", ex.id, "error", err)
+		a.log.Error("journal of an executor not rewritten", "executor", ex.id, "error", err)
 	}
 }
 

@@ -29,7 +29,7 @@ const readLimit = 64 << 10
 
 var (
 	errDirectory  = errors.New("is a directory")
-	errNotRegular = errors.New("is no regular file")
+	errNotRegular = errors.New("is not a regular file")
 )
 
 // openFile opens a regular file in a sandbox and returns its size.
@@ -89,7 +89,7 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 		// A job can replace its output by something else, such as a link that leads out of the sandbox, or deny access
 		// to it. The answer must not claim that there is no output.
 		apihttp.Answer(w, http.StatusInternalServerError,
-			"Failed to open the file: it is no regular file, or its owner keeps others from reading it.\n")
+			"Failed to open the file: it is not a regular file, or its owner denies access.\n")
 		return
 	}
 	defer file.Close()

@@ -33,13 +33,13 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 		case err != nil:
 			if logged != err.Error() {
 				logged = err.Error()
-				a.log.Warn("agent not registered, trying again", "agent", a.id, "error", err)
+				a.log.Warn("agent not registered, retrying", "agent", a.id, "error", err)
 			}
 			wait = min(2*wait, maxRetry)
 		default:
 			logged, wait = "", minRetry
 			if err = a.runSession(ctx, session); ctx.Err() == nil {
-				a.log.Warn("session with the master lost, registering again", "agent", a.id, "error", err)
+				a.log.Warn("session with the master lost, reregistering", "agent", a.id, "error", err)
 			}
 		}
 		select {

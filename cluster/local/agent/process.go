@@ -32,7 +32,7 @@ const unknownStatus = -1
 func bootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("read the boot id, by which executors are known: %w", err)
+		return "", fmt.Errorf("read the boot id, which identifies executors: %w", err)
 	}
 	return strings.TrimSpace(string(id)), nil
 }

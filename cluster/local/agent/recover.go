@@ -142,7 +142,7 @@ func (r *recoveredRun) apply(rec *record) error {
 	case recEnded:
 		r.ended = true
 	default:
-		return fmt.Errorf("kind %q is not known; it is of a newer version", rec.Kind)
+		return fmt.Errorf("kind %q is unknown; a newer version wrote it", rec.Kind)
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (a *Agent) resume(ctx context.Context, r *recoveredRun) error {
 	if err != nil {
 		return err
 	}
-	a.log.Info("executor found again", "executor", ex.id, "container", ex.container, "pid", w.PID)
+	a.log.Info("executor recovered", "executor", ex.id, "container", ex.container, "pid", w.PID)
 	ex.proc = w
 	if a.options.GiveUpExecutors {
 		a.killAbandoned(ctx, ex)
@@ -225,7 +225,7 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
 	if err := killSession(ctx, p); err != nil {
-		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)
+		a.log.Error("processes of an executor not killed", "executor", ex.id, "error", err)
 	}
 }
 

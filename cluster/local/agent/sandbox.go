@@ -42,7 +42,7 @@ func (s *sandboxes) create(sandbox string) error {
 	defer s.making.Unlock()
 	err := s.inside(sandbox, func(name string) error { return s.root.MkdirAll(name, 0o711) })
 	if err != nil {
-		return fmt.Errorf("make a sandbox: %w", err)
+		return fmt.Errorf("create a sandbox: %w", err)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (s *sandboxes) release(sandbox string) {
 	// The directory's modification time records the end for later sweeps. The directory may never have been created.
 	err := s.inside(sandbox, func(name string) error { return s.root.Chtimes(name, time.Now(), time.Now()) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("end of a sandbox not noted", "path", sandbox, "error", err)
+		s.log.Warn("end of a sandbox not recorded", "path", sandbox, "error", err)
 	}
 	select {
 	case s.wake <- struct{}{}:

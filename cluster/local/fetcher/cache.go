@@ -28,10 +28,10 @@ type entry struct {
 
 func newCache(dir string, download func(context.Context, string, io.Writer) error) (*cache, error) {
 	if err := os.RemoveAll(dir); err != nil {
-		return nil, fmt.Errorf("empty the fetcher's cache: %w", err)
+		return nil, fmt.Errorf("clear the fetcher's cache: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the fetcher's cache: %w", err)
+		return nil, fmt.Errorf("create the fetcher's cache: %w", err)
 	}
 	return &cache{dir: dir, download: download, entries: map[string]*entry{}}, nil
 }

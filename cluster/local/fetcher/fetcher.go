@@ -101,7 +101,7 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI) (name s
 		return "", nil, err
 	}
 	if !uri.GetExecutable() {
-		return "", nil, errors.New("agents of this cluster fetch programs only: set executable, or let the command fetch it")
+		return "", nil, errors.New("agents of this cluster fetch only programs: set executable, or let the command fetch the file")
 	}
 	get := f.cache.get
 	if !uri.GetCache() {
@@ -134,7 +134,7 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 		return err
 	}
 	if want := checksum.FindStringSubmatch(uri); want != nil && want[1] != hex.EncodeToString(sum.Sum(nil)) {
-		return fmt.Errorf("its sha256 is %x: it is damaged, or was changed", sum.Sum(nil))
+		return fmt.Errorf("its sha256 is %x: it was damaged or changed", sum.Sum(nil))
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	slash := strings.LastIndexByte(rest, '/')
 	name := rest[slash+1:]
 	if slash < 0 || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "\\'\x00") {
-		return "", errors.New("has no file name at its end")
+		return "", errors.New("must end with a file name")
 	}
 	return name, nil
 }

@@ -68,12 +68,12 @@ func (c *Client) Register(ctx context.Context, r Registration) (_ Session, err e
 		case http.StatusForbidden:
 			return nil, ErrGone
 		}
-		return nil, fmt.Errorf("it answers %d: %s", response.StatusCode, bytes.TrimSpace(text))
+		return nil, fmt.Errorf("it answered %d: %s", response.StatusCode, bytes.TrimSpace(text))
 	}
 	conn, both := response.Body.(io.ReadWriteCloser)
 	silence, err := strconv.ParseFloat(response.Header.Get(silenceHeader), 64)
 	if err != nil || silence <= 0 || !both {
-		return nil, errors.Join(errors.New("its answer is none of a local master"), response.Body.Close())
+		return nil, errors.Join(errors.New("its answer is not that of a local master"), response.Body.Close())
 	}
 	s := &clientSession{conn: conn, orders: json.NewDecoder(conn), news: json.NewEncoder(conn),
 		silence: time.Duration(silence * float64(time.Second))}

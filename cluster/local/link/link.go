@@ -26,7 +26,7 @@ import (
 var ErrGone = errors.New("the agent has been marked gone")
 
 // ErrCredentials rejects an agent whose credentials are not those of the master.
-var ErrCredentials = errors.New("the master does not take this agent's credentials: give it the master's with --credentials")
+var ErrCredentials = errors.New("the master rejects this agent's credentials: give it the master's with --credentials")
 
 // Upstream is a master as its agents see it.
 type Upstream interface {

@@ -79,10 +79,10 @@ func (m *Master) markUnreachable(a *agent) {
 
 // recordUnreachable records that an agent is unreachable, and returns since when.
 func (m *Master) recordUnreachable(id, why string) *mesos.TimeInfo {
-	m.log.Warn("agent is unreachable", "agent", id, "reason", why)
+	m.log.Warn("agent unreachable", "agent", id, "reason", why)
 	record := agentRecord{Unreachable: time.Now()}
 	if err := m.registry.setAgent(id, record); err != nil {
-		m.log.Error("unreachable agent noted in memory only", "agent", id, "error", err)
+		m.log.Error("unreachable agent recorded in memory only", "agent", id, "error", err)
 		m.registry.Agents[id] = record
 	}
 	return timeInfo(record.Unreachable)

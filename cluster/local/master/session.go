@@ -217,7 +217,7 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	status := &u.Status.Of
 	f := m.frameworks[u.Framework]
 	if f == nil {
-		m.log.Warn("update ignored, its framework is not known", "framework", u.Framework, "task", status.TaskID.Value)
+		m.log.Warn("update ignored, its framework is unknown", "framework", u.Framework, "task", status.TaskID.Value)
 		return
 	}
 	f.send(update(*status))
