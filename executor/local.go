@@ -207,9 +207,9 @@ func (a *localAgent) ending() (Ending, bool) {
 		return Ending{}, false
 	}
 	status, _ := wire.DecodeStatus(a.last.Data)
+	killed := a.last.State == agent.Killed
 	return Ending{
-		Finished: a.last.State == agent.Finished, Killed: a.last.State == agent.Killed, TimedOut: a.last.State == agent.Killed &&
-			a.timedOut,
+		Finished: a.last.State == agent.Finished, Killed: killed, TimedOut: killed && a.timedOut,
 		Message: a.last.Message, Status: status,
 	}, true
 }

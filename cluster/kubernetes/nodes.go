@@ -19,8 +19,8 @@ type account struct {
 	total      resources.Amount
 	slots      int
 	attributes *cluster.Attributes
-	// closed is the reason why no pods may be bound to the node, or "" if they may. lastClosed is the last Closed event that
-	// was sent for the node. offered is set once the node was offered.
+	// closed is the reason why no pods may be bound to the node, or "" if they may. lastClosed is the last Closed
+	// event that was sent for the node. offered is set once the node was offered.
 	closed     string
 	lastClosed cluster.Closed
 	offered    bool

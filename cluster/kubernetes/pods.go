@@ -333,7 +333,8 @@ func (s *session) send(r *podRecord, u cluster.Update) {
 }
 
 // emitUpdate sends an update of a pod. The kubelet's report of an end may arrive after its node is gone. The core
-// takes an update from an agent as a sign that the agent exists, so emitUpdate then reports again that the agent is gone.
+// takes an update from an agent as a sign that the agent exists, so emitUpdate then reports again that the agent is
+// gone.
 func (s *session) emitUpdate(u cluster.Update) {
 	s.emit(u)
 	if a := s.accounts[u.AgentID]; u.Source != cluster.FromMaster && (a == nil || a.uid == "") {

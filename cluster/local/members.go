@@ -89,7 +89,9 @@ func (c *Cluster) startAgent(ctx context.Context, i int, at net.Listener) error 
 }
 
 // forAllAgents calls each for all agents concurrently and returns the first error.
-func (c *Cluster) forAllAgents(ctx context.Context, what string, each func(*agent.Agent, context.Context) error) error {
+func (c *Cluster) forAllAgents(
+	ctx context.Context, what string, each func(*agent.Agent, context.Context) error,
+) error {
 	var group errgroup.Group
 	for _, m := range c.members {
 		group.Go(func() error { return each(m.agent, ctx) })

@@ -107,7 +107,8 @@ func baseName(u *url.URL) string {
 // get downloads u into the file to, and returns its sha256 in hex and its version. The error is errUnchanged if the
 // server has no newer version than known.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
-	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), cached: known, nextProgress: time.Now().Add(progressInterval)}
+	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), cached: known,
+		nextProgress: time.Now().Add(progressInterval)}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer,
 		fmt.Errorf("not fetched within %v", d.limits.Transfer))
 	defer cancel()

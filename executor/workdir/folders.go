@@ -218,7 +218,8 @@ func (f *Folders) MoveLarge(env map[string]string, names []string, temporary str
 		if err != nil {
 			return err
 		}
-		if err := f.opt.As.Do(func() error { return f.opt.Sandbox.WriteFile(inside, []byte(value), 0o600) }); err != nil {
+		err = f.opt.As.Do(func() error { return f.opt.Sandbox.WriteFile(inside, []byte(value), 0o600) })
+		if err != nil {
 			return err
 		}
 		delete(env, name)

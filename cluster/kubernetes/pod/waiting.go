@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// permanentProblems are reasons of waiting containers that only a different pod can resolve. temporaryProblems are reasons that may
-// resolve by themselves.
+// permanentProblems are reasons of waiting containers that only a different pod can resolve. temporaryProblems are
+// reasons that may resolve by themselves.
 var (
 	permanentProblems = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
 	temporaryProblems = map[string]bool{

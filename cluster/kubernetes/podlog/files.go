@@ -19,7 +19,8 @@ type Options struct {
 	Core rest.Interface
 	// Folder is the directory for texts that are being read. Files in it are unlinked right after their creation.
 	Folder string
-	// Budget limits the total size of texts in bytes, 512 MiB by default. MaxTexts limits their number, 200 by default.
+	// Budget limits the total size of texts in bytes, 512 MiB by default. MaxTexts limits their number, 200 by
+	// default.
 	Budget   int64
 	MaxTexts int
 	// Idle is the time without a read after which a text is dropped, 15 s by default. Pause is the time after which a

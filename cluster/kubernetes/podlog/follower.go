@@ -35,8 +35,8 @@ type FollowerOptions struct {
 }
 
 // Follower implements kubernetes.Follower. It reads the executors' records in the output of running pods: runs of
-// daemons, and progress. It follows at most MaxPods pods, daemons before others. A record that is read twice yields the
-// same event with the same UUID. Records about other tasks than the pod's own are dropped.
+// daemons, and progress. It follows at most MaxPods pods, daemons before others. A record that is read twice yields
+// the same event with the same UUID. Records about other tasks than the pod's own are dropped.
 type Follower struct {
 	opt     FollowerOptions
 	from    source
@@ -185,8 +185,9 @@ func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(clu
 
 // readRecords reads a pod's output until it ends or breaks off. It returns when the output was opened and when data
 // last arrived; zero for never.
-func (f *Follower) readRecords(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened,
-	last time.Time, err error) {
+func (f *Follower) readRecords(
+	ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event),
+) (opened, last time.Time, err error) {
 	stream, err := f.from.follow(ctx, podRef{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
 	if err != nil {
 		return opened, last, err
