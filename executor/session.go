@@ -44,7 +44,8 @@ func (s *session) listen(ctx context.Context, shutdown chan struct{}) error {
 		unacknowledged, updates := s.ledger.Unacknowledged()
 		stream, err := s.agent.Subscribe(ctx, unacknowledged, updates)
 		if err == nil {
-			s.log.Info("subscribed", "unacknowledged tasks", len(unacknowledged), "unacknowledged updates", len(updates))
+			s.log.Info("executor subscribed", "unacknowledged_tasks", len(unacknowledged), "unacknowledged_updates",
+				len(updates))
 			s.ledger.Connect(updates)
 			err = s.readEvents(stream, once)
 			s.ledger.Disconnect()
@@ -103,7 +104,7 @@ func (s *session) handleEvent(e *executor.Event, shutdown func()) {
 	case e.Type == executor.Event_SHUTDOWN:
 		shutdown()
 	case e.Type == executor.Event_ERROR && e.Error != nil:
-		s.log.Error("error received from the agent", "error", e.Error.Message)
+		s.log.Error("agent reported an error", "error", e.Error.Message)
 	}
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 	Config *rest.Config
 	// Pods holds the settings that all pods share, including their namespace.
 	Pods pod.Settings
-	// Follower, Keeper and Recorder may be nil.
+	// Follower, Keeper and Recorder are required.
 	Follower Follower
 	Keeper   Keeper
 	Recorder Recorder
@@ -73,9 +73,8 @@ func New(o Options) (*Driver, error) {
 	}
 	d := &Driver{
 		api: api, settings: o.Pods, namespace: o.Pods.Namespace,
-		follower: cmp.Or[Follower](o.Follower, noHooks{}), keeper: cmp.Or[Keeper](o.Keeper, noHooks{}),
-		recorder: cmp.Or[Recorder](o.Recorder, noHooks{}),
-		log:      cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
+		follower: o.Follower, keeper: o.Keeper, recorder: o.Recorder,
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
 	}
 	if d.now == nil {
 		d.now = time.Now

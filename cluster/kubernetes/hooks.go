@@ -52,13 +52,3 @@ type Recorder interface {
 	// still run after its shard has ended.
 	GivenUp(p Pod, why string)
 }
-
-// noHooks is the Follower, Keeper and Recorder of a driver that was given none. It does nothing.
-type noHooks struct{}
-
-func (noHooks) Running(context.Context, Pod, func(cluster.Event)) {}
-func (noHooks) Gone(types.UID)                                    {}
-func (noHooks) Ended(context.Context, Pod, bool, time.Time)       {}
-func (noHooks) Launched(Pod, wire.Task)                           {}
-func (noHooks) Killed(Pod, string)                                {}
-func (noHooks) GivenUp(Pod, string)                               {}

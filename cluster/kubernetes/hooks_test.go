@@ -24,6 +24,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
+// noHooks is the Follower, Keeper and Recorder of tests that need none. It does nothing.
+type noHooks struct{}
+
+func (noHooks) Running(context.Context, kubernetes.Pod, func(cluster.Event)) {}
+func (noHooks) Gone(types.UID)                                               {}
+func (noHooks) Ended(context.Context, kubernetes.Pod, bool, time.Time)       {}
+func (noHooks) Launched(kubernetes.Pod, wire.Task)                           {}
+func (noHooks) Killed(kubernetes.Pod, string)                                {}
+func (noHooks) GivenUp(kubernetes.Pod, string)                               {}
+
 // witness is a Follower, Keeper and Recorder that records all calls.
 type witness struct{ said chan string }
 

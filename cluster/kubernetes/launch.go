@@ -315,20 +315,15 @@ func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, stat
 
 // reject reports a task that was not launched.
 func (s *session) reject(one *launch, state cluster.State, why string) {
-	name := one.pod.Name
+	name, node := one.pod.Name, ""
 	s.mu.Lock()
-	node := s.launches[name].nodeOr("")
+	if l := s.launches[name]; l != nil {
+		node = l.node
+	}
 	s.removeLaunch(name)
 	s.mu.Unlock()
 	s.reportWithoutPod(one.task.TaskID, node, state, ReasonPodRefused, why)
 	one.pod = nil
-}
-
-func (l *launching) nodeOr(other string) string {
-	if l == nil {
-		return other
-	}
-	return l.node
 }
 
 // reportWithoutPod reports a task that has no pod. The update has no UUID, because it is never repeated.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,12 +55,7 @@ func (p *Places) Hides(file *os.File) bool {
 	if err != nil {
 		return true
 	}
-	for _, hidden := range p.FileIDs {
-		if hidden == id {
-			return true
-		}
-	}
-	return slices.ContainsFunc(p.Files, func(named string) bool {
+	return slices.Contains(slices.Collect(maps.Values(p.FileIDs)), id) || slices.ContainsFunc(p.Files, func(named string) bool {
 		at, err := filepath.EvalSymlinks(named)
 		return err == nil && at == path
 	})

@@ -174,7 +174,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 func (r *processRunner) terminate(p *process) {
 	r.ending = true
 	if err := p.end(r.grace()); err != nil {
-		r.log.Warn("kill failed", "error", err)
+		r.log.Warn("process not killed", "error", err)
 	}
 }
 
@@ -195,7 +195,7 @@ func (r *processRunner) stop() {
 	}
 	r.ending = true
 	if err := r.process.Kill(0); err != nil {
-		r.log.Warn("kill failed", "error", err)
+		r.log.Warn("process not killed", "error", err)
 	}
 }
 

@@ -125,7 +125,7 @@ func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, 
 			refused = ""
 		case refused != err.Error() && ctx.Err() == nil:
 			refused = err.Error()
-			log.Warn("report of progress and health not accepted", "error", err)
+			log.Warn("progress report not sent", "error", err)
 		}
 	}
 }

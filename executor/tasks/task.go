@@ -105,7 +105,7 @@ func (t *task) kill(grace time.Duration, why string) {
 // endProcess ends a process of a killed task. The caller holds mu.
 func (t *task) endProcess(p *process) {
 	if err := p.end(t.killGrace); err != nil {
-		t.log.Warn("kill failed", "error", err)
+		t.log.Warn("process not killed", "error", err)
 	}
 }
 

@@ -266,7 +266,7 @@ func loadID(dataDir string) (string, error) {
 	switch data, err := os.ReadFile(name); {
 	case err == nil:
 		if err := json.Unmarshal(data, &kept); err != nil || kept.ID == "" {
-			return "", fmt.Errorf("read the agent's id: %s has none (%w): restore a copy of it, or remove it and start with --give-up-executors for a new one: the tasks that the registry has for this agent then count as lost",
+			return "", fmt.Errorf("read the agent's id: %s has none (%w): bring back a copy of it, or remove it and start with --give-up-executors for a new one: the tasks that the registry has for this agent then count as lost",
 				name, cmp.Or(err, errors.New("it is empty")))
 		}
 		return kept.ID, nil

@@ -109,7 +109,7 @@ func (a *Agent) shutdown(ex *executorRun) {
 	if ex.state == terminating || ex.state == terminated {
 		return
 	}
-	a.log.Info("executor shutdown began", "executor", ex.id, "container", ex.container)
+	a.log.Info("executor shutdown started", "executor", ex.id, "container", ex.container)
 	a.writeJournal(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
 	ex.send(&executor.Event{Type: executor.Event_SHUTDOWN})
