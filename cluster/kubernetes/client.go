@@ -9,7 +9,7 @@ import (
 )
 
 // Connect finds the API server as kubectl does: through the given kubeconfig, else the one that KUBECONFIG names or
-// the one in the home directory, and in a pod through its service account. namespace is the one that the configuration
+// the one in the home folder, and in a pod through its service account. namespace is the one that the configuration
 // names, or "default".
 func Connect(kubeconfig string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()

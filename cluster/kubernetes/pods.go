@@ -52,7 +52,7 @@ type report struct {
 }
 
 func reportOf(u cluster.Update) report {
-	r := report{state: u.State, since: u.UnreachableSince, killStored: u.KillKept}
+	r := report{state: u.State, since: u.UnreachableSince, killStored: u.KillStored}
 	if u.State == cluster.Starting {
 		r.problem = pod.Gist(u.Message)
 	}

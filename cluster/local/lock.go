@@ -18,7 +18,7 @@ const (
 	lockRetryInterval = 10 * time.Millisecond
 )
 
-// lockFolder prevents a second cluster from using the directory until unlockFolder or the end of the process.
+// lockFolder prevents a second cluster from using the folder until unlockFolder or the end of the process.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

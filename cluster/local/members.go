@@ -42,7 +42,7 @@ func (o *Options) agentIP(i int) string {
 	return ip.String()
 }
 
-// folder returns the directory of agent i for a purpose. The first agent's has no number.
+// folder returns the folder of agent i for a purpose. The first agent's has no number.
 func (o *Options) folder(name string, i int) string {
 	if i > 0 {
 		name += "-" + strconv.Itoa(i+1)

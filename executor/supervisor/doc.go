@@ -50,7 +50,7 @@ type Spec struct {
 	Env []string
 	// Marker is the variable in Env (NAME=value) by which the task's processes are recognized; empty means none.
 	Marker string
-	// Dir is the working directory.
+	// Dir is the working folder.
 	Dir string
 	// Processes limits the task's processes and threads; 0 means no limit. The kernel compares the limit with all
 	// threads of the user; those that the user has at the start, and the threads of the executor and of the

@@ -30,7 +30,7 @@ const (
 	// image.
 	executorPath = "/opt/elasticjob/executor"
 	copiedPath   = workFolder + "/executor"
-	// workFolder is the executor's working directory: a directory of the project's image, or the mount of workVolume.
+	// workFolder is the executor's working folder: a folder of the project's image, or the mount of workVolume.
 	workFolder = "/elasticjob"
 	workVolume = "elasticjob"
 	// imageUser is the UID that the project's image runs as. The image has no user name for it.

@@ -63,7 +63,7 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
 		// A kubelet that receives a pod in this state creates no container for it.
-		u.KillKept = p.DeletionTimestamp != nil
+		u.KillStored = p.DeletionTimestamp != nil
 		u.Message = "node " + u.AgentID + " is not ready"
 		return u, true
 	case shard.State.Running != nil:

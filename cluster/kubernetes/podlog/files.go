@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Core is a client of the API server's core group.
 	Core rest.Interface
-	// Folder is the directory for texts that are being read. Files in it are unlinked right after their creation.
+	// Folder holds the texts that are being read. Files in it are unlinked right after their creation.
 	Folder string
 	// Budget limits the total size of texts in bytes, 512 MiB by default. MaxTexts limits their number, 200 by
 	// default.

@@ -90,7 +90,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	// Tasks may run as another user, who must pass through to their directories but must not list them.
+	// Tasks may run as another user, who must pass through to their folders but must not list them.
 	if err := errors.Join(os.MkdirAll(options.WorkDir, 0o711),
 		os.MkdirAll(journals(options.DataDir), 0o700)); err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
@@ -256,7 +256,7 @@ func (a *Agent) forgetIfIdle(f *framework) {
 
 func journals(dataDir string) string { return filepath.Join(dataDir, "executors") }
 
-// loadID reads or creates the agent's id. The id does not change during the life of the data directory.
+// loadID reads or creates the agent's id. The id does not change during the life of the data folder.
 func loadID(dataDir string) (string, error) {
 	type identity struct {
 		ID string `json:"id"`

@@ -268,8 +268,8 @@ func (ex *executorRun) runRecord() record {
 		Executor: proto(ex.info)}}
 }
 
-// validID reports whether id can be a directory name. The master checks ids as well; this check guarantees that
-// sandboxes stay inside the work directory.
+// validID reports whether id can be a folder name. The master checks ids as well; this check guarantees that
+// sandboxes stay inside the work folder.
 func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
 }

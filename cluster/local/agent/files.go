@@ -18,7 +18,7 @@ import (
 
 // The agent's files API is /files/read. It serves only files in the sandboxes of executor runs:
 //
-//	<work directory>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
+//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
 //
 // A sandbox is served from the executor's start until the sandbox is removed, even after the end of the executor or
 // its framework. Each sandbox is opened as an os.Root, so that links that a job created cannot lead out of it. Mesos'

@@ -187,11 +187,11 @@ func (w *watched) close() error { return w.file.Close() }
 
 // program is what a process executes.
 type program struct {
-	path string   // may be relative to the process's directory
+	path string   // may be relative to the process's folder
 	file *os.File // if not nil, the opened program; it is executed even if the file at path was replaced
 	argv []string
 	env  []string
-	// shell is set for a shell, which finds programs in its directory by name.
+	// shell is set for a shell, which finds programs in its folder by name.
 	shell bool
 }
 

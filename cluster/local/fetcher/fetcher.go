@@ -36,7 +36,7 @@ type Fetcher struct {
 // downloadTimeout limits the time of one download. The scheduler that serves its executor is on the same machine.
 const downloadTimeout = time.Minute
 
-// New creates a fetcher and its cache directory. The directory belongs to the fetcher alone and is emptied, as in
+// New creates a fetcher and its cache folder. The folder belongs to the fetcher alone and is emptied, as in
 // Mesos, so that a URI's content is kept for at most one run of the agent.
 func New(cacheDir string) (*Fetcher, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -63,7 +63,7 @@ func (p Programs) Close() {
 	}
 }
 
-// Copy copies the programs into a directory that has no files of these names yet.
+// Copy copies the programs into a folder that has no files of these names yet.
 func (p Programs) Copy(folder string) error {
 	for name, program := range p {
 		file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)

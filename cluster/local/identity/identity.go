@@ -3,7 +3,7 @@
 // trusts only certificates of the agent's own authority, which it has in its environment from its start. Any
 // other listener gets neither the executor's token nor its updates, and can't give it orders.
 //
-// The authority's key is derived from a secret that stays in the data directory. It is the same after every restart,
+// The authority's key is derived from a secret that stays in the data folder. It is the same after every restart,
 // so that running executors trust the agent that returns.
 package identity
 

@@ -72,7 +72,7 @@ func (p *Proto[T]) UnmarshalText(text []byte) error {
 
 // Registration describes an agent with everything that it has.
 type Registration struct {
-	// Agent is the agent's id, hostname, port and resources. They do not change during the life of its data directory.
+	// Agent is the agent's id, hostname, port and resources. They do not change during the life of its data folder.
 	Agent Proto[mesos.AgentInfo]
 	// Frameworks are the frameworks of all tasks and executors below.
 	Frameworks []Proto[mesos.FrameworkInfo]

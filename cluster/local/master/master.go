@@ -49,7 +49,7 @@ const maxEvents = 100_000
 
 // Options configure a master.
 type Options struct {
-	// Dir is the directory of the registry file; it must exist.
+	// Dir is the folder of the registry file; it must exist.
 	Dir string
 	// Address is the IPv4 address at which the master's API is served.
 	Address netip.AddrPort

@@ -30,7 +30,7 @@ type registryState struct {
 	// Removed are the ids of removed frameworks, which cannot subscribe again, oldest first.
 	Removed []string `json:"removed"`
 	// Agents are all agents that ever registered, by id. Their number needs no limit, because there is one per data
-	// directory.
+	// folder.
 	Agents map[string]agentRecord `json:"agents"`
 }
 

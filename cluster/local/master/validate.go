@@ -7,7 +7,7 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// maxID is the maximum length of a file name, because ids become directory names.
+// maxID is the maximum length of a file name, because ids become folder names.
 const maxID = 255
 
 // invalidTask returns, in Mesos' wording, why a task cannot be launched with the available resources. If it can, fault
