@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -10,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -144,15 +142,3 @@ func describe(e executor.Ending, l executor.Local) string {
 	}
 	return which + " has failed" + took + ": " + e.Message
 }
-
-// looksLikeDocument reports whether a file's content is a JSON object.
-func looksLikeDocument(begin []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{"))
-}
-
-// looksLikeProgram reports whether a file's content is a script or an executable rather than an archive.
-func looksLikeProgram(begin []byte) bool {
-	return bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF"))
-}
-
-func isURL(text string) bool { return strings.Contains(text, "://") }
