@@ -6,7 +6,7 @@ func TestJavaExecutorIsRecognised(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		output string
-		want bool
+		want   bool
 	}{
 		"no libmesos": {`Failed to load native Mesos library from /usr/java/packages/lib:/usr/lib64:/lib64:/lib:/usr/lib
 Exception in thread "main" java.lang.UnsatisfiedLinkError: no mesos in java.library.path: /usr/java/packages/lib:/usr/lib
